@@ -1,0 +1,85 @@
+"""Kohort publishes data about people without giving anybody away.
+
+An algorithm is a function from a Problem to a Recoding. Everything else prepares the Problem, applies the
+Recoding, proves that the published table keeps its promise, or shows it to a person.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kohort.algorithms.local.mondrian import Mondrian as Mondrian
+    from kohort.api import anonymize as anonymize
+    from kohort.api import verify as verify
+    from kohort.data.build_hierarchy import auto as auto
+    from kohort.data.build_hierarchy import dates as dates
+    from kohort.data.build_hierarchy import flat as flat
+    from kohort.data.build_hierarchy import groups as groups
+    from kohort.data.build_hierarchy import intervals as intervals
+    from kohort.data.build_hierarchy import mask as mask
+    from kohort.data.build_hierarchy import order as order
+    from kohort.data.hierarchy import Hierarchy as Hierarchy
+    from kohort.data.profile import profile as profile
+    from kohort.errors import InfeasibleError as InfeasibleError
+    from kohort.errors import InputError as InputError
+    from kohort.errors import InternalError as InternalError
+    from kohort.errors import KohortError as KohortError
+    from kohort.errors import MissingPackageError as MissingPackageError
+    from kohort.errors import UnsupportedError as UnsupportedError
+    from kohort.io.hierarchies import read_hierarchy as read_hierarchy
+    from kohort.pipeline import Release as Release
+    from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
+    from kohort.problem.models import KAnonymity as KAnonymity
+    from kohort.problem.models import LDiversity as LDiversity
+    from kohort.problem.models import TCloseness as TCloseness
+    from kohort.verification import Verdict as Verdict
+    from kohort.version import __version__ as __version__
+
+# where each public name lives: it is imported when it is first used, so that `import kohort` is instant
+_HOMES = {
+    "AlphaDeassociation": "kohort.problem.models",
+    "Hierarchy": "kohort.data.hierarchy",
+    "InfeasibleError": "kohort.errors",
+    "InputError": "kohort.errors",
+    "InternalError": "kohort.errors",
+    "KAnonymity": "kohort.problem.models",
+    "KohortError": "kohort.errors",
+    "LDiversity": "kohort.problem.models",
+    "MissingPackageError": "kohort.errors",
+    "Mondrian": "kohort.algorithms.local.mondrian",
+    "Release": "kohort.pipeline",
+    "TCloseness": "kohort.problem.models",
+    "UnsupportedError": "kohort.errors",
+    "Verdict": "kohort.verification",
+    "__version__": "kohort.version",
+    "anonymize": "kohort.api",
+    "auto": "kohort.data.build_hierarchy",
+    "dates": "kohort.data.build_hierarchy",
+    "flat": "kohort.data.build_hierarchy",
+    "groups": "kohort.data.build_hierarchy",
+    "intervals": "kohort.data.build_hierarchy",
+    "mask": "kohort.data.build_hierarchy",
+    "order": "kohort.data.build_hierarchy",
+    "profile": "kohort.data.profile",
+    "read_hierarchy": "kohort.io.hierarchies",
+    "verify": "kohort.api",
+}
+_MODULES = ("datasets",)
+
+__all__ = sorted([*_HOMES, *_MODULES])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"kohort.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kohort' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,186 @@
+"""What `import kohort` offers: the whole job in a call, on dataframes or files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from kohort.algorithms import Algorithm, Progress
+from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.dataset import Dataset
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+from kohort.io.hierarchies import read_source
+from kohort.io.spec import Spec, parse_spec, read_spec
+from kohort.io.tables import read_table
+from kohort.io.verify import verify_release
+from kohort.pipeline import Release, Request, make_release
+from kohort.problem.models import Model
+from kohort.problem.roles import Role, Roles
+from kohort.verification import Verdict
+
+__all__ = ["anonymize", "verify"]
+
+Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
+
+
+def anonymize(
+    data: Any,
+    *,
+    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
+    sensitive: Sequence[str] = (),
+    identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
+    insensitive: Sequence[str] = (),
+    others: Literal["error", "keep", "drop"] = "error",
+    privacy: Sequence[Model] = (),
+    cost: str = "loss",
+    algorithm: str | Algorithm = "auto",
+    suppression: float = 0.0,
+    suppressed: Literal["star", "drop"] = "star",
+    labels: Literal["hierarchy", "tight"] = "hierarchy",
+    weights: Mapping[str, float] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: Literal["value", "star", "refuse"] = "value",
+    on_missing: Literal["error", "suppress"] = "error",
+    shuffle: bool = False,
+    seed: int = 0,
+    time_limit: float | None = None,
+    key: bytes | None = None,
+    engine: str = "local",
+    progress: Progress | None = None,
+    spec: str | Path | Mapping[str, Any] | None = None,
+) -> Release:
+    """Publish a table without giving anybody away.
+
+    Parameters
+    ----------
+    data
+        A pandas, Polars or PyArrow table, or the path of a file.
+    quasi_identifiers
+        Columns that others may know, each with a hierarchy: a builder such as `ko.intervals(5, 10)`, a
+        `Hierarchy`, the path of a file, or None: then numbers and dates are published as any interval,
+        other columns as the value or `*`.
+    sensitive, identifiers, insensitive, others
+        The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
+        keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
+    privacy
+        What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`.
+    cost, algorithm
+        The measure to minimise and how, by name (or an algorithm with its parameters).
+    suppression, suppressed
+        The share of records that may be withheld, and whether they become `*` or are left out.
+    labels
+        `hierarchy`: node labels; `tight`: the interval or set of values that each class really has.
+    weights, orders
+        Where detail matters more; the order of a column's values.
+    nulls, on_missing
+        What a missing value is; what becomes of values missing from a hierarchy.
+    key
+        The secret for pseudonyms, at least 16 bytes.
+    spec
+        A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
+        `progress`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"age": [21, 22, 41, 42], "illness": ["flu", "cold", "flu", "cough"]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={"age": ko.intervals(10, 20)}, sensitive=["illness"],
+    ...     privacy=[ko.KAnonymity(2)],
+    ... )
+    >>> release.table["age"].to_pylist()
+    ['[20, 30)', '[20, 30)', '[40, 50)', '[40, 50)']
+    """
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    if spec is not None:
+        if quasi_identifiers is not None or privacy:
+            raise InputError("Give either a spec or quasi_identifiers and privacy, not both.")
+        read, beside = _spec(spec)
+        return make_release(dataset, read.request(beside=beside, key=key, engine=engine), progress=progress)
+    hierarchies = _hierarchies(quasi_identifiers)
+    treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
+    request = Request(
+        roles=_roles(hierarchies, sensitive, list(identifiers), insensitive, others),
+        models=tuple(privacy),
+        hierarchies=hierarchies,
+        orders={name: [str(v) for v in values] for name, values in (orders or {}).items()},
+        on_missing=dict.fromkeys(hierarchies, on_missing),
+        treatments=treatments,
+        key=key,
+        weights=weights or {},
+        cost=cost,
+        algorithm=algorithm,
+        engine=engine,
+        suppression=suppression,
+        suppressed=suppressed,
+        labels=labels,
+        nulls=nulls,
+        shuffle=shuffle,
+        seed=seed,
+        time_limit=time_limit,
+    )
+    return make_release(dataset, request, progress=progress)
+
+
+def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any = None) -> Verdict:
+    """Check a release of any tool against a spec, and against its original where that is at hand.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
+    >>> ko.verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), spec=spec).holds
+    False
+    """
+    read, beside = _spec(spec)
+    published = Dataset(read_table(release).table if isinstance(release, (str, Path)) else release)
+    if isinstance(original, (str, Path)):
+        original = read_table(original).table
+    before = None if original is None else Dataset(original)
+    return verify_release(published, read, beside=beside, original=before).verdict
+
+
+def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
+    if isinstance(spec, Mapping):
+        return parse_spec(spec), Path()
+    return read_spec(spec), Path(spec).parent
+
+
+def _hierarchies(quasi_identifiers: Mapping[str, Source] | Sequence[str] | None) -> dict[str, Any]:
+    if not quasi_identifiers:
+        raise InputError("Name the quasi_identifiers: the columns that others may know.")
+    if not isinstance(quasi_identifiers, Mapping):
+        quasi_identifiers = dict.fromkeys(quasi_identifiers)
+    return {name: _hierarchy(name, source) for name, source in quasi_identifiers.items()}
+
+
+def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
+    if isinstance(source, Path):
+        source = str(source)
+    if isinstance(source, (str, Mapping)):
+        found = from_spec(source)
+        if isinstance(found, FileSource):
+            file = read_source(found)
+            file.findings.raise_if_broken(name)
+            return file.hierarchy
+        return found
+    return source
+
+
+def _roles(
+    quasi_identifiers: Mapping[str, Any],
+    sensitive: Sequence[str],
+    identifiers: Sequence[str],
+    insensitive: Sequence[str],
+    others: Literal["error", "keep", "drop"],
+) -> Roles:
+    given: list[tuple[str, Role]] = [(name, "quasi-identifier") for name in quasi_identifiers]
+    given += [(name, "sensitive") for name in sensitive]
+    given += [(name, "identifier") for name in identifiers]
+    given += [(name, "insensitive") for name in insensitive]
+    roles: dict[str, Role] = {}
+    for name, role in given:
+        if name in roles:
+            raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
+        roles[name] = role
+    return Roles(roles, others)

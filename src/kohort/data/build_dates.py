@@ -1,0 +1,111 @@
+"""Hierarchies of dates: day, month, quarter, half-year, year, decade, or day and ISO week."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kohort.data.builder import labels_of, tree_over, values_of
+from kohort.data.column import Column
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, did_you_mean
+
+__all__ = ["Dates", "dates", "days_of", "period_of"]
+
+_CALENDAR = ("day", "month", "quarter", "half", "year", "decade")  # each is made of whole ones before it
+_LEVELS = (*_CALENDAR, "week")
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Periods that contain one another, the shortest first, such as month, quarter, year."""
+
+    levels: tuple[str, ...] = ("month", "quarter", "year")
+
+    def __post_init__(self) -> None:
+        levels = (self.levels,) if isinstance(self.levels, str) else self.levels
+        if not isinstance(levels, (list, tuple)) or not levels:
+            raise InputError("The 'levels' of dates must be periods, such as month, quarter, year.")
+        object.__setattr__(self, "levels", tuple(levels))
+        for level in self.levels:
+            if level not in _LEVELS:
+                raise InputError(f"Unknown period of dates {level!r}. {did_you_mean(str(level), _LEVELS)}")
+        for short, long in pairwise(self.levels):
+            _require_nested(short, long)
+
+    def build(self, column: Column) -> Hierarchy:
+        values_of(column)
+        days = days_of(column)
+        return tree_over(column, [labels_of(period_of(days, level), _LABELS[level]) for level in self.levels])
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"date": list(self.levels)}
+
+
+def dates(*levels: str) -> Dates:
+    """Dates by these periods; month, quarter and year if none is named.
+
+    >>> dates("month", "year").to_spec()
+    {'date': ['month', 'year']}
+    """
+    return Dates(levels) if levels else Dates()
+
+
+def period_of(days: np.ndarray, level: str) -> np.ndarray:
+    """The number of the period in which each day (since 1970-01-01) lies."""
+    if level == "day":
+        return days
+    if level == "week":
+        return (days + 3) // 7  # weeks begin on Monday; 1970-01-01 was a Thursday
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+    return months // _MONTHS[level]
+
+
+_MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120}
+
+
+def _week_label(week: int) -> str:
+    thursday = np.datetime64(week * 7, "D")  # the ISO year of a week is that of its Thursday
+    year = thursday.astype("datetime64[Y]")
+    number = (thursday - year.astype("datetime64[D]")).astype(int) // 7 + 1
+    return f"{year}-W{number:02d}"
+
+
+_LABELS: dict[str, Callable[[int], str]] = {
+    "day": lambda day: str(np.datetime64(day, "D")),
+    "week": _week_label,
+    "month": lambda month: f"{month // 12:04d}-{month % 12 + 1:02d}",
+    "quarter": lambda quarter: f"{quarter // 4:04d}-Q{quarter % 4 + 1}",
+    "half": lambda half: f"{half // 2:04d}-H{half % 2 + 1}",
+    "year": lambda year: f"{year:04d}",
+    "decade": lambda decade: f"{decade * 10:04d}s",
+}
+
+
+def days_of(column: Column) -> np.ndarray:
+    """The column's values as days since 1970-01-01, or an error that says what would do."""
+    if column.numbers is not None and column.kind == "date":
+        return column.numbers
+    if column.numbers is not None and column.kind == "datetime":
+        return np.floor(column.numbers / 86_400).astype(np.int64)
+    raise InputError(
+        f"Column {column.name!r} holds {column.kind} values, not dates such as 2024-03-05 or "
+        "2024-03-05 14:30. Write the dates so, or use intervals for numbers and order for text."
+    )
+
+
+def _require_nested(short: str, long: str) -> None:
+    if "week" in (short, long) and (short, long) != ("day", "week"):
+        raise InputError(
+            f"The periods {short} and {long} are not nested: a week may lie in two of them. "
+            "Use day and week, or day, month, quarter, half, year, decade."
+        )
+    if long != "week" and _CALENDAR.index(short) >= _CALENDAR.index(long):
+        raise InputError(
+            f"The periods of dates must go from short to long: {long} does not contain {short}. "
+            f"Order them as {', '.join(_CALENDAR)}."
+        )

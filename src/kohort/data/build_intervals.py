@@ -1,0 +1,209 @@
+"""Hierarchies of nested intervals of fixed widths for numbers, with top and bottom coding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kohort.data.builder import labels_of, tree_over, values_of
+from kohort.data.column import Column
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+
+__all__ = ["Intervals", "intervals", "numbers_of"]
+
+Number = int | float
+
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Nested half-open intervals, the narrowest first, counted from `origin`.
+
+    Values from `top` on are one interval, and so are values below `bottom`; both lie right under the root.
+    Limits are exact decimals: a width of 0.1 gives `[0.3, 0.4)`, and 0.3 is in it.
+    """
+
+    widths: tuple[Number, ...]
+    origin: Number = 0
+    top: Number | None = None
+    bottom: Number | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widths", _as_tuple(self.widths))
+        for width in self.widths:
+            _require_number("widths", width)
+            if width <= 0:
+                raise InputError(f"The 'widths' of intervals must be positive. Got {width}.")
+        for name in ("origin", "top", "bottom"):
+            if getattr(self, name) is not None:
+                _require_number(name, getattr(self, name))
+        _require_multiples(self.widths)
+        if self.top is not None and self.bottom is not None and self.bottom >= self.top:
+            raise InputError(
+                f"The 'bottom' of intervals must be below the 'top'. Got {self.bottom} and {self.top}."
+            )
+
+    def build(self, column: Column) -> Hierarchy:
+        values_of(column)
+        numbers = numbers_of(column)
+        grid = _Grid.of(self.widths, self.origin)
+        above = np.zeros(len(numbers), dtype=bool) if self.top is None else numbers >= self.top
+        below = np.zeros(len(numbers), dtype=bool) if self.bottom is None else numbers < self.bottom
+        inside = ~(above | below)
+        _require_within_reach(column.name, numbers[inside], grid)
+        levels = []
+        for index, ratio in zip(grid.indices(numbers[inside]), grid.ratios):
+            level = np.empty(len(numbers), dtype=object)
+            level[above] = f">= {_text(self.top)}"
+            level[below] = f"< {_text(self.bottom)}"
+            level[inside] = labels_of(index, partial(self._label, grid, ratio))
+            levels.append(level.tolist())
+        return tree_over(column, levels)
+
+    def to_spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = {"intervals": list(self.widths)}
+        if self.origin != 0:
+            spec["origin"] = self.origin
+        if self.top is not None:
+            spec["top"] = self.top
+        if self.bottom is not None:
+            spec["bottom"] = self.bottom
+        return spec
+
+    def _label(self, grid: _Grid, ratio: int, index: int) -> str:
+        """The interval as text, cut off at top and bottom."""
+        lo, hi = grid.limit(ratio, index), grid.limit(ratio, index + 1)
+        if self.bottom is not None:
+            lo = max(lo, _exact(self.bottom))
+        if self.top is not None:
+            hi = min(hi, _exact(self.top))
+        return f"[{lo:f}, {hi:f})"
+
+
+def intervals(
+    *widths: Number, origin: Number = 0, top: Number | None = None, bottom: Number | None = None
+) -> Intervals:
+    """Nested intervals of these widths.
+
+    >>> intervals(5, 10, 20).to_spec()
+    {'intervals': [5, 10, 20]}
+    """
+    return Intervals(widths, origin=origin, top=top, bottom=bottom)
+
+
+def numbers_of(column: Column) -> np.ndarray:
+    """The column's values as numbers, or an error that says which builder would do."""
+    if column.numbers is not None and column.kind in ("integer", "float"):
+        return column.numbers
+    if column.kind in ("date", "datetime"):
+        hint = "For dates use date: [month, quarter, year]."
+    else:
+        hint = "Use mask, order, groups or a file for text, and date for ISO dates (2024-03-05)."
+    raise InputError(f"Column {column.name!r} holds {column.kind} values: intervals need numbers. {hint}")
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Interval limits in whole units of 10**-decimals, so that nothing is ever rounded twice."""
+
+    origin: int
+    width: int
+    ratios: tuple[int, ...]  # of each level's width to the finest
+    decimals: dict[int, int]  # that each level's limits need, by its ratio
+
+    @classmethod
+    def of(cls, widths: Sequence[Number], origin: Number) -> _Grid:
+        decimals = [max(_decimals(width), _decimals(origin)) for width in widths]
+        unit = 10 ** max(decimals)
+        in_units = [int(_exact(width) * unit) for width in widths]
+        ratios = tuple(width // in_units[0] for width in in_units)
+        return cls(int(_exact(origin) * unit), in_units[0], ratios, dict(zip(ratios, decimals)))
+
+    @property
+    def unit(self) -> int:
+        return 10 ** max(self.decimals.values())
+
+    def indices(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """Per level the interval of each number; the coarser ones follow from the finest: they nest."""
+        finest = self._finest(numbers)
+        return [finest // ratio for ratio in self.ratios]
+
+    def limit(self, ratio: int, index: int) -> Decimal:
+        """The lower limit of an interval, with just the decimals of its level."""
+        decimals = self.decimals[ratio]
+        units = (self.origin + index * ratio * self.width) * 10**decimals // self.unit
+        return Decimal(f"{units}E-{decimals}")
+
+    def _finest(self, numbers: np.ndarray) -> np.ndarray:
+        if numbers.dtype.kind == "i" and self.unit == 1 and max(abs(self.origin), self.width) < 2**62:
+            return (numbers - self.origin) // self.width
+        index = np.floor((numbers * float(self.unit) - self.origin) / self.width)
+        index -= self._lower(index) > numbers  # rounding may have put a number one interval off
+        index += self._lower(index + 1) <= numbers
+        return index.astype(np.int64)
+
+    def _lower(self, index: np.ndarray) -> np.ndarray:
+        """Lower limits as the floats nearest to their decimal text: one division of whole numbers."""
+        return (self.origin + index * self.width) / float(self.unit)
+
+
+def _as_tuple(widths: Any) -> tuple[Number, ...]:
+    if isinstance(widths, (int, float)):
+        return (widths,)
+    if isinstance(widths, (list, tuple)) and widths:
+        return tuple(widths)
+    raise InputError(
+        f"The 'widths' of intervals must be one or more numbers, such as 5, 10, 20. Got {widths!r}."
+    )
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _exact(value).is_finite():
+        raise InputError(f"The '{name}' of intervals must be a finite number. Got {value!r}.")
+    if _decimals(value) > _MOST_DECIMALS:
+        raise InputError(f"The '{name}' of intervals may have {_MOST_DECIMALS} decimals. Got {value!r}.")
+
+
+def _require_multiples(widths: Sequence[Number]) -> None:
+    for narrow, wide in pairwise(widths):
+        times, rest = divmod(_exact(wide), _exact(narrow))
+        if rest or times < 2:
+            fits = [_exact(narrow) * n for n in (max(int(times), 2), max(int(times), 2) + 1)]
+            raise InputError(
+                f"Intervals of {wide} are not made of whole intervals of {narrow}. "
+                f"Each width must be a multiple of the one before: {fits[0]:f} or {fits[1]:f} would fit."
+            )
+
+
+def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
+    if numbers.dtype.kind == "i":
+        return
+    far = int((~(np.abs(numbers) * grid.unit / grid.width < 2**52)).sum())
+    if far:
+        raise InputError(
+            f"Column {name!r} has {far} values that are infinite or too large for intervals this narrow. "
+            "Set top and bottom, or widen the intervals."
+        )
+
+
+def _exact(number: Number) -> Decimal:
+    """The number as it is written: 0.1 is one tenth."""
+    return Decimal(str(number))
+
+
+def _text(number: Number | None) -> str:
+    return "" if number is None else f"{_exact(number):f}"
+
+
+def _decimals(number: Number) -> int:
+    exponent = _exact(number).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)  # finite numbers only
+    return max(-exponent, 0)

@@ -1,0 +1,67 @@
+"""Hierarchies that mask one more character per level: 4350, 435*, 43**, 4***, `*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kohort.data.builder import values_of
+from kohort.data.column import Column
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+
+__all__ = ["Mask", "mask"]
+
+_SIDES = ("right", "left")
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Values that share the characters at one end are one node; `side` is where the masking begins.
+
+    Values of different lengths: whole numbers are filled with zeros on the left, so that 950 goes with
+    the 09** of 4350's table. Text is aligned at the end that is kept, so that the code A01 goes with A01.1
+    and A01.2 under `A01**`.
+    """
+
+    side: str = "right"
+    char: str = "*"
+
+    def __post_init__(self) -> None:
+        if self.side not in _SIDES:
+            raise InputError(f"The 'side' of a mask must be right or left. Got {self.side!r}.")
+        if not isinstance(self.char, str) or len(self.char) != 1 or self.char.isspace():
+            raise InputError(f"The 'char' of a mask must be one visible character. Got {self.char!r}.")
+
+    def build(self, column: Column) -> Hierarchy:
+        values = values_of(column)
+        length = max(len(value) for value in values)
+        if column.kind == "integer":
+            codes = [value.zfill(length) for value in values]
+        else:
+            codes = values
+        masked = self._masked_right if self.side == "right" else self._masked_left
+        return Hierarchy.from_paths(
+            (value, *masked(code, length), STAR) for value, code in zip(values, codes)
+        )
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"mask": self.side} if self.char == STAR else {"mask": self.side, "char": self.char}
+
+    def _masked_right(self, code: str, length: int) -> list[str]:
+        kept = range(min(len(code), length - 1), 0, -1)
+        return [code[:n] + self.char * (length - n) for n in kept]
+
+    def _masked_left(self, code: str, length: int) -> list[str]:
+        kept = range(min(len(code), length - 1), 0, -1)
+        return [self.char * (length - n) + code[-n:] for n in kept]
+
+
+def mask(side: str = "right", char: str = STAR) -> Mask:
+    """Mask from the right (4350, 435*, 43**) or from the left (4350, *350, **50).
+
+    >>> mask("left").to_spec()
+    {'mask': 'left'}
+    """
+    return Mask(side, char)

@@ -1,0 +1,117 @@
+"""Hierarchies over an order of the values: every few neighbours make a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.builder import labels_of, values_of
+from kohort.data.check_hierarchy import check
+from kohort.data.column import Column, text_of
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, did_you_mean
+
+__all__ = ["Order", "order", "require_fanout"]
+
+_ORDERS = ("natural", "frequency", "file")
+
+
+@dataclass(frozen=True)
+class Order:
+    """Every `fanout` neighbours make a node, and again every `fanout` nodes, until one root is left.
+
+    values  natural (numbers and dates by size, text by alphabet), frequency (the most frequent first),
+            file (as they first appear), or the values themselves in their order
+    fanout  one number, or one per level from the leaves up; the last one is used again
+
+    A node is labelled `[a, b]` where the order is that of numbers or dates, else `a … b`, by its first and
+    last value. Orders by frequency tell a reader which values are rare.
+    """
+
+    values: str | tuple[str, ...] = "natural"
+    fanout: int | tuple[int, ...] = 4
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            if self.values not in _ORDERS:
+                raise InputError(f"Unknown order {self.values!r}. {did_you_mean(self.values, _ORDERS)}")
+        elif isinstance(self.values, (list, tuple)) and self.values:
+            object.__setattr__(self, "values", tuple(text_of(value) for value in self.values))
+        else:
+            raise InputError("An order must be natural, frequency, file, or a list of the values.")
+        if isinstance(self.fanout, list):
+            object.__setattr__(self, "fanout", tuple(self.fanout))
+        for fanout in self._fanouts:
+            require_fanout(fanout)
+        if not self._fanouts:
+            raise InputError("The 'fanout' must be one or more whole numbers from 2 on. Got none.")
+
+    def build(self, column: Column) -> Hierarchy:
+        values = self._in_order(column)
+        by_size = self.values == "natural" and column.ordered
+        levels = [_labels(values, size, by_size) for size in self._sizes(len(values))]
+        paths = list(zip(values, *levels, [STAR] * len(values)))
+        if isinstance(self.values, tuple):
+            check(paths, column).raise_if_broken(column.name)
+        return Hierarchy.from_paths(paths)
+
+    def to_spec(self) -> dict[str, Any]:
+        values = self.values if isinstance(self.values, str) else list(self.values)
+        return {
+            "order": values,
+            "fanout": list(self.fanout) if isinstance(self.fanout, tuple) else self.fanout,
+        }
+
+    @property
+    def _fanouts(self) -> tuple[int, ...]:
+        return self.fanout if isinstance(self.fanout, tuple) else (self.fanout,)
+
+    def _in_order(self, column: Column) -> Sequence[str]:
+        if isinstance(self.values, tuple):
+            return self.values
+        values = values_of(column)
+        if self.values == "frequency":
+            return [values[i] for i in np.argsort(-column.counts[: len(values)], kind="stable")]
+        if self.values == "file":
+            codes, first = np.unique(column.codes, return_index=True)
+            return [values[code] for code in codes[np.argsort(first)] if code < len(values)]
+        return values
+
+    def _sizes(self, n: int) -> Iterator[int]:
+        """How many values the nodes of each level cover, from the finest to the last below the root."""
+        size, level = 1, 0
+        while size * self._fanouts[min(level, len(self._fanouts) - 1)] < n:
+            size *= self._fanouts[min(level, len(self._fanouts) - 1)]
+            level += 1
+            yield size
+
+
+def order(values: str | Sequence[Any] = "natural", *, fanout: int | Sequence[int] = 4) -> Order:
+    """Every `fanout` neighbours in this order make a node.
+
+    >>> order(["none", "mild", "severe"], fanout=2).to_spec()
+    {'order': ['none', 'mild', 'severe'], 'fanout': 2}
+    """
+    return Order(
+        values if isinstance(values, str) else tuple(values),
+        fanout if isinstance(fanout, int) else tuple(fanout),
+    )
+
+
+def require_fanout(fanout: Any) -> None:
+    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+        raise InputError(f"The 'fanout' must be a whole number from 2 on. Got {fanout!r}.")
+
+
+def _labels(values: Sequence[str], size: int, by_size: bool) -> list[str]:
+    def label(node: int) -> str:
+        first, last = values[node * size], values[min((node + 1) * size, len(values)) - 1]
+        if first == last:
+            return first  # alone in its node: the leaf itself
+        return f"[{first}, {last}]" if by_size else f"{first} … {last}"
+
+    return labels_of(np.arange(len(values)) // size, label)

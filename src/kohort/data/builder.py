@@ -1,0 +1,50 @@
+"""What every builder of hierarchies has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any, Protocol
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+
+__all__ = ["Builder", "labels_of", "tree_over", "values_of"]
+
+
+class Builder(Protocol):
+    """Makes a hierarchy for a column: `build` over its values without null, which the caller adds."""
+
+    def build(self, column: Column) -> Hierarchy:
+        """A tree over the values of the column."""
+        ...
+
+    def to_spec(self) -> dict[str, Any]:
+        """The builder as the value of `hierarchy:` in a release spec."""
+        ...
+
+
+def values_of(column: Column) -> list[str]:
+    """The column's values but null, in natural order; at least one."""
+    values = [text for text in column.texts if text is not None]
+    if not values:
+        raise InputError(
+            f"Column {column.name!r} has no values to build a hierarchy from. Give it hierarchy: none."
+        )
+    return values
+
+
+def tree_over(column: Column, levels: Iterable[list[str]]) -> Hierarchy:
+    """The tree whose levels above the values bear these labels (one list per level, the finest first)."""
+    return Hierarchy.from_paths(zip(values_of(column), *levels, repeat(STAR)))
+
+
+def labels_of(keys: np.ndarray, label: Callable[[int], str]) -> list[str]:
+    """One label per key; equal keys are labelled once."""
+    distinct, which = np.unique(keys, return_inverse=True)
+    labels = np.array([label(int(key)) for key in distinct], dtype=object)
+    return labels[which].tolist()

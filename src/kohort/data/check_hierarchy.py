@@ -1,0 +1,172 @@
+"""Everything that is wrong with a hierarchy, all at once, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kohort.data.column import Column
+from kohort.data.hierarchy import Hierarchy
+from kohort.data.path_tree import Label, PathTree
+from kohort.errors import InputError
+
+__all__ = ["Findings", "check", "compare"]
+
+_NAMED = 5  # labels of the hierarchy in a message
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a check of a hierarchy, alone or against a column, has found.
+
+    Wrong: `contradicting` leaves (listed with different ancestors), `cycles` and `two_parents` (labels of
+    parent/child pairs), `missing` values of the column. Worth knowing: leaves `repeated` identically,
+    labels of both a leaf and an inner node, leaves outside the common root, leaves `unused` by the data.
+    """
+
+    leaves: int = 0
+    repeated: int = 0
+    contradicting: tuple[Label, ...] = ()
+    cycles: tuple[Label, ...] = ()
+    two_parents: tuple[Label, ...] = ()
+    leaf_and_inner: tuple[Label, ...] = ()
+    rootless: int = 0
+    unused: tuple[Label, ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_records: int = 0
+    records: int = 0
+    near_misses: int = 0
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is no tree at all, whatever the data."""
+        return bool(not self.leaves or self.contradicting or self.cycles or self.two_parents)
+
+    @property
+    def errors(self) -> bool:
+        return self.broken or bool(self.missing)
+
+    def message(self) -> str:
+        """What was found, one line each, with what to do. No value of the data is shown."""
+        return "\n".join([*self._error_lines(), *self._note_lines()]) or "The hierarchy is in order."
+
+    def offending(self) -> dict[str, list[Label]]:
+        """The values behind the message, by problem: for a file of the user's own."""
+        problems = ("missing", "contradicting", "cycles", "two_parents", "leaf_and_inner", "unused")
+        return {name: list(getattr(self, name)) for name in problems if getattr(self, name)}
+
+    def raise_if_broken(self, column_name: str, *, allow_missing: bool = False) -> None:
+        """Raise an InputError for all that is wrong; values missing from the tree may be allowed."""
+        judged = replace(self, missing=()) if allow_missing else self
+        if judged.errors:
+            lines = "\n".join(f"  - {line}" for line in judged._error_lines())
+            raise InputError(f"The hierarchy of column {column_name!r} cannot be used.\n{lines}")
+
+    def _error_lines(self) -> list[str]:
+        lines = []
+        if not self.leaves and not self.cycles:
+            lines.append("It has no leaves. Write one line per value: the value, then its ancestors.")
+        if self.contradicting:
+            hint = " Is the file written root first? It must be leaf first." if self.leaves == 1 else ""
+            lines.append(
+                f"{_count(self.contradicting, 'leaf', 'leaves')} listed with different ancestors "
+                f"({_named(self.contradicting)}). List each leaf once.{hint}"
+            )
+        if self.cycles:
+            lines.append(
+                f"{_count(self.cycles, 'label', 'labels')} among their own ancestors "
+                f"({_named(self.cycles)}). Remove a pair from each circle."
+            )
+        if self.two_parents:
+            lines.append(
+                f"{_count(self.two_parents, 'label', 'labels')} given two parents "
+                f"({_named(self.two_parents)}). Keep one pair for each child."
+            )
+        if self.missing:
+            lines.append(self._missing_line())
+        return lines
+
+    def _missing_line(self) -> str:
+        share = self.missing_records / max(self.records, 1)
+        near = f" {self.near_misses:,} differ from a leaf only in case, spaces or the form of a number."
+        return (
+            f"{_count(self.missing, 'value', 'values')} missing from it ({self.missing_records:,} records, "
+            f"{share:.1%} of all).{near if self.near_misses else ''} Add them, or set on_missing: suppress."
+        )
+
+    def _note_lines(self) -> list[str]:
+        lines = []
+        if self.repeated:
+            lines.append(f"Note: {self.repeated:,} lines repeat a leaf with the same ancestors; harmless.")
+        if self.leaf_and_inner:
+            lines.append(
+                f"Note: {_count(self.leaf_and_inner, 'label', 'labels')} both a leaf and an inner node "
+                f"({_named(self.leaf_and_inner)}); inner ones are published with their parent's name."
+            )
+        if self.rootless:
+            lines.append(f"Note: {self.rootless:,} lines do not end in the root; they were put under *.")
+        if self.unused:
+            lines.append(f"Note: {len(self.unused):,} of its {self.leaves:,} leaves are not in the data.")
+        return lines
+
+
+def check(source: Hierarchy | Iterable[Sequence[Label]], column: Column | None = None) -> Findings:
+    """All problems of a hierarchy, or of the paths for one (leaf first), against a column if given."""
+    if isinstance(source, Hierarchy):
+        leaves: tuple[Label, ...] = source.leaves
+        findings = Findings(leaves=len(leaves), leaf_and_inner=_in_both(leaves, _inner_labels(source)))
+    else:
+        tree = PathTree(source)
+        leaves = tree.leaves
+        findings = Findings(
+            leaves=len(leaves),
+            repeated=tree.repeated,
+            contradicting=tuple(tree.contradicting),
+            leaf_and_inner=_in_both(leaves, tree.inner_labels),
+            rootless=tree.rootless,
+        )
+    return findings if column is None else compare(findings, leaves, column)
+
+
+def compare(findings: Findings, leaves: Sequence[Label], column: Column) -> Findings:
+    """The findings about a hierarchy with these leaves, and what a column adds to them."""
+    known, used = set(leaves), set(column.texts)
+    absent = [code for code, text in enumerate(column.texts) if text is not None and text not in known]
+    missing = tuple(str(column.texts[code]) for code in absent)
+    loose = {_loosely(leaf) for leaf in leaves if leaf is not None} if missing else set()
+    return replace(
+        findings,
+        unused=tuple(leaf for leaf in leaves if leaf not in used and leaf is not None),
+        missing=missing,
+        missing_records=int(column.counts[absent].sum()) if absent else 0,
+        records=len(column),
+        near_misses=sum(_loosely(text) in loose for text in missing),
+    )
+
+
+def _inner_labels(hierarchy: Hierarchy) -> set[Label]:
+    leaf_nodes = set(hierarchy.leaf_node.tolist())
+    return {label for node, label in enumerate(hierarchy.label) if node not in leaf_nodes}
+
+
+def _in_both(leaves: Sequence[Label], inner: Collection[Label]) -> tuple[Label, ...]:
+    return tuple(leaf for leaf in leaves if leaf in inner)
+
+
+def _loosely(text: str) -> str:
+    """The text without what people do not see as a difference."""
+    plain = " ".join(text.casefold().split())
+    try:
+        return repr(float(plain))
+    except ValueError:
+        return plain
+
+
+def _count(found: Sequence[Label], one: str, many: str) -> str:
+    return f"{len(found):,} {one} is" if len(found) == 1 else f"{len(found):,} {many} are"
+
+
+def _named(labels: Sequence[Label]) -> str:
+    names = ["(empty)" if label is None else repr(label) for label in labels[:_NAMED]]
+    more = f" and {len(labels) - _NAMED:,} more" if len(labels) > _NAMED else ""
+    return ", ".join(names) + more

@@ -1,0 +1,98 @@
+"""A table as it came, and its columns in codes, each coded once and only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.column import Column, code_column
+from kohort.errors import InputError, did_you_mean
+
+__all__ = ["Dataset"]
+
+
+class Dataset:
+    """A table of people: one record per row, in pandas, Polars or PyArrow.
+
+    The table itself is never changed. `column(name)` gives a column in codes.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self.frame = _eager_frame(data)
+        self.names: tuple[str, ...] = tuple(self.frame.columns)
+        self.n_records = len(self.frame)
+        self._columns: dict[str, Column] = {}
+        if not self.n_records:
+            raise InputError("The table has no records: there is nothing to anonymize.")
+
+    def column(self, name: str) -> Column:
+        """The column in codes."""
+        if name not in self._columns:
+            self.require([name])
+            self._columns[name] = code_column(name, self.arrow(name))
+        return self._columns[name]
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        """The column as Arrow."""
+        try:
+            return self.frame[name].to_arrow()
+        except (pa.ArrowException, TypeError):
+            raise InputError(
+                f"Column {name!r} mixes values of different types. Convert it to one type, such as text."
+            ) from None
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse names that the table does not have."""
+        for name in names:
+            if name not in self.names:
+                raise InputError(f"The table has no column {name!r}. {did_you_mean(name, self.names)}")
+
+
+def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows, how often each occurs, and which one each record is. O(n log n).
+
+    Columns are folded into one integer key; where the key would overflow, what is there so far is
+    renumbered first.
+    """
+    key = np.zeros(len(codes), dtype=np.int64)
+    size = 1
+    for column in codes.T:
+        width = int(column.max()) + 1 if len(column) else 1
+        if size * width > 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            size = int(key.max()) + 1
+        key = key * width + column
+        size *= width
+    _, first, row_of_record, counts = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )
+    return codes[first], counts, row_of_record
+
+
+def _eager_frame(data: Any) -> nw.DataFrame:
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        raise InputError(
+            f"A table is a pandas, Polars or PyArrow table (or a path to a file), not {type(data).__name__}."
+        ) from None
+    except (nw.exceptions.NarwhalsError, ValueError):
+        frame = None
+    _refuse_duplicate_names(data)
+    if frame is None:
+        raise InputError("The table could not be read. Column names must be texts, each used once.")
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _refuse_duplicate_names(data: Any) -> None:
+    names = getattr(data, "column_names", None) or getattr(data, "columns", ())
+    if callable(names):
+        return
+    names = [str(n) for n in names]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(f"Column names are used twice: {', '.join(map(repr, twice))}. Rename them.")

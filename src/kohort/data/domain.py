@@ -1,0 +1,88 @@
+"""What a quasi-identifier's values may be generalized to.
+
+Whatever the domain, a generalized value is a **range of leaves**: leaves are numbered so that every
+node of a hierarchy, and every interval of an ordered column, is contiguous. "Is under" is then two
+comparisons, and the closure of a group of records needs only its least and greatest leaf.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["STAR", "Domain", "GeneralizedValues", "OrderedDomain"]
+
+STAR = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedValues:
+    """Some generalized values of one attribute, side by side: all that any cost asks of them.
+
+    width      leaves covered
+    mass       records of the original table whose value is covered
+    mass_log   sum of c*log2(c) over the covered values' counts c (for entropies)
+    level      height in the hierarchy over the hierarchy's height, 0 to 1
+    star       published as `*`
+    """
+
+    width: np.ndarray
+    mass: np.ndarray
+    mass_log: np.ndarray
+    level: np.ndarray
+    star: np.ndarray
+    n_leaves: int
+    n_records: int
+
+
+class Domain(Protocol):
+    """The generalized values that an attribute may take: a Hierarchy or an OrderedDomain."""
+
+    @property
+    def leaves(self) -> tuple[str | None, ...]:
+        """Texts of the leaves in order; a missing value is None."""
+        ...
+
+    def closure(self, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest generalized values that cover the leaf ranges lo..hi (both ends included)."""
+        ...
+
+    def labels(self, lo: np.ndarray, hi: np.ndarray) -> list[str | None]:
+        """How these generalized values are published."""
+        ...
+
+    def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        """Height of these generalized values over the domain's height."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedDomain:
+    """Values in an order and no hierarchy: any interval of them may be published.
+
+    `loners` values at the end (a missing value, a `*` that was there before) belong to no interval:
+    together with anything else they become `*`.
+    """
+
+    leaves: tuple[str | None, ...]
+    loners: int = 0
+
+    def closure(self, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        everything = (hi >= len(self.leaves) - self.loners) & (lo < hi)
+        return np.where(everything, 0, lo), np.where(everything, len(self.leaves) - 1, hi)
+
+    def labels(self, lo: np.ndarray, hi: np.ndarray) -> list[str | None]:
+        return [self._label(int(a), int(b)) for a, b in zip(lo, hi)]
+
+    def _label(self, lo: int, hi: int) -> str | None:
+        if lo == hi:
+            return self.leaves[lo]
+        if hi - lo + 1 == len(self.leaves):
+            return STAR
+        return f"[{self.leaves[lo]}, {self.leaves[hi]}]"
+
+    def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        """Without levels, an interval's height is its share of the values."""
+        return (hi - lo) / max(len(self.leaves) - 1, 1)

@@ -1,0 +1,209 @@
+"""A taxonomy: leaves numbered in tree order, so that every node is a contiguous range of leaves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.domain import STAR
+from kohort.data.path_tree import PathTree
+from kohort.errors import InputError
+
+__all__ = ["Hierarchy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A tree over the values of an attribute. Make one with `from_paths`.
+
+    Nodes are numbered from the root (0) in depth-first order.
+
+    label      per node, as written; the label of a missing value's leaf is None
+    parent     per node, -1 for the root
+    lo, hi     per node, its first and last leaf
+    level      per node, its height above its deepest leaf
+    leaf_node  per leaf, its node
+    hidden     per leaf: a value that is only ever published as `*`
+    """
+
+    label: tuple[str | None, ...]
+    parent: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    level: np.ndarray
+    leaf_node: np.ndarray
+    hidden: np.ndarray
+
+    @classmethod
+    def from_paths(
+        cls, paths: Iterable[Sequence[str | None]], *, hidden: Iterable[str | None] = ()
+    ) -> Hierarchy:
+        """A hierarchy from one path per leaf: the leaf first, then its ancestors up to the root.
+
+        Nodes are told apart by their whole path, so a label may occur on several branches. Repeated
+        ancestors are one node; a path that does not end in the common root gets the root `*`; an
+        inner node whose only child is a leaf of the same name is that leaf. Leaves keep the order of
+        first appearance. O(nodes).
+
+        >>> h = Hierarchy.from_paths([("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*")])
+        >>> h.leaves, h.height
+        (('cat', 'dog', 'cow'), 2)
+        """
+        tree = PathTree(paths)
+        if not tree.leaves:
+            raise InputError("A hierarchy needs at least one leaf.")
+        if tree.contradicting:
+            raise InputError(
+                f"{len(tree.contradicting)} leaves of the hierarchy are listed with two different parents. "
+                "A hierarchy is a tree: list each leaf once."
+            )
+        return _with_ranges(*tree.depth_first(), frozenset(hidden))
+
+    # -- what is in it -------------------------------------------------------------------------
+
+    @property
+    def height(self) -> int:
+        return int(self.level[0])
+
+    @cached_property
+    def leaves(self) -> tuple[str | None, ...]:
+        return tuple(self.label[node] for node in self.leaf_node)
+
+    @cached_property
+    def leaf_of(self) -> dict[str | None, int]:
+        return {text: leaf for leaf, text in enumerate(self.leaves)}
+
+    @cached_property
+    def published(self) -> tuple[str | None, ...]:
+        """Per node the label by which it is published: unique, so that nobody has to guess a branch."""
+        return tuple(_unique_labels(self))
+
+    @cached_property
+    def nodes_of_label(self) -> dict[str | None, list[int]]:
+        """Nodes that a published label may stand for: by unique label, else by the label as written."""
+        found: dict[str | None, list[int]] = {}
+        for node, label in enumerate(self.label):
+            found.setdefault(label, []).append(node)
+        for node, label in enumerate(self.published):
+            found.setdefault(label, [node])
+        return found
+
+    def path(self, node: int) -> list[str | None]:
+        """Labels from a node up to the root."""
+        labels = []
+        while node >= 0:
+            labels.append(self.label[node])
+            node = int(self.parent[node])
+        return labels
+
+    def paths(self) -> Iterator[tuple[str | None, ...]]:
+        """Per leaf its labels up to the root, as `from_paths` takes them."""
+        leaves = set(self.leaf_node.tolist())
+        lineage: dict[int, tuple[str | None, ...]] = {-1: ()}
+        for node, (label, parent) in enumerate(zip(self.label, self.parent.tolist())):
+            path = (label, *lineage[parent])
+            if node in leaves:
+                yield path
+            else:
+                lineage[node] = path
+
+    def children(self, node: int) -> np.ndarray:
+        return np.flatnonzero(self.parent == node)
+
+    # -- generalized values --------------------------------------------------------------------
+
+    def node(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        """The lowest node that covers each leaf range: O(height) look-ups per range."""
+        node = np.where(self.hidden[lo], 0, self.leaf_node[lo])
+        short = self.hi[node] < hi
+        while short.any():
+            node = np.where(short, self.parent[node], node)
+            short = self.hi[node] < hi
+        return node
+
+    def closure(self, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        node = self.node(lo, hi)
+        return self.lo[node], self.hi[node]
+
+    def labels(self, lo: np.ndarray, hi: np.ndarray) -> list[str | None]:
+        return [self.published[node] for node in self.node(lo, hi)]
+
+    def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        return self.level[self.node(lo, hi)] / max(self.height, 1)
+
+    # -- change --------------------------------------------------------------------------------
+
+    def with_leaves(self, extra: Sequence[str | None], *, hidden: bool) -> Hierarchy:
+        """The same hierarchy with more leaves right under the root."""
+        taken = [text for text in extra if text in self.leaf_of]
+        if taken:
+            raise InputError(f"{len(taken)} leaves are in the hierarchy already.")
+        new = list(dict.fromkeys(extra))  # the last children of the root come last in depth-first order
+        leaf = np.arange(len(self.leaf_node), len(self.leaf_node) + len(new), dtype=np.int32)
+        hi = np.concatenate([self.hi, leaf])
+        hi[0] = len(self.leaf_node) + len(new) - 1
+        nodes = np.arange(len(self.label), len(self.label) + len(new), dtype=np.int32)
+        nothing = np.zeros(len(new), dtype=np.int32)
+        return Hierarchy(
+            label=(*self.label, *new),
+            parent=np.concatenate([self.parent, nothing]),
+            lo=np.concatenate([self.lo, leaf]),
+            hi=hi,
+            level=np.concatenate([self.level, nothing]),
+            leaf_node=np.concatenate([self.leaf_node, nodes]),
+            hidden=np.concatenate([self.hidden, np.full(len(new), hidden)]),
+        )
+
+
+def _with_ranges(
+    label: list[str | None], parent: np.ndarray, leaf_node: np.ndarray, hidden: frozenset[str | None]
+) -> Hierarchy:
+    """Climb from all leaves at once, one step a round. O(leaves * height)."""
+    leaf = np.arange(len(leaf_node), dtype=np.int32)
+    lo = np.full(len(label), len(leaf), dtype=np.int32)
+    hi = np.full(len(label), -1, dtype=np.int32)
+    level = np.zeros(len(label), dtype=np.int32)
+    node, steps = leaf_node, 0
+    while len(node):
+        np.minimum.at(lo, node, leaf)
+        np.maximum.at(hi, node, leaf)
+        np.maximum.at(level, node, steps)
+        below_root = parent[node] >= 0
+        node, leaf, steps = parent[node][below_root], leaf[below_root], steps + 1
+    return Hierarchy(
+        label=tuple(label),
+        parent=parent,
+        lo=lo,
+        hi=hi,
+        level=level,
+        leaf_node=leaf_node,
+        hidden=np.array([label[node] in hidden for node in leaf_node], dtype=bool),
+    )
+
+
+def _unique_labels(hierarchy: Hierarchy) -> list[str | None]:
+    """Leaves keep their text; an inner label that is used elsewhere too is told apart by its parent's.
+
+    A root that is called like one of its nodes is published as `*`.
+    """
+    labels = list(hierarchy.label)
+    uses = Counter(labels)
+    if uses[labels[0]] > 1:
+        labels[0] = STAR
+    taken = set(labels)
+    is_leaf = np.zeros(len(labels), dtype=bool)
+    is_leaf[hierarchy.leaf_node] = True
+    for node in np.flatnonzero(~is_leaf)[1:]:
+        label = labels[node]
+        if uses[label] > 1:
+            unique = stem = f"{label} ({hierarchy.label[hierarchy.parent[node]]})"
+            number = 2
+            while unique in taken:
+                unique, number = f"{stem} #{number}", number + 1
+            labels[node] = unique
+            taken.add(unique)
+    return labels

@@ -1,0 +1,125 @@
+"""A hierarchy under construction: paths from leaves to the root, grown into a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from kohort.data.domain import STAR
+
+__all__ = ["Label", "PathTree"]
+
+Label = str | None
+Ancestors = tuple[Label, ...]
+
+
+class PathTree:
+    """A tree grown from paths, the leaf first; what does not fit is noted, never raised.
+
+    Nodes are told apart by their whole path. Repeated ancestors are one node, and an inner node whose
+    only child is a leaf of the same name is that leaf: both are how files write unbalanced trees.
+
+    root           the root's label: the common last label, else `*`
+    rootless       how many paths do not end in it
+    repeated       how often a leaf was listed again with the same ancestors
+    contradicting  leaves that were listed again with other ancestors (the first ones count)
+    """
+
+    def __init__(self, paths: Iterable[Sequence[Label]]) -> None:
+        leaves, branches, branch_of_row = _by_branch(paths)
+        tops = {branch[-1] if branch else None for branch in branches}
+        self.root = tops.pop() if len(tops) == 1 and None not in tops else STAR
+        without_root = [not branch or branch[-1] != self.root for branch in branches]
+        self.rootless = sum(without_root[branch] for branch in branch_of_row) if any(without_root) else 0
+        self.repeated = 0
+        self.contradicting: dict[Label, None] = {}
+        self._inner_label: list[Label] = [self.root]
+        self._inner_child: list[dict[Label, int]] = [{}]
+        self._below: list[list[int]] = [[]]  # children of inner nodes in the order met; ~leaf for a leaf
+        self._leaf: dict[Label, int] = {}
+        self._leaf_parent: list[int] = []
+        self._add(leaves, branches, branch_of_row)
+
+    @property
+    def leaves(self) -> tuple[Label, ...]:
+        """The leaves, each once, in the order met."""
+        return tuple(self._leaf)
+
+    @property
+    def inner_labels(self) -> set[Label]:
+        """Labels of the inner nodes; one that only repeats its single leaf is none."""
+        leaves = self.leaves
+        return {
+            label for node, label in enumerate(self._inner_label) if self._only_leaf(node, leaves) is None
+        }
+
+    def depth_first(self) -> tuple[list[Label], np.ndarray, np.ndarray]:
+        """Labels, parents and leaf nodes, with nodes numbered from the root in depth-first order."""
+        leaves = self.leaves
+        label: list[Label] = []
+        parent: list[int] = []
+        leaf_node: list[int] = []
+        stack = [(0, -1)]  # an inner node, or ~leaf, and its parent's number
+        while stack:
+            node, above = stack.pop()
+            if node >= 0:
+                only = self._only_leaf(node, leaves)
+                node = node if only is None else ~only
+            number = len(label)
+            parent.append(above)
+            if node < 0:
+                label.append(leaves[~node])
+                leaf_node.append(number)
+            else:
+                label.append(self._inner_label[node])
+                stack.extend([(child, number) for child in reversed(self._below[node])])
+        return label, np.array(parent, dtype=np.int32), np.array(leaf_node, dtype=np.int32)
+
+    def _add(self, leaves: list[Label], branches: list[Ancestors], branch_of_row: list[int]) -> None:
+        node_of_branch: dict[int, int] = {}
+        for leaf, branch in zip(leaves, branch_of_row):
+            above = node_of_branch.get(branch)
+            if above is None:
+                above = node_of_branch[branch] = self._inner_node(branches[branch])
+            known = self._leaf.setdefault(leaf, len(self._leaf_parent))
+            if known == len(self._leaf_parent):
+                self._leaf_parent.append(above)
+                self._below[above].append(~known)
+            elif self._leaf_parent[known] == above:
+                self.repeated += 1
+            else:
+                self.contradicting[leaf] = None
+
+    def _inner_node(self, branch: Ancestors) -> int:
+        node = 0
+        for label in reversed(branch):
+            if label == self._inner_label[node]:
+                continue
+            child = self._inner_child[node].get(label)
+            if child is None:
+                child = self._inner_child[node][label] = len(self._below)
+                self._below[node].append(child)
+                self._below.append([])
+                self._inner_label.append(label)
+                self._inner_child.append({})
+            node = child
+        return node
+
+    def _only_leaf(self, node: int, leaves: Sequence[Label]) -> int | None:
+        """The leaf that an inner node only repeats, if it does."""
+        below = self._below[node]
+        if node == 0 or len(below) != 1 or below[0] >= 0:
+            return None
+        return ~below[0] if leaves[~below[0]] == self._inner_label[node] else None
+
+
+def _by_branch(paths: Iterable[Sequence[Label]]) -> tuple[list[Label], list[Ancestors], list[int]]:
+    """Leaves, the distinct lists of ancestors, and which of them each leaf has: most leaves share theirs."""
+    leaves: list[Label] = []
+    branch_of: dict[Ancestors, int] = {}
+    branch_of_row: list[int] = []
+    for path in paths:
+        leaves.append(path[0])
+        branch_of_row.append(branch_of.setdefault(tuple(path[1:]), len(branch_of)))
+    return leaves, list(branch_of), branch_of_row

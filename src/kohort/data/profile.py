@@ -1,0 +1,164 @@
+"""Look at a table before publishing it: what its columns are, and how many people they single out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.column import Column, code_column
+from kohort.data.profile_names import Role
+from kohort.data.profile_roles import Suggestion, suggest, suggest_hierarchy
+from kohort.data.profile_uniqueness import Combination, Combinations, class_sizes, combine, share
+from kohort.errors import InputError
+
+__all__ = ["ColumnProfile", "Combination", "Combinations", "Profile", "profile"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column: what it holds, and the role and hierarchy suggested for it.
+
+    kind               integer, float, string, boolean, date or datetime, also when written as text;
+                       items (lists) or nested (not looked into)
+    distinct           distinct values, missing ones aside; of a column of lists, distinct items
+    unique_share       share of the records whose value nobody else has
+    most_common_share  share of the records that have the most common value, itself in `most_common`
+    hierarchy          as the release spec writes it; None: no levels between a value and `*`
+    """
+
+    name: str
+    type: str
+    kind: str
+    records: int
+    distinct: int
+    nulls: int
+    unique_share: float
+    most_common_share: float
+    role: Role
+    reason: str
+    hierarchy: Any
+    most_common: str | None = field(default=None, repr=False)
+
+    def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
+        """As plain data; without any value of the table unless `show_values`."""
+        facts = asdict(self)
+        if not show_values:
+            del facts["most_common"]
+        return facts
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A table: its columns, and the risk of the quasi-identifiers suggested for it.
+
+    unique_share   share of the records that are unique on all suggested quasi-identifiers
+    highest_risk   prosecutor risk: 1 / the size of the smallest class of look-alikes
+    average_risk   the mean of 1 / class size over all records
+    """
+
+    records: int
+    columns: tuple[ColumnProfile, ...]
+    quasi_identifiers: tuple[str, ...]
+    classes: int
+    smallest_class: int
+    unique_share: float
+    highest_risk: float
+    average_risk: float
+    combinations: Combinations
+
+    def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
+        """As plain data for JSON; without any value of the table unless `show_values`."""
+        facts = asdict(self)
+        facts["columns"] = [column.to_dict(show_values=show_values) for column in self.columns]
+        return facts
+
+
+def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> Profile:
+    """Profile a table.
+
+    Missing values count as a value of their own. Everything is exact on the whole table, except that
+    combinations of up to `max_combination` columns are counted on `sample` records, drawn with `seed`,
+    where there are more. O(records) per column, plus a sort of the records for the classes.
+
+    >>> p = profile(pa.table({"sex": ["f", "f", "m"], "age": [30, 30, 41]}))
+    >>> p.quasi_identifiers, p.classes, round(p.unique_share, 2)
+    (('sex', 'age'), 2, 0.33)
+    """
+    if max_combination < 1 or sample < 1:
+        raise InputError(
+            f"max_combination and sample must be at least 1. Got {max_combination} and {sample}."
+        )
+    profiles: list[ColumnProfile] = []
+    quasi: dict[str, np.ndarray] = {}
+    for name in table.column_names:
+        found, codes = _profile_column(name, table[name])
+        profiles.append(found)
+        if found.role == "quasi-identifier" and codes is not None:
+            quasi[name] = codes
+    sizes = class_sizes(list(quasi.values()), table.num_rows)
+    return Profile(
+        records=table.num_rows,
+        columns=tuple(profiles),
+        quasi_identifiers=tuple(quasi),
+        classes=len(sizes),
+        smallest_class=int(sizes.min(initial=table.num_rows)),
+        unique_share=share(np.count_nonzero(sizes == 1), table.num_rows),
+        highest_risk=float(1 / sizes.min()) if len(sizes) else 0.0,
+        average_risk=share(len(sizes), table.num_rows),
+        combinations=combine(quasi, table.num_rows, max_combination, sample, seed),
+    )
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def _profile_column(name: str, values: pa.ChunkedArray) -> tuple[ColumnProfile, np.ndarray | None]:
+    """A column's profile, and its codes where it has one value per record."""
+    if _is_list(values.type):
+        reason = "It holds lists: single items may be known, and a few together identify a person."
+        items = code_column(name, pc.list_flatten(values))
+        return _facts(values, items, "items", Suggestion("items", reason), None), None
+    if pa.types.is_nested(values.type) or _is_bytes(values.type):
+        reason = "It holds nested or binary values, which cannot be generalized: drop it."
+        nothing = code_column(name, pa.nulls(0, pa.string()))
+        return _facts(values, nothing, "nested", Suggestion("identifier", reason), None), None
+    column = code_column(name, values)
+    suggestion = suggest(column)
+    hierarchy = suggest_hierarchy(column) if suggestion.role == "quasi-identifier" else None
+    return _facts(values, column, column.kind, suggestion, hierarchy), column.codes
+
+
+def _is_list(arrow_type: pa.DataType) -> bool:
+    is_list = pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type)
+    return is_list and not pa.types.is_nested(arrow_type.value_type)
+
+
+def _is_bytes(arrow_type: pa.DataType) -> bool:
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return any(test(arrow_type) for test in tests)
+
+
+def _facts(
+    values: pa.ChunkedArray, column: Column, kind: str, suggestion: Suggestion, hierarchy: Any
+) -> ColumnProfile:
+    distinct = len(column.texts) - column.has_null
+    counts = column.counts[:distinct]
+    one_value_each = kind not in ("items", "nested")
+    return ColumnProfile(
+        name=column.name,
+        type=str(values.type),
+        kind=kind,
+        records=len(values),
+        distinct=distinct,
+        nulls=len(column) - int(counts.sum()) if one_value_each else values.null_count,
+        unique_share=share(np.count_nonzero(counts == 1), len(values)),
+        most_common_share=share(counts.max(initial=0), len(values)),
+        role=suggestion.role,
+        reason=suggestion.reason,
+        hierarchy=hierarchy,
+        most_common=column.texts[int(counts.argmax())] if distinct else None,
+    )

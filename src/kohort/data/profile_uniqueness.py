@@ -1,0 +1,127 @@
+"""How many records are unique: on some columns together, and on which columns most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+__all__ = ["Combination", "Combinations", "class_sizes", "combine", "share"]
+
+_MOST_COMBINATIONS = 250
+_KEPT_PER_SIZE = 10
+_LARGEST_KEY = 2**62
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Some columns, and the share of records that are unique on them together."""
+
+    columns: tuple[str, ...]
+    unique_share: float
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The combinations of quasi-identifiers that single out most people, worst first.
+
+    Of each size only the worst are listed. `records` are the records looked at; where they are
+    a sample of the table (`sampled`), the shares are too high, as more records mean more look-alikes.
+    `columns` were combined, the ones with most distinct values if there are too many to combine.
+    """
+
+    worst: tuple[Combination, ...]
+    columns: tuple[str, ...]
+    counted: int
+    records: int
+    sampled: bool
+
+
+def class_sizes(columns: Sequence[np.ndarray], records: int) -> np.ndarray:
+    """How many records share each combination of codes."""
+    if records == 0:
+        return np.empty(0, dtype=np.int64)
+    key = np.zeros(records, dtype=np.int64)
+    keys = 1
+    for codes in columns:
+        values = int(codes.max()) + 1
+        if keys * values > _LARGEST_KEY:
+            key, keys = _renumbered(key)
+        key = key * values + codes
+        keys *= values
+    if keys <= 2 * records:
+        counts = np.bincount(key)
+        return counts[counts > 0]
+    return np.diff(_starts(np.sort(key)), append=records)
+
+
+def _renumbered(key: np.ndarray) -> tuple[np.ndarray, int]:
+    """The same classes, numbered from 0 without gaps."""
+    order = np.argsort(key)
+    number = np.empty_like(key)
+    number[order] = np.cumsum(np.diff(key[order], prepend=key[order[0]]) > 0)
+    return number, int(number.max()) + 1
+
+
+def _starts(ordered: np.ndarray) -> np.ndarray:
+    """Where each run of equal keys starts."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
+def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: int, seed: int) -> Combinations:
+    """Count the records that are unique on each combination of up to `largest` columns."""
+    rows: slice | np.ndarray = slice(None)
+    if records > sample:
+        rows = np.sort(np.random.default_rng(seed).choice(records, sample, replace=False))
+    looked_at = min(records, sample)
+    names = _worth_combining(quasi, largest)
+    codes = {name: quasi[name][rows] for name in names}
+    counted = [
+        Combination(chosen, _unique_share([codes[name] for name in chosen], looked_at))
+        for chosen in _subsets(names, largest)
+    ]
+    return Combinations(
+        worst=_worst(counted),
+        columns=names,
+        counted=len(counted),
+        records=looked_at,
+        sampled=records > sample,
+    )
+
+
+def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, ...]:
+    """As many columns as can be combined in reasonable time, those with most distinct values."""
+    by_distinct = sorted(quasi, key=lambda name: -int(quasi[name].max(initial=0)))
+    n = len(by_distinct)
+    while n > 1 and sum(comb(n, size) for size in range(1, largest + 1)) > _MOST_COMBINATIONS:
+        n -= 1
+    chosen = set(by_distinct[:n])
+    return tuple(name for name in quasi if name in chosen)
+
+
+def _subsets(names: tuple[str, ...], largest: int) -> Iterator[tuple[str, ...]]:
+    for size in range(1, min(largest, len(names)) + 1):
+        yield from combinations(names, size)
+
+
+def _unique_share(columns: Sequence[np.ndarray], records: int) -> float:
+    return share(np.count_nonzero(class_sizes(columns, records) == 1), records)
+
+
+def _worst(counted: list[Combination]) -> tuple[Combination, ...]:
+    ordered = sorted(counted, key=lambda c: (-c.unique_share, len(c.columns)))
+    kept: dict[int, int] = {}
+    worst = []
+    for combination in ordered:
+        size = len(combination.columns)
+        kept[size] = kept.get(size, 0) + 1
+        if kept[size] <= _KEPT_PER_SIZE:
+            worst.append(combination)
+    return tuple(worst)
+
+
+def share(part: int | np.integer, whole: int) -> float:
+    return float(part / whole) if whole else 0.0

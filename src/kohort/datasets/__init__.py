@@ -1,0 +1,33 @@
+"""Tables to try Kohort on: two real ones, and made-up hospital records of any size.
+
+Attribution and licences are in README.md beside this file.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kohort.datasets.builtin import example_spec, load_adult, load_health
+    from kohort.datasets.hospital import generate_hospital
+
+__all__ = ["example_spec", "generate_hospital", "load_adult", "load_health"]
+
+_MODULE_OF = {
+    "example_spec": "kohort.datasets.builtin",
+    "generate_hospital": "kohort.datasets.hospital",
+    "load_adult": "kohort.datasets.builtin",
+    "load_health": "kohort.datasets.builtin",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a function when it is first asked for: NumPy and Arrow cost time to load."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

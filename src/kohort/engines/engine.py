@@ -1,0 +1,19 @@
+"""What an engine is: a place where an algorithm runs on a problem."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from kohort.algorithms import Algorithm, Run
+from kohort.problem.problem import Problem
+from kohort.recoding.recoding import Recoding
+
+__all__ = ["Engine"]
+
+
+class Engine(Protocol):
+    """One method: run it."""
+
+    name: ClassVar[str]
+
+    def solve(self, problem: Problem, algorithm: Algorithm, run: Run) -> Recoding: ...

@@ -1,0 +1,64 @@
+"""Every exception that Kohort raises on purpose.
+
+    KohortError
+    ├── InputError(ValueError)            the data, the spec or an option is wrong
+    ├── UnsupportedError                  asked of an algorithm or format that cannot do it
+    ├── InfeasibleError                   no release can keep the promise; says what could
+    ├── MissingPackageError(ImportError)  an optional package is not installed
+    └── InternalError                     our bug: a release failed its own verification
+
+A message says what, where and what to do. It never shows a cell of a quasi-identifier or a
+sensitive column: it may name columns, counts and the labels of a hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "InfeasibleError",
+    "InputError",
+    "InternalError",
+    "KohortError",
+    "MissingPackageError",
+    "UnsupportedError",
+    "did_you_mean",
+]
+
+
+class KohortError(Exception):
+    """Anything that Kohort refuses or fails to do."""
+
+
+class InputError(KohortError, ValueError):
+    """The data, the spec or an option is wrong."""
+
+
+class UnsupportedError(KohortError):
+    """The chosen algorithm, cost or format cannot do what was asked."""
+
+
+class InfeasibleError(KohortError):
+    """No release of this table can keep the promise that was asked for."""
+
+
+class MissingPackageError(KohortError, ImportError):
+    """An optional package is needed; the message says how to install it."""
+
+
+class InternalError(KohortError):
+    """A bug of Kohort's: please report it. Nothing was written."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that ends an error message: the nearest known word, or all of them.
+
+    >>> did_you_mean("mondrain", ["mondrian", "forest"])
+    "Did you mean 'mondrian'?"
+    """
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known: {', '.join(known)}."

@@ -1,0 +1,59 @@
+"""Parquet and Arrow files: types are kept, dictionary-encoded text is written as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kohort.io.columns import plain_slices
+
+__all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """One file, all columns. Not a dataset: a folder called `year=2020` adds no column."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """One row group per slice."""
+    parts = plain_slices(_without_notes(table), keep=_is_not_encoded_text)
+    first = next(parts)
+    with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for part in parts:
+            writer.write_table(part)
+
+
+def read_arrow(path: Path) -> pa.Table:
+    """Arrow's file format (also known as Feather), or its stream format."""
+    with pa.OSFile(str(path)) as file:
+        try:
+            return pa.ipc.open_file(file).read_all()
+        except pa.ArrowInvalid:
+            file.seek(0)
+            return pa.ipc.open_stream(file).read_all()
+
+
+def write_arrow(table: pa.Table, path: Path) -> None:
+    """Arrow's file format."""
+    parts = plain_slices(_without_notes(table.unify_dictionaries()), keep=_is_not_encoded_text)
+    first = next(parts)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+        writer.write_table(first)
+        for part in parts:
+            writer.write_table(part)
+
+
+def _without_notes(table: pa.Table) -> pa.Table:
+    """Without the notes that pandas and others attach: they may describe the original."""
+    return table.replace_schema_metadata(None)
+
+
+def _is_not_encoded_text(kind: pa.DataType) -> bool:
+    if not pa.types.is_dictionary(kind):
+        return True
+    return not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))

@@ -1,0 +1,153 @@
+"""CSV and its kin: every cell is text, and what was not changed is written as it was read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+
+from kohort.errors import InputError
+from kohort.io.columns import has_no_text, plain_slices, refuse_columns
+from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
+from kohort.io.text_layout import Layout, checked_delimiter, open_text
+
+__all__ = ["read_delimited", "write_delimited"]
+
+BLOCK_BYTES = 1 << 22
+SAMPLE_BYTES = 1 << 20
+FEW_VALUES = 1000
+"""Below this a column is always encoded: its size does not matter, and one kind is simpler to use."""
+REPEATED_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def read_delimited(path: Path, layout: Layout) -> pa.Table:
+    """Every column as text: '01234' and '1.10' stay what they are.
+
+    An empty cell is null, a quoted empty cell is an empty string. Columns whose values repeat
+    are dictionary-encoded; the others, such as a record number, stay plain text.
+    """
+    try:
+        types = _column_types(path, layout)
+        with open_bytes(path) as stream:
+            table = pa.csv.read_csv(stream, **_options(layout, types, block_bytes=BLOCK_BYTES))
+    except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
+        raise _explanation(path, layout) from None
+    _refuse_open_quote(path, layout, table)
+    columns = table.columns
+    del table  # so that each column is freed once it is settled
+    for index, column in enumerate(columns):
+        columns[index] = _settled(column)
+    return pa.table(columns, names=layout.header)
+
+
+def write_delimited(table: pa.Table, path: Path, *, delimiter: str | None = None) -> None:
+    """UTF-8, line ends as in Unix, quotes only where needed; null is empty, '' is a quoted empty cell."""
+    separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
+    refuse_columns(table, "Delimited text", has_no_text)
+    with create_bytes(path) as stream:
+        for number, part in enumerate(plain_slices(table)):
+            text = io.BytesIO()
+            frame = pl.DataFrame(part)
+            frame.write_csv(text, separator=separator, include_header=number == 0)
+            stream.write(text.getvalue())
+
+
+def _column_types(path: Path, layout: Layout) -> dict[str, pa.DataType]:
+    """Plain text for columns that hardly repeat in the first megabyte: encoding them is wasted work."""
+    text = dict.fromkeys(layout.header, pa.string())
+    with open_bytes(path) as stream:
+        reader = pa.csv.open_csv(stream, **_options(layout, text, block_bytes=SAMPLE_BYTES))
+        sample = reader.read_next_batch()
+    return {
+        name: pa.string() if _hardly_repeats(len(column.unique()), len(column), 0.85) else REPEATED_TEXT
+        for name, column in zip(layout.header, sample.columns)
+    }
+
+
+def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int) -> dict[str, object]:
+    """Arrow's options: no type is guessed, and the header is the one we have read."""
+    python_decodes = layout.encoding not in ("utf-8", "utf-8-sig")
+    return {
+        "read_options": pa.csv.ReadOptions(
+            block_size=block_bytes,
+            column_names=layout.header,
+            skip_rows=layout.blank_lines,
+            skip_rows_after_names=1,
+            encoding=layout.encoding if python_decodes else "utf8",
+        ),
+        "parse_options": pa.csv.ParseOptions(
+            delimiter=layout.delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(layout.header) > 1,  # in a single column, one is a null
+        ),
+        "convert_options": pa.csv.ConvertOptions(
+            column_types=types,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    }
+
+
+def _settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One dictionary for the whole column, or plain text if its values repeat little after all.
+
+    Each block was encoded on its own; the sizes of their dictionaries tell.
+    """
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if _hardly_repeats(sum(len(chunk.dictionary) for chunk in column.chunks), len(column), 0.5):
+        return column.cast(pa.string())
+    return column.unify_dictionaries()
+
+
+def _hardly_repeats(distinct: int, values: int, share: float) -> bool:
+    return values >= FEW_VALUES and distinct > share * values
+
+
+def _refuse_open_quote(path: Path, layout: Layout, table: pa.Table) -> None:
+    """Refuse a quote that is never closed: it would swallow all records after it.
+
+    The swallowed ones are in the last cell; a proper last cell with line ends in it is followed
+    by its closing quote.
+    """
+    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+    if last is None or "\n" not in last:
+        return
+    ending = ""
+    with open_text(path, layout.encoding) as stream:
+        while text := stream.read(1 << 20):
+            ending = (ending + text)[-1000:].rstrip("\r\n") or ending
+    if not ending.endswith('"'):
+        raise InputError(
+            f"{path}: a quote is opened and never closed, within the last {last.count(chr(10))} lines."
+        )
+
+
+def _explanation(path: Path, layout: Layout) -> InputError:
+    """Why a table could not be read, in words that show no cell. Slow, but only on failure."""
+    expected, line = len(layout.header), 1
+    try:
+        with open_text(path, layout.encoding) as stream:
+            reader = csv.reader(stream, delimiter=layout.delimiter)
+            for record in reader:
+                if record and len(record) != expected:
+                    return InputError(_uneven(path, line, len(record), expected, reader.line_num > line))
+                line = reader.line_num + 1
+    except UnicodeError:
+        return InputError(f"{path} does not fit the encoding {layout.encoding}. Pass another (--encoding).")
+    except csv.Error:
+        return InputError(f"{path}: the cell at line {line} is too long. Is a quote never closed?")
+    return InputError(f"{path} cannot be read as text with the delimiter {layout.delimiter!r}.")
+
+
+def _uneven(path: Path, line: int, found: int, expected: int, spans_lines: bool) -> str:
+    hint = "A quote may not be closed. " if spans_lines else ""
+    return (
+        f"{path}: line {line} has {found} fields, but the header has {expected}. {hint}"
+        "Quote cells that hold the delimiter, or pass the delimiter (--delimiter)."
+    )

@@ -1,0 +1,167 @@
+"""Excel workbooks: one sheet, the column names in its first row."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastexcel
+import polars as pl
+import pyarrow as pa
+
+from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.io.columns import has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+
+__all__ = ["read_excel", "write_excel"]
+
+MOST_RECORDS, MOST_COLUMNS, LONGEST_CELL = 1_048_575, 16_384, 32_767
+WORKBOOK_OPTIONS = {"in_memory": True, "remove_timezone": True}
+DAY_0 = datetime.date(1899, 12, 31)
+SAME_EVERY_TIME = datetime.datetime(2000, 1, 1)
+"""The creation date of every workbook: equal tables are equal files."""
+
+logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)  # it warns of every empty column
+
+
+def read_excel(path: Path, *, sheet: str | int | None = None) -> pa.Table:
+    """The first sheet, or the one named (or counted from 0); rows without any value are skipped.
+
+    Excel stores numbers as floats and dates as times: columns of whole numbers are read as
+    integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text.
+    """
+    try:
+        book = fastexcel.read_excel(path)
+        name = _sheet_name(path, book.sheet_names, sheet)
+        header = _header(book, name)
+        frame = pl.read_excel(
+            path,
+            sheet_name=name,
+            infer_schema_length=None,
+            drop_empty_cols=False,
+            raise_if_empty=False,
+        )
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
+        raise InputError(f"{path} is damaged, protected by a password, or not an Excel workbook.") from None
+    return _named(path, frame.with_columns(_clock_times(column) for column in frame).to_arrow(), header)
+
+
+def _sheet_name(path: Path, names: list[str], sheet: str | int | None) -> str:
+    if isinstance(sheet, str):
+        if sheet not in names:
+            raise InputError(f"{path} has no sheet {sheet!r}. {did_you_mean(sheet, names)}")
+        return sheet
+    if not 0 <= (sheet or 0) < len(names):
+        raise InputError(f"{path} has {len(names)} sheets; sheet {sheet} is not among them.")
+    return names[sheet or 0]
+
+
+def _header(book: fastexcel.ExcelReader, name: str) -> list[str | None]:
+    """The names as they stand: the reader renames doubles and invents missing ones."""
+    row = book.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_arrow()
+    return [column[0].as_py() for column in row.columns] if row.num_rows else []
+
+
+def _clock_times(column: pl.Series) -> pl.Series:
+    """Times of day, which Excel stores as moments of the last day of 1899."""
+    if column.dtype == pl.Datetime and column.len() > column.null_count():
+        days = column.dt.date().drop_nulls()
+        if (days == DAY_0).all():
+            return column.dt.time()
+    return column
+
+
+def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
+    """The table under its own names; an empty column without a name is none."""
+    kept = []
+    for index, name in enumerate(header[: table.num_columns]):
+        if name:
+            kept.append(index)
+        elif table.column(index).null_count < table.num_rows:
+            raise InputError(f"{path}: column {index + 1} has values but no name in the first row.")
+    return table.select(kept).rename_columns([header[index] for index in kept])
+
+
+def write_excel(table: pa.Table, path: Path) -> None:
+    """One sheet; text that begins with '=' stays text. Null is no cell, '' is one with empty text."""
+    if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
+        raise UnsupportedError(
+            f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
+            f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
+        )
+    refuse_columns(table, "Excel", has_no_text)
+    table = long_numbers_as_text(table)
+    from xlsxwriter import Workbook  # slow to import, and seldom needed
+
+    file = io.BytesIO()
+    with Workbook(file, WORKBOOK_OPTIONS) as book:
+        book.set_properties({"created": SAME_EVERY_TIME})
+        sheet = book.add_worksheet()
+        for index, name in enumerate(table.column_names):
+            sheet.write_string(0, index, name)
+        row = 1
+        for part in plain_slices(table):
+            _write_cells(book, sheet, part, row)
+            row += part.num_rows
+    path.write_bytes(file.getvalue())
+
+
+def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
+    for index, field in enumerate(part.schema):
+        write = _cell_writer(book, sheet, field.type)
+        for row, value in enumerate(_python_values(part.column(index)), start=first_row):
+            if value is not None and write(row, index, value):
+                raise UnsupportedError(
+                    f"Column {field.name!r} has text of over {LONGEST_CELL:,} characters, "
+                    "more than an Excel cell holds. Write CSV or Parquet."
+                )
+
+
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
+    """Python's own objects; they know microseconds, not nanoseconds."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    elif pa.types.is_time64(column.type):
+        column = column.cast(pa.time64("us"), safe=False)
+    return column.to_pylist()
+
+
+def _cell_writer(book: Any, sheet: Any, kind: pa.DataType) -> Callable[[int, int, Any], int]:
+    """How a value of the type becomes a cell. The result is 0 if it did."""
+    if pa.types.is_boolean(kind):
+        return sheet.write_boolean
+    if pa.types.is_integer(kind):
+        return sheet.write_number
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return lambda row, column, value: _write_float(sheet, row, column, float(value))
+    if pa.types.is_date(kind):
+        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd"}))
+    if pa.types.is_timestamp(kind):
+        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}))
+    if pa.types.is_time(kind):
+        clock = book.add_format({"num_format": "hh:mm:ss"})
+        return lambda row, column, value: sheet.write_datetime(row, column, value, clock)
+    return lambda row, column, value: sheet.write_string(row, column, str(value))
+
+
+def _write_float(sheet: Any, row: int, column: int, value: float) -> int:
+    """Excel knows no NaN (an empty cell) and no infinity (text)."""
+    if value != value:
+        return 0
+    if value in (float("inf"), float("-inf")):
+        return sheet.write_string(row, column, str(value))
+    return sheet.write_number(row, column, value)
+
+
+def _date_writer(sheet: Any, style: Any) -> Callable[[int, int, Any], int]:
+    """Excel's calendar begins in 1900: earlier days are written as text."""
+
+    def write(row: int, column: int, value: datetime.date) -> int:
+        if value.year < 1900:
+            return sheet.write_string(row, column, value.isoformat())
+        return sheet.write_datetime(row, column, value, style)
+
+    return write

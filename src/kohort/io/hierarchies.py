@@ -1,0 +1,227 @@
+"""Hierarchy files: leaf-first tables as ARX, Amnesia and sdcMicro users have them, YAML trees, pairs."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from kohort.data.build_hierarchy import FileSource
+from kohort.data.check_hierarchy import Findings, check, compare
+from kohort.data.column import Column
+from kohort.data.hierarchy import Hierarchy
+from kohort.data.pairs import Pairs
+from kohort.data.path_tree import Label
+from kohort.errors import InputError
+from kohort.io.atomic import replacing
+from kohort.io.compressed import DAMAGED, plain_suffix
+from kohort.io.text_layout import _detect_encoding, checked_delimiter, open_text
+
+__all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
+
+_DELIMITERS = (";", "\t", ",", "|")
+_TREE_FILES = (".yaml", ".yml", ".json")
+_SAMPLE = 200  # lines by which the delimiter is told
+_DEEPEST = 200  # nested mappings and lists
+
+Labels = tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class HierarchyFile:
+    """A hierarchy as read, or None where the file is broken, and everything found on the way."""
+
+    hierarchy: Hierarchy | None
+    findings: Findings
+    leaves: tuple[Label, ...]
+
+    def against(self, column: Column) -> Findings:
+        """All findings, of the file itself and of its leaves against the values of a column."""
+        return compare(self.findings, self.leaves, column)
+
+
+def read_hierarchy(
+    path: str | Path,
+    *,
+    kind: str = "auto",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = False,
+) -> HierarchyFile:
+    """Read a hierarchy; problems of its content are findings, a file that cannot be read is an error.
+
+    kind       leaf-first, pairs (child, parent), tree (YAML or JSON) or auto: by the name and the content
+    delimiter  told from the content unless given
+    header     whether the first line is one
+    """
+    source = FileSource(str(path), kind, delimiter, encoding, header)
+    text = _text(Path(path), encoding)
+    if kind == "tree" or (kind == "auto" and plain_suffix(Path(path)) in _TREE_FILES):
+        return _from_paths(_tree_paths(text, source.path))
+    rows = _rows(text, source)
+    if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
+        return _from_pairs(rows, source.path)
+    return _from_paths([(row[0] or None, *(cell for cell in row[1:] if cell.strip())) for row in rows])
+
+
+def read_source(source: FileSource, *, beside: str | Path = ".") -> HierarchyFile:
+    """Read the file that a spec names; relative paths start at the folder `beside`."""
+    return read_hierarchy(
+        Path(beside) / source.path,
+        kind=source.kind,
+        delimiter=source.delimiter,
+        encoding=source.encoding,
+        header=source.header,
+    )
+
+
+def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
+    """Write one line per leaf, `;`-separated, the leaf first; short branches repeat the leaf.
+
+    A missing value is an empty first cell.
+    """
+    if "" in hierarchy.label:
+        raise InputError(
+            "A hierarchy file cannot tell an empty text from a missing value. Make empty texts null first."
+        )
+    returns = any("\r" in label for label in hierarchy.label if label)  # the writer would leave them bare
+    with replacing(Path(path)) as temporary, Path(temporary).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(
+            file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+        )
+        writer.writerows(_lines(hierarchy))
+
+
+def _lines(hierarchy: Hierarchy) -> Iterator[list[Label]]:
+    paths = list(hierarchy.paths())
+    width = max(len(path) for path in paths)
+    inner = {label for _, *above in paths for label in above}
+    for leaf, *above in paths:
+        fill = None if leaf in inner else leaf  # a repeated leaf must not be taken for that inner node
+        yield [leaf, *[fill] * (width - 1 - len(above)), *above]
+
+
+def _from_paths(paths: Sequence[Labels]) -> HierarchyFile:
+    findings = check(paths)
+    leaves = tuple(dict.fromkeys(path[0] for path in paths))
+    return HierarchyFile(None if findings.broken else Hierarchy.from_paths(paths), findings, leaves)
+
+
+def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
+    long = sum(any(cell.strip() for cell in row[2:]) for row in rows)
+    if long:
+        raise InputError(
+            f"Hierarchy file {name!r}: {long} lines have more than two cells, but pairs are child "
+            "and parent. Is it a leaf-first file?"
+        )
+    pairs = Pairs.of([(row[0] or None, (row[1] or None) if len(row) > 1 else None) for row in rows])
+    read = _from_paths(pairs.paths)
+    findings = replace(
+        read.findings, repeated=pairs.repeated, cycles=pairs.cycles, two_parents=pairs.two_parents
+    )
+    return HierarchyFile(None if findings.broken else read.hierarchy, findings, read.leaves)
+
+
+def _look_like_pairs(rows: Sequence[list[str]]) -> bool:
+    """Two columns, and somebody's parent is itself a child."""
+    if not rows or any(len(row) != 2 for row in rows):
+        return False
+    parents = {above for child, above in rows if above != child}
+    return any(child in parents and above and above != child for child, above in rows)
+
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def _text(path: Path, encoding: str | None) -> str:
+    if not path.is_file():
+        raise InputError(f"There is no hierarchy file {str(path)!r}. Relative paths start where the spec is.")
+    try:
+        codecs.lookup(encoding or "utf-8")
+        with open_text(path, encoding or _detect_encoding(path)) as stream:
+            return stream.read().removeprefix("\ufeff")
+    except LookupError:
+        raise InputError(f"Unknown encoding {encoding!r}. Use a name such as utf-8 or cp1252.") from None
+    except UnicodeError:
+        raise InputError(
+            f"Hierarchy file {str(path)!r} is not written in {encoding}. Name another."
+        ) from None
+    except DAMAGED as error:
+        raise InputError(f"Hierarchy file {str(path)!r} cannot be read: {type(error).__name__}.") from None
+
+
+def _rows(text: str, source: FileSource) -> list[list[str]]:
+    delimiter = _delimiter(text) if source.delimiter is None else checked_delimiter(source.delimiter)
+    try:
+        rows = [row for row in _parsed(text, delimiter) if any(row)]
+    except csv.Error as error:
+        raise InputError(
+            f"Hierarchy file {source.path!r} cannot be split at {delimiter!r}: {error}. "
+            "Look for a quotation mark that is not closed, or name the delimiter."
+        ) from error
+    return rows[1:] if source.header else rows
+
+
+def _parsed(text: str, delimiter: str) -> Iterator[list[str]]:
+    # after a comma people write a space that means nothing; other delimiters keep what is there
+    lines = io.StringIO(text, newline="")
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == ",", strict=True)
+
+
+def _delimiter(text: str) -> str:
+    """The first delimiter that splits most lines: commas come late, for labels such as `[20, 30)`."""
+    sample = "\n".join(text.splitlines()[:_SAMPLE])
+    for delimiter in _DELIMITERS:
+        try:
+            rows = [row for row in _parsed(sample, delimiter) if any(row)]
+        except csv.Error:
+            continue
+        if rows and sum(len(row) > 1 for row in rows) * 2 > len(rows):
+            return delimiter
+    return _DELIMITERS[0]
+
+
+# -- YAML trees ------------------------------------------------------------------------------------
+
+
+def _tree_paths(text: str, name: str) -> list[Labels]:
+    """Paths straight from the YAML nodes: every scalar stays the text it is (NO is no truth value)."""
+    try:
+        root = yaml.compose(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark else ""
+        raise InputError(f"Hierarchy file {name!r} is no YAML tree{where}: check its indentation.") from error
+    return [] if root is None else list(_node_paths(root, (), 0, name))
+
+
+def _node_paths(node: yaml.Node, above: Labels, depth: int, name: str) -> Iterator[Labels]:
+    if depth > _DEEPEST:
+        raise InputError(f"Hierarchy file {name!r} is too deep. Does an alias in it contain itself?")
+    if isinstance(node, yaml.ScalarNode):
+        yield (_scalar(node), *above)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _node_paths(item, above, depth + 1, name)
+    else:
+        for key, below in node.value:
+            if _is_nothing(below):
+                yield (_scalar(key), *above)
+            else:
+                yield from _node_paths(below, (_scalar(key), *above), depth + 1, name)
+
+
+def _is_nothing(node: yaml.Node) -> bool:
+    return not node.value or (isinstance(node, yaml.ScalarNode) and _scalar(node) is None)
+
+
+def _scalar(node: yaml.Node) -> Label:
+    """A plain empty, ~ or null is the missing value; anything else is its text."""
+    if not isinstance(node, yaml.ScalarNode):
+        raise InputError(f"Line {node.start_mark.line + 1} of the hierarchy: a name must be a plain text.")
+    return None if not node.style and node.value in ("", "~", "null") else str(node.value)

@@ -1,0 +1,296 @@
+"""The release spec: a YAML file that says what each column is, what is promised and how to get there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from kohort.algorithms import ALGORITHMS, Algorithm, algorithm_named
+from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.io.hierarchies import read_source
+from kohort.io.yaml_text import Place, load_yaml
+from kohort.pipeline.request import Request
+from kohort.problem.costs import cost_named
+from kohort.problem.models import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
+from kohort.problem.roles import ROLES, Roles
+
+__all__ = ["Spec", "parse_spec", "read_spec"]
+
+SCHEMES = ("bhs", "ghs", "ops", "sps", "gsps", "gops")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class AttributeSpec(_Part):
+    """One column: its role, and what goes with it."""
+
+    role: str
+    hierarchy: Any = None
+    order: Literal["natural"] | list[str | int | float] | None = None
+    scheme: str | None = None
+    weight: float | None = None
+    on_missing: Literal["error", "suppress"] | None = None
+    treatment: Literal["drop", "pseudonym", "mask"] | None = None
+
+    @field_validator("role")
+    @classmethod
+    def _known_role(cls, role: str) -> str:
+        if role not in ROLES:
+            raise ValueError(f"There is no role {role!r}. {did_you_mean(role, ROLES)}")
+        return role
+
+    @field_validator("hierarchy")
+    @classmethod
+    def _known_hierarchy(cls, value: Any) -> Any:
+        return from_spec(value)
+
+
+class DiversitySpec(_Part):
+    attribute: str
+    l: Any  # noqa: E741  the paper's name
+    kind: Any = "frequency"
+    c: Any = None
+
+    def model(self) -> Model:
+        return LDiversity(self.attribute, self.l, kind=self.kind, c=self.c)
+
+
+class AlphaSpec(_Part):
+    attribute: str
+    alpha: Any
+    values: list[str | bool | int | float] | None = None
+    combine: bool = True
+    rounding: Any = "none"
+
+    def model(self) -> Model:
+        values = None if self.values is None else [_text(value) for value in self.values]
+        return AlphaDeassociation(
+            self.attribute, self.alpha, values=values, combine=self.combine, rounding=self.rounding
+        )
+
+
+class ClosenessSpec(_Part):
+    attribute: str
+    t: Any
+    distance: Any = "equal"
+
+    def model(self) -> Model:
+        return TCloseness(self.attribute, self.t, distance=self.distance)
+
+
+class PrivacySpec(_Part):
+    """What is promised. `diversity`, `alpha` and `closeness` take one entry or a list."""
+
+    k: Any = None
+    diversity: list[DiversitySpec] = []
+    alpha: list[AlphaSpec] = []
+    closeness: list[ClosenessSpec] = []
+    m: int | None = None
+
+    @field_validator("diversity", "alpha", "closeness", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
+
+    @field_validator("k")
+    @classmethod
+    def _whole_k(cls, k: Any) -> Any:
+        if k is not None:
+            KAnonymity(k)
+        return k
+
+    @field_validator("diversity", "alpha", "closeness")
+    @classmethod
+    def _sound(cls, parts: list[Any]) -> list[Any]:
+        for part in parts:
+            part.model()  # raises what is wrong with its parameters
+        return parts
+
+    def models(self) -> tuple[Model, ...]:
+        k = () if self.k is None else (KAnonymity(self.k),)
+        return (*k, *(part.model() for part in (*self.diversity, *self.alpha, *self.closeness)))
+
+
+class Spec(_Part):
+    """A release spec as written, validated."""
+
+    attributes: dict[str, AttributeSpec] = {}
+    privacy: PrivacySpec
+    cost: str = "loss"
+    algorithm: str = "auto"
+    parameters: dict[str, Any] = {}
+    suppression: float = Field(0.0, ge=0, lt=1)
+    suppressed: Literal["star", "drop"] = "star"
+    labels: Literal["hierarchy", "tight"] = "hierarchy"
+    nulls: Literal["value", "star", "refuse"] = "value"
+    others: Literal["error", "keep", "drop"] = "error"
+    weights: dict[str, float] = {}
+    scheme: str | None = None
+    shuffle: bool = False
+    seed: int = Field(0, ge=0)
+    time_limit: float | None = Field(None, gt=0)
+    items: Any = None
+
+    @field_validator("cost")
+    @classmethod
+    def _known_cost(cls, cost: str) -> str:
+        cost_named(cost)
+        return cost
+
+    @field_validator("algorithm")
+    @classmethod
+    def _known_algorithm(cls, name: str) -> str:
+        algorithm_named(name)
+        return name
+
+    @model_validator(mode="after")
+    def _known_parameters(self) -> Spec:
+        _algorithm(self.algorithm, self.parameters)
+        return self
+
+    def overridden(self, **changes: Any) -> Spec:
+        """The same spec with some keys changed (those that are not None); `k` changes the privacy."""
+        changes = {name: value for name, value in changes.items() if value is not None}
+        k = changes.pop("k", None)
+        if "algorithm" in changes and changes["algorithm"] != self.algorithm:
+            changes["parameters"] = {}
+        if k is not None:
+            KAnonymity(k)
+            changes["privacy"] = self.privacy.model_copy(update={"k": k})
+        for name, check in (("cost", cost_named), ("algorithm", algorithm_named)):
+            if name in changes:
+                check(changes[name])
+        return self.model_copy(update=changes)
+
+    def request(
+        self, *, beside: str | Path = ".", key: bytes | None = None, engine: str = "local"
+    ) -> Request:
+        """The request that this spec makes; hierarchy files are read, relative to the folder `beside`."""
+        self._refuse_what_is_to_come()
+        columns = self.attributes
+        return Request(
+            roles=Roles({name: a.role for name, a in columns.items()}, self.others),  # type: ignore[misc]
+            models=self.privacy.models(),
+            hierarchies={
+                name: _resolved(name, a.hierarchy, beside)
+                for name, a in columns.items()
+                if a.hierarchy is not None
+            },
+            orders={
+                name: [_text(value) for value in a.order]
+                for name, a in columns.items()
+                if isinstance(a.order, list)
+            },
+            on_missing={name: a.on_missing for name, a in columns.items() if a.on_missing is not None},
+            treatments={name: a.treatment for name, a in columns.items() if a.treatment is not None},
+            key=key,
+            weights={n: a.weight for n, a in columns.items() if a.weight is not None} | self.weights,
+            cost=self.cost,
+            algorithm=_algorithm(self.algorithm, self.parameters),
+            engine=engine,
+            suppression=self.suppression,
+            suppressed=self.suppressed,
+            labels=self.labels,
+            nulls=self.nulls,
+            shuffle=self.shuffle,
+            seed=self.seed,
+            time_limit=self.time_limit,
+        )
+
+    def _refuse_what_is_to_come(self) -> None:
+        if self.items is not None or self.privacy.m is not None:
+            raise UnsupportedError(
+                "Baskets of items ('items', 'm') cannot be anonymized by this version: "
+                "it has no algorithm for them."
+            )
+        if self.scheme is not None or any(a.scheme for a in self.attributes.values()):
+            raise UnsupportedError(
+                "'scheme' is for single-dimensional searches, which this version does not have. Remove it."
+            )
+
+
+def read_spec(path: str | Path) -> Spec:
+    """Read a spec from a YAML file; an error names the place in the file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"There is no spec {str(path)!r}. 'kohort init DATA' writes one.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The spec {str(path)!r} is not UTF-8 text. Save it as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"The spec {str(path)!r} cannot be read: {error.strerror}.") from None
+    content, places = load_yaml(text, name=path.name)
+    return _validated(content, path.name, places)
+
+
+def parse_spec(content: Mapping[str, Any]) -> Spec:
+    """A spec from a mapping with the keys of the YAML file."""
+    return _validated(dict(content), "spec", {})
+
+
+def _validated(content: Any, name: str, places: Mapping[tuple, Place]) -> Spec:
+    if not isinstance(content, dict):
+        raise InputError(f"{name}: a spec is a mapping with the keys attributes and privacy.")
+    try:
+        return Spec.model_validate(content)
+    except ValidationError as error:
+        problems = [_problem(found, name, places) for found in error.errors(include_url=False)]
+        raise InputError("\n".join(dict.fromkeys(problems))) from None
+
+
+def _problem(found: Any, name: str, places: Mapping[tuple, Place]) -> str:
+    """One validation error in words: where it is, what is wrong, what would be right."""
+    where = tuple(found["loc"])
+    place = next((places[where[:n]] for n in range(len(where), 0, -1) if where[:n] in places), None)
+    line = f", line {place.line}" if place else ""
+    dotted = ".".join(str(part) for part in where) or "the spec"
+    if found["type"] == "extra_forbidden":
+        return f"{name}{line}: unknown key {dotted!r}. {did_you_mean(str(where[-1]), _known_keys(where))}"
+    message = found["msg"].removeprefix("Value error, ")
+    if found["type"] == "missing":
+        message = "this key is missing."
+    return f"{name}{line}: {dotted}: {message}"
+
+
+def _known_keys(where: tuple) -> list[str]:
+    part: type[BaseModel] = Spec
+    if where[0] == "attributes" and len(where) > 2:
+        part = AttributeSpec
+    elif where[0] == "privacy" and len(where) == 2:
+        part = PrivacySpec
+    elif where[0] == "privacy":
+        kinds = {"diversity": DiversitySpec, "alpha": AlphaSpec, "closeness": ClosenessSpec}
+        part = kinds.get(str(where[1]), PrivacySpec)
+    return list(part.model_fields)
+
+
+def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm:
+    known = [field.name for field in fields(ALGORITHMS[name])]  # type: ignore[arg-type]
+    for parameter in parameters:
+        if parameter not in known:
+            hint = did_you_mean(parameter, known) if known else "It takes none."
+            raise InputError(f"The algorithm {name!r} has no parameter {parameter!r}. {hint}")
+    return ALGORITHMS[name](**parameters)
+
+
+def _resolved(name: str, source: Builder | FileSource | Hierarchy, beside: str | Path) -> Builder | Hierarchy:
+    if not isinstance(source, FileSource):
+        return source
+    file = read_source(source, beside=beside)
+    file.findings.raise_if_broken(name)
+    assert file.hierarchy is not None
+    return file.hierarchy
+
+
+def _text(value: Any) -> str:
+    """How a YAML scalar is spelled in the data: true and false, numbers as written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

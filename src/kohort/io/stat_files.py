@@ -1,0 +1,105 @@
+"""SPSS (.sav, .zsav) and Stata (.dta) files, with the labels of their columns and codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from kohort.errors import InputError, MissingPackageError
+from kohort.io.columns import LARGEST_EXACT, has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+
+__all__ = ["read_spss", "read_stata", "write_spss", "write_stata"]
+
+
+def read_spss(path: Path) -> pa.Table:
+    """Codes, not their labels; the labels travel as notes on the columns."""
+    return _read(path, "read_sav", "an SPSS file")
+
+
+def read_stata(path: Path) -> pa.Table:
+    """Codes, not their labels; the labels travel as notes on the columns."""
+    return _read(path, "read_dta", "a Stata file")
+
+
+def write_spss(table: pa.Table, path: Path) -> None:
+    """Null text becomes '', since SPSS knows no other."""
+    compress = path.suffix.lower() == ".zsav"
+    _write(table, path, "write_sav", "SPSS", compress=compress)
+
+
+def write_stata(table: pa.Table, path: Path) -> None:
+    """Null text becomes '', since Stata knows no other."""
+    _write(table, path, "write_dta", "Stata")
+
+
+def _pyreadstat() -> ModuleType:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingPackageError("Reading SPSS and Stata files needs: pip install 'kohort[stats]'") from None
+    return pyreadstat
+
+
+def _read(path: Path, function: str, title: str) -> pa.Table:
+    package = _pyreadstat()
+    try:
+        frame, notes = getattr(package, function)(path, output_format="polars")
+    except (package.ReadstatError, package.PyreadstatError, UnicodeError):
+        raise InputError(f"{path} is damaged, or not {title}.") from None
+    table = frame.with_columns(_whole_numbers(column) for column in frame).to_arrow()
+    return _with_labels(table, notes.column_names_to_labels, notes.variable_value_labels)
+
+
+def _whole_numbers(column: pl.Series) -> pl.Series:
+    """Both programs store most numbers as floats; whole ones are read as integers."""
+    if not column.dtype.is_float():
+        return column
+    values = column.drop_nulls()
+    whole = len(values) and ((values == values.floor()) & (values.abs() <= LARGEST_EXACT)).all()
+    return column.cast(pl.Int64) if whole else column
+
+
+def _with_labels(table: pa.Table, columns: dict[str, str | None], codes: dict[str, dict]) -> pa.Table:
+    """Note what a column and its codes mean, to write it back with columns that are kept."""
+    fields = []
+    for field in table.schema:
+        label, meanings = columns.get(field.name), codes.get(field.name)
+        notes = {"label": label} if label else {}
+        if meanings:
+            notes["codes"] = json.dumps(list(meanings.items()))
+        fields.append(field.with_metadata(notes or None))
+    return table.cast(pa.schema(fields))
+
+
+def _write(table: pa.Table, path: Path, function: str, title: str, **options: Any) -> None:
+    package = _pyreadstat()
+    refuse_columns(table, title, has_no_text)
+    plain = pa.concat_tables(plain_slices(long_numbers_as_text(table)))
+    try:
+        getattr(package, function)(pl.DataFrame(plain), path, **_labels(plain), **options)
+    except (package.ReadstatError, package.PyreadstatError):
+        raise InputError(
+            f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
+            "letters, digits and underscores (at most 32) and be no reserved word. Is there room on the disk?"
+        ) from None
+
+
+def _labels(table: pa.Table) -> dict[str, Any]:
+    """The labels noted by `_with_labels`; those of codes only where the codes are still numbers."""
+    columns, codes = {}, {}
+    for field in table.schema:
+        notes = field.metadata or {}
+        if b"label" in notes:
+            columns[field.name] = notes[b"label"].decode()
+        if (
+            b"codes" in notes
+            and not pa.types.is_string(field.type)
+            and not pa.types.is_large_string(field.type)
+        ):
+            codes[field.name] = dict(json.loads(notes[b"codes"]))
+    return {"column_labels": columns or None, "variable_value_labels": codes or None}

@@ -1,0 +1,183 @@
+"""Tables in files: read whole, with the SHA-256 of their bytes, and written back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from kohort.errors import InputError, UnsupportedError
+from kohort.io.columnar import read_arrow, read_parquet, write_arrow, write_parquet
+from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
+from kohort.io.delimited import read_delimited, write_delimited
+from kohort.io.excel import read_excel, write_excel
+from kohort.io.json_lines import read_json_lines, write_json_lines
+from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
+from kohort.io.text_layout import detect_layout
+
+__all__ = ["SUFFIXES", "TableFile", "format_of", "read_table", "sha256_of", "write_table"]
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xls": "excel",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".sav": "spss",
+    ".zsav": "spss",
+    ".dta": "stata",
+}
+COMPRESSIBLE = ("csv", "jsonl")
+
+READERS: dict[str, Callable[[Path], pa.Table]] = {
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "jsonl": read_json_lines,
+    "spss": read_spss,
+    "stata": read_stata,
+}
+WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
+    "parquet": write_parquet,
+    "arrow": write_arrow,
+    "excel": write_excel,
+    "jsonl": write_json_lines,
+    "spss": write_spss,
+    "stata": write_stata,
+}
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table as it was in its file, and what is needed to write another like it."""
+
+    table: pa.Table
+    format: str
+    delimiter: str | None
+    encoding: str | None
+    sha256: str
+
+
+def read_table(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> TableFile:
+    """Read a table; its extension says the format (see SUFFIXES).
+
+    `delimiter` and `encoding` are for delimited text and found out if not given; `sheet` is for
+    Excel. Delimited text gives text columns only: no type is guessed. No message shows a cell.
+    """
+    path = Path(path)
+    _refuse_unreadable(path)
+    kind = format_of(path)
+    _refuse_stray_options(kind, delimiter, encoding, sheet)
+    digest = sha256_of(path)
+    try:
+        if kind == "csv":
+            layout = detect_layout(path, delimiter=delimiter, encoding=encoding)
+            _refuse_doubles(layout.header, str(path))
+            delimiter, encoding = layout.delimiter, layout.encoding
+            table = read_delimited(path, layout)
+        else:
+            table = read_excel(path, sheet=sheet) if kind == "excel" else READERS[kind](path)
+    except (*DAMAGED, pa.ArrowException):
+        raise InputError(f"{path} is damaged, or not what its extension says.") from None
+    _refuse_doubles(table.column_names, str(path))
+    if not table.num_columns or not table.num_rows:
+        raise InputError(f"{path} has no records.")
+    return TableFile(table, kind, delimiter, encoding, digest)
+
+
+def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
+    """Write a table straight to `path`, in the format of its extension; see `atomic.replacing`.
+
+    `delimiter` is for delimited text, and ignored elsewhere: the input's can be handed on. A full
+    disk and the like raise OSError, which `replacing` turns into an InputError.
+    """
+    path = Path(path)
+    kind = format_of(path)
+    if path.suffix.lower() == ".xls":
+        raise UnsupportedError("Old Excel files (.xls) can be read, not written. Write .xlsx instead.")
+    _refuse_doubles(table.column_names, "The table")
+    try:
+        if kind == "csv":
+            write_delimited(table, path, delimiter=delimiter)
+        else:
+            WRITERS[kind](table, path)
+    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):  # their texts may quote cells
+        raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a file's extension stands for: a value of SUFFIXES."""
+    path = Path(path)
+    kind = SUFFIXES.get(plain_suffix(path))
+    compressed = path.suffix.lower() in COMPRESSIONS
+    if kind is None or (compressed and kind not in COMPRESSIBLE):
+        raise UnsupportedError(
+            f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; delimited text and JSON lines "
+            f"also with {', '.join(COMPRESSIONS)} after it."
+        )
+    return kind
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, as hexadecimal digits."""
+    digest = hashlib.sha256()
+    try:
+        with Path(path).open("rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {os.strerror(error.errno or 5)}.") from None
+    return digest.hexdigest()
+
+
+def _refuse_unreadable(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a file.")
+    if not path.exists():
+        close = get_close_matches(path.name, _names_beside(path), n=1)
+        raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty (0 bytes).")
+
+
+def _names_beside(path: Path) -> list[str]:
+    try:
+        return sorted(other.name for other in path.parent.iterdir())
+    except OSError:
+        return []
+
+
+def _refuse_stray_options(
+    kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None
+) -> None:
+    """An option that would be ignored is a misunderstanding."""
+    if kind != "csv" and (delimiter is not None or encoding is not None):
+        raise InputError(
+            "A delimiter or an encoding can only be given for delimited text (.csv, .tsv, .txt)."
+        )
+    if kind != "excel" and sheet is not None:
+        raise InputError("A sheet can only be given for Excel workbooks (.xlsx, .xls).")
+
+
+def _refuse_doubles(names: list[str], where: str) -> None:
+    doubles = [repr(name) for name, count in Counter(names).items() if count > 1]
+    if doubles:
+        raise InputError(f"{where}: several columns are called {', '.join(doubles)}. Rename them.")

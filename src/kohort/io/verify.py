@@ -1,0 +1,169 @@
+"""Check a release, made by any tool, against a spec and, where it is at hand, its original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kohort.data.dataset import Dataset
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, did_you_mean
+from kohort.io.spec import Spec
+from kohort.pipeline.prepare import build_attributes, settled_roles
+from kohort.pipeline.request import Request
+from kohort.problem.attribute import Attribute
+from kohort.problem.roles import Roles
+from kohort.verification import (
+    Check,
+    Verdict,
+    check_columns,
+    check_conserved,
+    check_coverage,
+    matching_rows,
+    measure_costs,
+    published_classes,
+    published_table,
+    verify_models,
+)
+from kohort.verification.classes import PublishedClasses
+
+__all__ = ["Verification", "verify_release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The verdict, and with the original at hand what the release costs."""
+
+    verdict: Verdict
+    loss: dict[str, float] | None = None
+
+
+def verify_release(
+    published: Dataset, spec: Spec, *, beside: str | Path = ".", original: Dataset | None = None
+) -> Verification:
+    """Measure the models of the spec on the published table; with the original, check it record by record."""
+    request = spec.request(beside=beside)
+    if not request.models:
+        raise InputError("The spec promises nothing: privacy has no k and no other model.")
+    quasi_identifiers = request.roles.having("quasi-identifier")
+    _refuse_unknown(published, quasi_identifiers)
+    classes = published_classes(
+        published,
+        quasi_identifiers,
+        request.models,
+        hierarchies=_sensitive_hierarchies(published, request),
+        orders=request.orders,
+    )
+    if original is None:
+        verdict = verify_models(
+            classes,
+            request.models,
+            suppression=request.suppression,
+            checks=[_no_identifier(published, request)],
+        )
+        return Verification(verdict)
+    return _against(published, original, request, classes)
+
+
+def _against(
+    published: Dataset, original: Dataset, request: Request, classes: PublishedClasses
+) -> Verification:
+    roles = settled_roles(original, request)
+    attributes = build_attributes(original, request, roles)
+    untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
+    rows, checks = _aligned(published, original, request, roles, attributes, untouched)
+    if rows is not None:
+        checks += check_coverage(published, attributes, rows)
+        checks += check_conserved(published, original, untouched, rows)
+    dropped = max(original.n_records - published.n_records, 0) if request.suppressed == "drop" else 0
+    verdict = verify_models(
+        classes, request.models, suppression=request.suppression, dropped=dropped, checks=checks
+    )
+    if rows is None or not verdict.holds:
+        return Verification(verdict)
+    return Verification(verdict, _costs(classes, attributes, rows, verdict, original.n_records))
+
+
+def _aligned(
+    published: Dataset,
+    original: Dataset,
+    request: Request,
+    roles: Roles,
+    attributes: tuple[Attribute, ...],
+    untouched: list[str],
+) -> tuple[np.ndarray | None, list[Check]]:
+    """For each published record its original, and the checks of columns and numbers of records."""
+    treated = {name for name, treatment in request.treatments.items() if treatment != "drop"}
+    hidden = [name for name in roles.having("identifier") if name not in treated]
+    expected = [*(a.name for a in attributes), *treated]
+    checks = [check_columns(published, untouched, hidden, expected)]
+    before, after = original.n_records, published.n_records
+    rows: np.ndarray | None = None
+    if request.shuffle:
+        checks.append(_number(before, after, request))
+        checks.append(
+            Check("records", None, "Records were shuffled: values cannot be compared record by record.")
+        )
+    elif before == after:
+        rows = np.arange(before)
+        checks.append(Check("records", True, f"All {before} records are there, in their order."))
+    elif request.suppressed == "drop" and after < before:
+        rows = matching_rows(published, original, attributes, untouched)
+        detail = (
+            "are, in their order, some of the original's" if rows is not None else "are not the original's"
+        )
+        checks.append(Check("records", rows is not None, f"The {after} published records {detail}."))
+    else:
+        checks.append(_number(before, after, request))
+    return rows, checks
+
+
+def _number(before: int, after: int, request: Request) -> Check:
+    fine = after == before or (request.suppressed == "drop" and after < before)
+    return Check("number of records", fine, f"The original has {before} records, the release {after}.")
+
+
+def _costs(
+    classes: PublishedClasses, attributes: tuple[Attribute, ...], rows: np.ndarray, verdict: Verdict, n: int
+) -> dict[str, float]:
+    withheld = np.ones(n, dtype=bool)
+    starred = verdict.withheld > n - len(rows)
+    withheld[rows] = classes.all_star_records if starred else False
+    sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
+    return measure_costs(published_table(classes.columns, attributes, rows, withheld, sizes))
+
+
+def _refuse_unknown(published: Dataset, quasi_identifiers: list[str]) -> None:
+    for name in quasi_identifiers:
+        if name not in published.names:
+            raise InputError(
+                f"The release has no column {name!r}, which the spec names as a quasi-identifier. "
+                f"{did_you_mean(name, published.names)}"
+            )
+
+
+def _no_identifier(published: Dataset, request: Request) -> Check:
+    shown = [
+        name
+        for name in request.roles.having("identifier")
+        if name in published.names and request.treatments.get(name, "drop") == "drop"
+    ]
+    if shown:
+        return Check("identifiers", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
+    return Check("identifiers", True, "No identifier of the spec is published.")
+
+
+def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:
+    """Hierarchies of sensitive columns, over the values that are published."""
+    found = {}
+    for name in {model.attribute for model in request.models if model.attribute is not None}:
+        source = request.hierarchies.get(name)
+        if source is not None:
+            column = published.column(name)
+            hierarchy = source if isinstance(source, Hierarchy) else source.build(column)
+            if column.has_null and None not in hierarchy.leaf_of:
+                hierarchy = hierarchy.with_leaves([None], hidden=False)
+            found[name] = hierarchy
+    return found

@@ -1,0 +1,48 @@
+"""YAML with the line of every key, so that an error can name the place; keys used twice are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from kohort.errors import InputError
+
+__all__ = ["Place", "load_yaml"]
+
+
+class Place(NamedTuple):
+    line: int
+
+
+def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, Place]]:
+    """The content, and for the path of each key or item the line where it stands."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{name}{line}: this is not valid YAML: {error.problem}.") from None
+    except yaml.YAMLError:
+        raise InputError(f"{name}: this is not valid YAML.") from None
+    return content, dict(_places(node, (), name)) if node is not None else {}
+
+
+def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, Place]]:
+    yield path, Place(node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield from _places(item, (*path, number), name)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        if key.value in seen:
+            raise InputError(f"{name}, line {key.start_mark.line + 1}: the key {key.value!r} is used twice.")
+        seen.add(key.value)
+        yield (*path, key.value), Place(key.start_mark.line + 1)
+        for where, place in _places(value, (*path, key.value), name):
+            if where != (*path, key.value):
+                yield where, place

@@ -1,0 +1,92 @@
+"""Costs of generalized values, for compiled code: any attribute, any separable cost, flat arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = ["ORDERED", "SET", "TREE", "Tables", "child_of", "lowest_node", "part_cost", "range_cost"]
+
+TREE, ORDERED, SET = 0, 1, 2  # hierarchy nodes; intervals of an order; sets of values
+
+
+class Tables(NamedTuple):
+    """All attributes of a problem side by side; node and leaf arrays are concatenated.
+
+    Costs include the attributes' weights. An interval or set of w > 1 values costs base + slope * (w - 1);
+    one that holds a loner (a missing value) besides others costs `full`.
+    """
+
+    kind: np.ndarray  # per attribute: TREE, ORDERED or SET
+    leaf_start: np.ndarray  # per attribute: its first leaf
+    word_start: np.ndarray  # per attribute and one more: its first word in a bit set of values
+    loners_from: np.ndarray  # per attribute: leaves from here on mix with nothing
+    base: np.ndarray
+    slope: np.ndarray
+    full: np.ndarray
+    leaf_node: np.ndarray  # per leaf: its node
+    leaf_cost: np.ndarray  # per leaf: what it costs alone (a hidden one costs a star)
+    frequency_rank: np.ndarray  # per leaf: rank by falling frequency inside its attribute
+    parent: np.ndarray  # per node
+    last_leaf: np.ndarray  # per node, counted inside its attribute
+    sibling: np.ndarray  # per node: its place among its siblings
+    n_children: np.ndarray  # per node
+    node_cost: np.ndarray  # per node
+
+
+@njit(cache=True, nogil=True)
+def lowest_node(tables, attribute, lo, hi):
+    """The lowest node over the leaves lo..hi: O(height)."""
+    node = tables.leaf_node[tables.leaf_start[attribute] + lo]
+    while tables.last_leaf[node] < hi:
+        node = tables.parent[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def child_of(tables, attribute, node, leaf):
+    """The child of `node` that holds a leaf: O(height)."""
+    below = tables.leaf_node[tables.leaf_start[attribute] + leaf]
+    while tables.parent[below] != node:
+        below = tables.parent[below]
+    return below
+
+
+@njit(cache=True, nogil=True)
+def range_cost(tables, attribute, lo, hi):
+    """Cost of one cell that is generalized as far as the leaves lo..hi ask for."""
+    if lo == hi:
+        return tables.leaf_cost[tables.leaf_start[attribute] + lo]
+    if tables.kind[attribute] == TREE:
+        return tables.node_cost[lowest_node(tables, attribute, lo, hi)]
+    if hi >= tables.loners_from[attribute]:
+        return tables.full[attribute]
+    return tables.base[attribute] + tables.slope[attribute] * (hi - lo)
+
+
+@njit(cache=True, nogil=True)
+def _ones(word):
+    """How many bits are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def part_cost(tables, lo, hi, words):
+    """Cost of one record of a group with these least and greatest leaves and sets of values."""
+    total = 0.0
+    for attribute in range(len(lo)):
+        if tables.kind[attribute] != SET or lo[attribute] == hi[attribute]:
+            total += range_cost(tables, attribute, lo[attribute], hi[attribute])
+        elif hi[attribute] >= tables.loners_from[attribute]:
+            total += tables.full[attribute]
+        else:
+            values = 0
+            for word in range(tables.word_start[attribute], tables.word_start[attribute + 1]):
+                values += _ones(words[word])
+            total += tables.base[attribute] + tables.slope[attribute] * (values - 1)
+    return total

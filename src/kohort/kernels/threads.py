@@ -1,0 +1,29 @@
+"""Share independent groups out among threads; kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numba
+import numpy as np
+
+__all__ = ["in_threads"]
+
+Result = TypeVar("Result")
+
+
+def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:
+    """Do `work` on runs of groups of about equal total size, one run per thread; results in order.
+
+    As many threads as numba uses (NUMBA_NUM_THREADS). What a group gives must not depend on others.
+    """
+    threads = min(numba.get_num_threads(), len(sizes))
+    if threads <= 1:
+        return [work(slice(0, len(sizes)))]
+    total = np.cumsum(sizes)
+    cuts = np.searchsorted(total, total[-1] * np.arange(1, threads) / threads) + 1
+    bounds = [0, *np.minimum(cuts, len(sizes)), len(sizes)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, [slice(a, b) for a, b in zip(bounds, bounds[1:]) if a < b]))

@@ -1,0 +1,7 @@
+"""The whole job, from a table and a request to a verified release."""
+
+from kohort.pipeline.anonymize import make_release
+from kohort.pipeline.release import Release
+from kohort.pipeline.request import Request
+
+__all__ = ["Release", "Request", "make_release"]

@@ -1,0 +1,174 @@
+"""The whole job: problem, solve, apply, verify. A release that fails its own verification is never made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.algorithms import Algorithm, Progress, Run, algorithm_named, parameters_of
+from kohort.algorithms.auto import Auto
+from kohort.data.dataset import Dataset
+from kohort.engines import engine_named
+from kohort.errors import InternalError
+from kohort.pipeline.prepare import build_problem, settled_roles
+from kohort.pipeline.publish import as_arrow, replaced_columns
+from kohort.pipeline.release import Release
+from kohort.pipeline.request import Request
+from kohort.problem.models import AlphaDeassociation
+from kohort.problem.problem import Problem
+from kohort.problem.roles import Roles
+from kohort.recoding.recoding import Recoding
+from kohort.verification import (
+    Verdict,
+    check_columns,
+    check_conserved,
+    check_coverage,
+    measure_costs,
+    published_classes,
+    published_table,
+    verify_models,
+)
+
+__all__ = ["make_release"]
+
+Columns = dict[str, pa.DictionaryArray | None]
+
+
+def make_release(
+    dataset: Dataset,
+    request: Request,
+    *,
+    progress: Progress | None = None,
+    seconds: dict[str, float] | None = None,
+) -> Release:
+    """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases."""
+    clock = _Clock({} if seconds is None else seconds)
+    with clock("code"):
+        roles = settled_roles(dataset, request)
+        problem = build_problem(dataset, request, roles)
+        chosen, why = _choose(request, problem)
+        chosen.refuse(problem)
+    with clock("solve"):
+        run = Run(time_limit=request.time_limit, progress=progress)
+        recoding = engine_named(request.engine).solve(problem, chosen, run)
+    with clock("apply"):
+        columns = replaced_columns(dataset, request, roles, problem, recoding)
+        kept = np.flatnonzero(~recoding.withheld) if request.suppressed == "drop" else None
+    with clock("verify"):
+        verdict, loss = _verified(dataset, request, roles, problem, columns, kept)
+    return Release(
+        dataset=dataset,
+        request=request,
+        roles=roles,
+        problem=problem,
+        columns=columns,
+        rows=_final_order(request, problem.n_records, kept),
+        verdict=verdict,
+        loss=loss,
+        algorithm=chosen.name,
+        parameters=parameters_of(chosen),
+        guarantee=recoding.guarantee,
+        bound=recoding.bound,
+        notes=(*why, *_notes(problem), *recoding.notes),
+        seconds=clock.seconds,
+    )
+
+
+class _Clock:
+    """Seconds by phase."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+
+def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
+    asked = request.algorithm
+    algorithm = algorithm_named(asked) if isinstance(asked, str) else asked
+    if isinstance(algorithm, Auto):
+        algorithm, reason = algorithm.choose(problem)
+        return algorithm, [reason]
+    return algorithm, []
+
+
+def _verified(
+    dataset: Dataset,
+    request: Request,
+    roles: Roles,
+    problem: Problem,
+    columns: Columns,
+    kept: np.ndarray | None,
+) -> tuple[Verdict, dict[str, float]]:
+    """The verdict on the published table and its costs; a verdict that does not hold is our bug."""
+    rows = np.arange(problem.n_records) if kept is None else kept
+    names = [name for name in dataset.names if columns.get(name, ...) is not None]
+    if not len(rows):
+        raise InternalError("Every record would be withheld. Nothing was written.")
+    published = Dataset(as_arrow(dataset, columns, names, kept))
+    untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
+    hidden = [name for name, column in columns.items() if column is None]
+    replaced = [name for name, column in columns.items() if column is not None]
+    classes = published_classes(
+        published,
+        [attribute.name for attribute in problem.attributes],
+        problem.models,
+        hierarchies={n: s.hierarchy for n, s in problem.sensitive.items() if s.hierarchy is not None},
+        orders={n: s.column.listed for n, s in problem.sensitive.items() if s.column.listed},
+    )
+    verdict = verify_models(
+        classes,
+        problem.models,
+        suppression=request.suppression,
+        dropped=problem.n_records - len(rows),
+        checks=[
+            check_columns(published, untouched, hidden, replaced),
+            *check_coverage(published, problem.attributes, rows),
+            *check_conserved(published, dataset, untouched, rows),
+        ],
+    )
+    if not verdict.holds:
+        raise InternalError(
+            "The release failed its own verification and was not made. Please report this.\n"
+            + "\n".join(verdict.reasons())
+        )
+    return verdict, _costs(problem, classes, rows, verdict)
+
+
+def _costs(problem: Problem, classes, rows: np.ndarray, verdict: Verdict) -> dict[str, float]:
+    withheld = np.ones(problem.n_records, dtype=bool)
+    starred = classes.all_star_records if verdict.withheld > problem.n_records - len(rows) else False
+    withheld[rows] = starred
+    sizes = classes.sizes[~classes.all_star] if np.any(starred) else classes.sizes
+    return measure_costs(published_table(classes.columns, problem.attributes, rows, withheld, sizes))
+
+
+def _final_order(request: Request, n_records: int, kept: np.ndarray | None) -> np.ndarray | None:
+    """Which records are published and in which order; None: all, as they came."""
+    if not request.shuffle:
+        return kept
+    rows = np.arange(n_records) if kept is None else kept
+    return np.random.default_rng(request.seed).permutation(rows)
+
+
+def _notes(problem: Problem) -> list[str]:
+    notes = []
+    if problem.k == 1 and len(problem.models) == 1:
+        notes.append("k = 1 protects nobody: every record may be published as it is.")
+    for model in problem.models:
+        if isinstance(model, AlphaDeassociation) and model.attribute is not None:
+            unknown = model.unknown_values(problem.sensitive[model.attribute].context)
+            if unknown:
+                notes.append(
+                    f"{len(unknown)} of the values that alpha protects in {model.attribute!r} "
+                    "do not occur in the table."
+                )
+    return notes

@@ -1,0 +1,119 @@
+"""From what a user asks for to a Problem: roles settled, columns coded, hierarchies built and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kohort.data.build_hierarchy import Flat
+from kohort.data.check_hierarchy import check
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.data.domain import STAR, Domain
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.request import Request
+from kohort.problem.attribute import Attribute, tight_domain
+from kohort.problem.costs import cost_named
+from kohort.problem.problem import Problem
+from kohort.problem.roles import Roles
+from kohort.problem.sensitive import SensitiveAttribute
+
+__all__ = ["build_attributes", "build_problem", "settled_roles"]
+
+
+def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
+    """The problem that this request poses for this table."""
+    if request.suppressed == "drop" and request.suppression > 0 and _names_closeness(request):
+        raise UnsupportedError(
+            "t-closeness compares every class with the whole table, which records that are left out would "
+            "change. Use suppressed: star, or suppression: 0."
+        )
+    sensitive = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    return Problem(
+        attributes=build_attributes(dataset, request, roles),
+        models=request.models,
+        cost=cost_named(request.cost),
+        sensitive=sensitive,
+        suppression=request.suppression,
+        seed=request.seed,
+    )
+
+
+def settled_roles(dataset: Dataset, request: Request) -> Roles:
+    """A role for every column of the table."""
+    roles = request.roles.settled(dataset.names)
+    if roles.having("items"):
+        raise UnsupportedError(
+            f"Column {roles.having('items')[0]!r} has the role items, which no algorithm of this version can "
+            "anonymize. Give it the role identifier, which drops it."
+        )
+    for name in request.treatments:
+        if roles.of.get(name) != "identifier":
+            raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")
+    return roles
+
+
+def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[Attribute, ...]:
+    """The quasi-identifiers in the order of the table's columns."""
+    return tuple(_attribute(dataset, request, name) for name in roles.having("quasi-identifier"))
+
+
+def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
+    column = _ordered(dataset.column(name), request)
+    if request.nulls == "refuse" and column.has_null:
+        raise InputError(
+            f"Column {name!r} has {column.counts[-1]} missing values and nulls: refuse is set. "
+            "Fill them in, or say nulls: value or nulls: star."
+        )
+    source = request.hierarchies.get(name)
+    if isinstance(source, Hierarchy):
+        column = _spelled_as_in(source, column)
+    return Attribute(
+        column,
+        _domain(column, source, request.on_missing.get(name, "error")),
+        weight=float(request.weights.get(name, 1.0)),
+        tight=request.labels == "tight",
+    )
+
+
+def _domain(column: Column, source: object, on_missing: str) -> Domain:
+    if source is None and column.ordered:
+        return tight_domain(column)
+    if not any(text is not None for text in column.texts):
+        return Hierarchy.from_paths([(None, STAR)])
+    builder = Flat() if source is None else source
+    hierarchy = builder if isinstance(builder, Hierarchy) else builder.build(column)  # type: ignore[attr-defined]
+    findings = check(hierarchy, column)
+    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress")
+    if findings.missing:
+        hierarchy = hierarchy.with_leaves(list(findings.missing), hidden=True)
+    if column.has_null and None not in hierarchy.leaf_of:
+        hierarchy = hierarchy.with_leaves([None], hidden=False)
+    return hierarchy
+
+
+def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
+    column = _ordered(dataset.column(name), request)
+    source = request.hierarchies.get(name)
+    if source is None:
+        return SensitiveAttribute(column)
+    domain = _domain(column, source, "error")
+    assert isinstance(domain, Hierarchy)
+    return SensitiveAttribute(column, domain)
+
+
+def _ordered(column: Column, request: Request) -> Column:
+    order = request.orders.get(column.name)
+    return column if order is None else column.in_order(order)
+
+
+def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
+    """Booleans under the spelling of the hierarchy's leaves: true, True or TRUE."""
+    if column.kind != "boolean":
+        return column
+    leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
+    return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
+
+
+def _names_closeness(request: Request) -> bool:
+    return any(model.name == "t-closeness" for model in request.models)

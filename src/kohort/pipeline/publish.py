@@ -1,0 +1,82 @@
+"""The published table: generalized quasi-identifiers, identifiers gone or replaced, the rest untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.dataset import Dataset
+from kohort.data.domain import STAR
+from kohort.pipeline.identifiers import masked, pseudonyms
+from kohort.pipeline.request import Request
+from kohort.problem.problem import Problem
+from kohort.problem.roles import Roles
+from kohort.recoding.recoding import PublishedColumn, Recoding
+
+__all__ = ["as_native", "replaced_columns"]
+
+
+def replaced_columns(
+    dataset: Dataset, request: Request, roles: Roles, problem: Problem, recoding: Recoding
+) -> dict[str, pa.DictionaryArray | None]:
+    """The columns that are published otherwise than they came, as Arrow dictionaries; None: dropped."""
+    columns: dict[str, pa.DictionaryArray | None] = {}
+    for name in roles.having("identifier"):
+        treatment = request.treatments.get(name, "drop")
+        if treatment == "pseudonym":
+            columns[name] = pseudonyms(dataset.column(name), request.key)
+        else:
+            columns[name] = masked(dataset.column(name)) if treatment == "mask" else None
+    for attribute in problem.attributes:
+        published = recoding.apply(attribute)
+        columns[attribute.name] = _labelled(published, recoding.withheld, request.nulls == "star")
+    return columns
+
+
+def _labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
+    """Labels in alphabetical order, so that the file does not show the order of anything else."""
+    labels = [STAR if label is None and null_is_star else label for label in published.labels]
+    known = sorted({label for label in labels if label is not None} | {STAR})
+    number = {label: code for code, label in enumerate(known)}
+    code_of_label = np.array([-1 if label is None else number[label] for label in labels], dtype=np.int32)
+    codes = code_of_label[published.of_record]
+    codes[withheld] = number[STAR]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
+
+
+def as_native(
+    dataset: Dataset, columns: dict[str, pa.DictionaryArray | None], rows: np.ndarray | None
+) -> Any:
+    """The published table as the kind of dataframe that came in; untouched columns keep their types.
+
+    `rows` picks and orders the records; None keeps all as they are. No index survives.
+    """
+    frame = nw.maybe_reset_index(dataset.frame)
+    frame = frame.drop([name for name, column in columns.items() if column is None])
+    texts = pa.table(
+        {name: column.cast(pa.string()) for name, column in columns.items() if column is not None}
+    )
+    backend = nw.get_native_namespace(dataset.frame)
+    new = nw.from_arrow(texts, backend=backend)
+    frame = frame.with_columns(*(new[name] for name in texts.column_names))
+    if rows is not None:
+        frame = nw.maybe_reset_index(frame[rows.tolist()])
+    return frame.to_native()
+
+
+def as_arrow(
+    dataset: Dataset,
+    columns: dict[str, pa.DictionaryArray | None],
+    names: Sequence[str],
+    rows: np.ndarray | None,
+) -> pa.Table:
+    """The published table in Arrow, with dictionaries where values repeat: for verifying and for files."""
+    arrays = {}
+    for name in names:
+        column = columns[name] if name in columns else dataset.arrow(name)
+        arrays[name] = column if rows is None else column.take(pa.array(rows))
+    return pa.table(arrays)

@@ -1,0 +1,113 @@
+"""A release: the published table, the verdict on it, and everything that a certificate holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.dataset import Dataset
+from kohort.pipeline.publish import as_arrow, as_native
+from kohort.pipeline.request import Request
+from kohort.problem.problem import Problem
+from kohort.problem.roles import Roles
+from kohort.verification import Verdict
+from kohort.version import __version__
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A verified release. `table` is the published table, of the kind that came in.
+
+    loss      every cost by its name, measured on what is published
+    bound     a proven lower bound on the least possible value of the chosen cost, or None
+    guarantee the approximation factor proven for this run, or None
+    verdict   what was checked and what was measured
+    notes     sentences that the one who signs should read
+    """
+
+    dataset: Dataset = field(repr=False)
+    request: Request = field(repr=False)
+    roles: Roles = field(repr=False)
+    problem: Problem = field(repr=False)
+    columns: Mapping[str, pa.DictionaryArray | None] = field(repr=False)
+    rows: np.ndarray | None = field(repr=False)
+    verdict: Verdict
+    loss: dict[str, float]
+    algorithm: str
+    parameters: dict[str, Any]
+    guarantee: float | None
+    bound: float | None
+    notes: tuple[str, ...]
+    seconds: dict[str, float]
+
+    @cached_property
+    def table(self) -> Any:
+        """The published table: pandas, Polars or PyArrow, as it came."""
+        return as_native(self.dataset, dict(self.columns), self.rows)
+
+    @cached_property
+    def arrow(self) -> pa.Table:
+        """The published table in Arrow, with dictionaries where values repeat."""
+        return as_arrow(self.dataset, dict(self.columns), self.published_names, self.rows)
+
+    @property
+    def published_names(self) -> list[str]:
+        return [name for name in self.dataset.names if self.columns.get(name, ...) is not None]
+
+    @property
+    def cost(self) -> float:
+        """The value of the cost that was asked for."""
+        return self.loss[self.problem.cost.name]
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cost is above the bound, as a share of the bound."""
+        if self.bound is None:
+            return None
+        if self.bound == 0:
+            return 0.0 if self.cost == 0 else None
+        return self.cost / self.bound - 1
+
+    def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
+        """What the certificate, the report and `--json` all print. No cell of the data is in it."""
+        verdict = self.verdict.to_dict()
+        return {
+            "kohort": "release",
+            "version": __version__,
+            "holds": verdict["holds"],
+            "records": self.dataset.n_records,
+            "suppressed": verdict["suppressed"],
+            "classes": verdict["classes"],
+            "smallest_class": verdict["smallest_class"],
+            "models": verdict["models"],
+            "checks": verdict["checks"],
+            "cost": self.problem.cost.name,
+            "loss": self.loss,
+            "labels": self.request.labels,
+            "bound": self.bound,
+            "gap": self.gap,
+            "guarantee": self.guarantee,
+            "algorithm": self.algorithm,
+            "parameters": self.parameters,
+            "seed": self.request.seed,
+            "quasi_identifiers": [attribute.name for attribute in self.problem.attributes],
+            "roles": dict(self.roles.of),
+            "suppression": self.request.suppression,
+            "notes": list(self.notes),
+            "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
+            "sha256": dict(sha256 or {"input": None, "output": None}),
+        }
+
+    def certificate(self, path: str | Path, *, sha256: Mapping[str, str | None] | None = None) -> None:
+        """Write the facts as JSON."""
+        text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,76 @@
+"""All that a user asks for, in one frozen object: the spec, the command line and Python all make one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from kohort.algorithms import Algorithm
+from kohort.data.build_hierarchy import Builder
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+from kohort.problem.models import Model
+from kohort.problem.roles import Roles
+
+__all__ = ["Request", "Treatment"]
+
+Treatment = Literal["drop", "pseudonym", "mask"]
+_CHOICES = {
+    "suppressed": ("star", "drop"),
+    "labels": ("hierarchy", "tight"),
+    "nulls": ("value", "star", "refuse"),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    hierarchies  per quasi-identifier (or sensitive column) a builder, a Hierarchy, or None
+    orders       per column the order of its values
+    on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
+    treatments   per identifier: drop, pseudonym or mask
+    key          the secret for pseudonyms; never written anywhere
+    nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
+    suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
+    labels       hierarchy: node labels; tight: the interval or set of values that a class really has
+    """
+
+    roles: Roles
+    models: tuple[Model, ...]
+    hierarchies: Mapping[str, Builder | Hierarchy | None] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    on_missing: Mapping[str, str] = field(default_factory=dict)
+    treatments: Mapping[str, Treatment] = field(default_factory=dict)
+    key: bytes | None = field(default=None, repr=False)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    cost: str = "loss"
+    algorithm: str | Algorithm = "auto"
+    engine: str = "local"
+    suppression: float = 0.0
+    suppressed: str = "star"
+    labels: str = "hierarchy"
+    nulls: str = "value"
+    shuffle: bool = False
+    seed: int = 0
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            _one_of(name, getattr(self, name), allowed)
+        for column, choice in self.on_missing.items():
+            _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
+        for column, treatment in self.treatments.items():
+            _one_of(f"treatment of {column}", treatment, get_args(Treatment))
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"'time_limit' must be a number of seconds above 0. Got {self.time_limit}.")
+        quasi = self.roles.having("quasi-identifier")
+        for column in self.weights:
+            if column not in quasi:
+                raise InputError(f"A weight is given for {column!r}, which is not a quasi-identifier.")
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise InputError(f"'{name}' must be {' or '.join(allowed)}. Got {value!r}.")

@@ -1,0 +1,100 @@
+"""A quasi-identifier: a coded column, what it may be generalized to, and its weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.domain import STAR, Domain, GeneralizedValues, OrderedDomain
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+
+__all__ = ["Attribute", "tight_domain"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A quasi-identifier of a problem, in leaves of its domain.
+
+    `tight`: groups publish the smallest interval or set of the values they really have, and costs count
+    observed values; else they publish generalized values of the domain.
+    """
+
+    column: Column
+    domain: Domain
+    weight: float = 1.0
+    tight: bool = False
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weight) and self.weight >= 0):
+            raise InputError(f"The weight of {self.name!r} must be a number >= 0. Got {self.weight}.")
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.domain.leaves)
+
+    @cached_property
+    def leaf_of_code(self) -> np.ndarray:
+        """For each value of the column its leaf in the domain."""
+        leaf = {text: number for number, text in enumerate(self.domain.leaves)}
+        return np.array([leaf[text] for text in self.column.texts], dtype=np.int32)
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """For each record its leaf."""
+        return self.leaf_of_code[self.column.codes]
+
+    @cached_property
+    def leaf_counts(self) -> np.ndarray:
+        """For each leaf how many records have it."""
+        return np.bincount(self.leaf_of_code, weights=self.column.counts, minlength=self.n_leaves).astype(
+            np.int64
+        )
+
+    def generalized(self, lo: np.ndarray, hi: np.ndarray) -> GeneralizedValues:
+        """What costs need to know about generalized values given as leaf ranges of the domain."""
+        return GeneralizedValues(
+            width=hi - lo + 1,
+            mass=_range_sum(self.leaf_counts, lo, hi),
+            mass_log=_range_sum(_count_log(self.leaf_counts), lo, hi),
+            level=self.domain.levels(lo, hi),
+            star=np.array([label == STAR for label in self.domain.labels(lo, hi)], dtype=bool),
+            n_leaves=self.n_leaves,
+            n_records=len(self.column),
+        )
+
+    def nodes(self) -> GeneralizedValues:
+        """The same for every node of the hierarchy, in the order of its nodes."""
+        assert isinstance(self.domain, Hierarchy)
+        h = self.domain
+        counted = self.generalized(h.lo, h.hi)
+        return GeneralizedValues(
+            width=counted.width,
+            mass=counted.mass,
+            mass_log=counted.mass_log,
+            level=h.level / max(h.height, 1),
+            star=np.array([label == STAR for label in h.published], dtype=bool),
+            n_leaves=counted.n_leaves,
+            n_records=counted.n_records,
+        )
+
+
+def tight_domain(column: Column) -> OrderedDomain:
+    """The observed values in their natural order; a missing value stands alone."""
+    return OrderedDomain(column.texts, loners=int(column.has_null))
+
+
+def _count_log(counts: np.ndarray) -> np.ndarray:
+    return counts * np.log2(np.maximum(counts, 1))
+
+
+def _range_sum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    before = np.concatenate([[0], np.cumsum(values)])
+    return before[np.asarray(hi) + 1] - before[np.asarray(lo)]

@@ -1,0 +1,34 @@
+"""Costs by their spec names."""
+
+from kohort.errors import InputError, did_you_mean
+from kohort.problem.costs.ambiguity import Ambiguity
+from kohort.problem.costs.cost import Cost, PublishedAttribute, PublishedTable, SeparableCost
+from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
+from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
+from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
+from kohort.problem.costs.tree import Suppressions, Tree
+
+__all__ = ["COSTS", "Cost", "PublishedAttribute", "PublishedTable", "SeparableCost", "cost_named"]
+
+COSTS: dict[str, type[Cost]] = {
+    cost.name: cost
+    for cost in (
+        Loss,
+        NormalizedCertaintyPenalty,
+        Tree,
+        Suppressions,
+        Entropy,
+        MonotoneEntropy,
+        Ambiguity,
+        Discernibility,
+        HierarchicalDiscernibility,
+        AverageClassSize,
+    )
+}
+
+
+def cost_named(name: str) -> Cost:
+    """The cost with this spec name."""
+    if name not in COSTS:
+        raise InputError(f"There is no cost {name!r}. {did_you_mean(name, COSTS)}")
+    return COSTS[name]()

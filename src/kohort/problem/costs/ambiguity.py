@@ -1,0 +1,28 @@
+"""The ambiguity metric (AM): how many original records a published one could stand for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.problem.costs.cost import PublishedTable
+
+__all__ = ["Ambiguity"]
+
+
+class Ambiguity:
+    """The mean over records of the product over attributes of the leaves covered (Nergiz and Clifton, 2007)."""
+
+    name: ClassVar[str] = "ambiguity"
+    meaning: ClassVar[str] = (
+        "combinations of original values that a published record could stand for, on average"
+    )
+    separable: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
+
+    def measure(self, table: PublishedTable) -> float:
+        combinations = np.ones(table.n_records, dtype=float)
+        for attribute in table.attributes:
+            combinations *= attribute.values.width[attribute.value_of_record]
+        return float(combinations.mean())

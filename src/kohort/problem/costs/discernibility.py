@@ -1,0 +1,66 @@
+"""Costs that look at class sizes: discernibility (DM), its hierarchical kin (HDM), the mean class."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.problem.costs.cost import PublishedAttribute, PublishedTable
+
+__all__ = ["AverageClassSize", "Discernibility", "HierarchicalDiscernibility"]
+
+
+class Discernibility:
+    """Each record costs the size of its class; a withheld one the size of the table (raw sum)."""
+
+    name: ClassVar[str] = "discernibility"
+    meaning: ClassVar[str] = (
+        "sum over records of the size of their class; a withheld one counts the whole table"
+    )
+    separable: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
+
+    def measure(self, table: PublishedTable) -> float:
+        sizes = table.class_sizes.astype(np.int64)
+        withheld = int(table.withheld.sum())
+        return float(int((sizes**2).sum()) + withheld * table.n_records)
+
+
+class HierarchicalDiscernibility:
+    """(N_e - N_v) / (N - N_v) per cell with original value v published as e (Li and Li, section 4.1).
+
+    N_v and N_e count the records of the original table with value v and with any value that e covers.
+    The sum over records of the mean over attributes; a withheld record costs 1.
+    """
+
+    name: ClassVar[str] = "hierarchical-discernibility"
+    meaning: ClassVar[str] = (
+        "records per cell that became alike by generalizing it, 0 to 1, summed over records"
+    )
+    separable: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
+
+    def measure(self, table: PublishedTable) -> float:
+        kept = ~table.withheld
+        per_attribute = [float(self._penalties(a, kept).sum()) for a in table.attributes]
+        return table.weighted(per_attribute) + float(table.withheld.sum())
+
+    def _penalties(self, attribute: PublishedAttribute, kept: np.ndarray) -> np.ndarray:
+        together = attribute.values.mass[attribute.value_of_record[kept]]
+        alone = attribute.counts[attribute.code_of_record[kept]]
+        others = attribute.values.n_records - alone
+        return np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)
+
+
+class AverageClassSize:
+    """Records that are not withheld over the number of classes."""
+
+    name: ClassVar[str] = "average-class-size"
+    meaning: ClassVar[str] = "records per class"
+    separable: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+
+    def measure(self, table: PublishedTable) -> float:
+        sizes = table.class_sizes
+        return float(sizes.mean()) if len(sizes) else float(table.n_records)

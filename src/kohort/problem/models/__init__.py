@@ -1,0 +1,27 @@
+"""The privacy models: rules that every class of a published table keeps."""
+
+from __future__ import annotations
+
+from kohort.problem.models.alpha_deassociation import AlphaDeassociation, largest_feasible_sensitive
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.k_anonymity import KAnonymity
+from kohort.problem.models.l_diversity import LDiversity
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext, ValueTree
+from kohort.problem.models.t_closeness import TCloseness
+
+__all__ = [
+    "MODELS",
+    "NO_CONTEXT",
+    "AlphaDeassociation",
+    "ClassCounts",
+    "KAnonymity",
+    "LDiversity",
+    "Measure",
+    "Model",
+    "TCloseness",
+    "ValueContext",
+    "ValueTree",
+    "largest_feasible_sensitive",
+]
+
+MODELS = {model.name: model for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness)}

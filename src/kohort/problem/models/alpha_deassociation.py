@@ -1,0 +1,172 @@
+"""alpha-deassociation: no class tells a sensitive value with confidence above alpha (Wong et al., 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.errors import InputError, InternalError
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.exact import (
+    Number,
+    at_most,
+    choice,
+    exact_number,
+    largest_ratio,
+    readable,
+    rounded_up,
+)
+from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext, check_attribute
+
+
+@dataclass(frozen=True)
+class AlphaDeassociation(Model):
+    """In every class, sensitive values make up at most the share alpha.
+
+    values : the sensitive values; None means every value of the attribute (Definition 11)
+    combine : bound the listed values together, as one sensitive class (section 6.1), or each by itself
+    rounding : 'none' is Definition 4, count <= alpha * size; 'ceiling' is Definition 5,
+        count <= ceil(alpha * size), under which the measured share may lie above alpha
+
+    >>> AlphaDeassociation("diagnosis", 0.5, values=["HIV"]).describe()
+    "in every class 'HIV' makes up at most 0.5 of 'diagnosis'"
+    """
+
+    name: ClassVar[str] = "alpha-deassociation"
+    attribute: str
+    alpha: Number
+    values: Sequence[str | None] | None = None
+    combine: bool = True
+    rounding: str = "none"
+
+    def __post_init__(self) -> None:
+        check_attribute("AlphaDeassociation", self.attribute)
+        wanted = "a number > 0 and <= 1"
+        alpha = exact_number(
+            "AlphaDeassociation", "alpha", self.alpha, wanted, lambda number: 0 < number <= 1
+        )
+        object.__setattr__(self, "alpha", alpha)
+        if self.values is not None:
+            object.__setattr__(self, "values", _checked_values(self.values))
+        choice("AlphaDeassociation", "rounding", self.rounding, ("none", "ceiling"))
+
+    @property
+    def asked(self) -> Fraction:
+        return Fraction(self.alpha)
+
+    @property
+    def survives_unions(self) -> bool:
+        return self.rounding == "none"
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        sensitive, alpha = self._sensitive(counts, context), self.asked
+        if self.rounding == "none":
+            return at_most(sensitive, alpha.denominator, counts.sizes, alpha.numerator)
+        # s <= ceil(x) is s - 1 < x for a whole number s
+        return ~at_most(counts.sizes, alpha.numerator, sensitive - 1, alpha.denominator)
+
+    def _worst(self, counts: ClassCounts, context: ValueContext) -> Fraction:
+        return largest_ratio(self._sensitive(counts, context), counts.sizes)
+
+    def _sensitive(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
+        """The records of each class that alpha bounds: of all listed values, or of the most frequent one."""
+        if self.values is None:
+            return counts.largest
+        if len(context.labels) != counts.n_values:
+            raise InternalError(f"The labels of {self.attribute!r} are needed to find the listed values.")
+        listed = np.zeros(counts.n_values, dtype=bool)
+        listed[context.codes(self.values)] = True
+        cells = np.where(listed[counts.value_of], counts.count, 0)
+        gather = np.add if self.combine else np.maximum
+        return gather.reduceat(cells, counts.starts)
+
+    def unknown_values(self, context: ValueContext) -> tuple[str | None, ...]:
+        """The listed values that do not occur in the table: harmless, or a typing error."""
+        return tuple(value for value in self.values or () if not context.codes([value]))
+
+    def describe(self) -> str:
+        rounded = "" if self.rounding == "none" else ", rounded up to whole records"
+        return (
+            f"in every class {self._subject()} at most {readable(self.asked)} of {self.attribute!r}{rounded}"
+        )
+
+    def _subject(self) -> str:
+        if self.values is None:
+            return "each value makes up"
+        names = ", ".join(map(repr, self.values))
+        if len(self.values) == 1:
+            return f"{names} makes up"
+        return f"{names} together make up" if self.combine else f"each of {names} makes up"
+
+    def refusal(
+        self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
+    ) -> str | None:
+        """As for every model; under the ceiling, classes of at least k records may do what the table cannot.
+
+        Then the answer is exact if one value, or values combined, are bounded. If several are bounded each by
+        itself, each could be had alone: whether all can be had at once is left to the algorithm.
+        """
+        refused = super().refusal(whole_table, context, k=k)
+        if refused is None or self.rounding == "none":
+            return refused
+        sensitive = int(self._sensitive(whole_table, context)[0])
+        most = largest_feasible_sensitive(int(whole_table.sizes[0]), k, self.asked)
+        return None if sensitive <= most else f"{refused}, or a k below {k}"
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        share = rounded_up(self._worst(whole_table, context))
+        subject = "the most frequent value makes up"
+        if self.values is not None:
+            subject = "the listed values make up" if self.combine else "a listed value makes up"
+        return (
+            f"alpha = {readable(self.asked)} cannot be had: {subject} {share} of {self.attribute!r} "
+            f"in the whole table; what can be had is alpha = {share}"
+        )
+
+
+def _checked_values(values: Sequence[str | None]) -> tuple[str | None, ...]:
+    listed = [values] if isinstance(values, str) else values
+    texts = tuple(dict.fromkeys(None if value is None else str(value) for value in listed))
+    if not texts:
+        raise InputError("The 'values' parameter of AlphaDeassociation must list a value, or be left out.")
+    return texts
+
+
+def largest_feasible_sensitive(n: int, k: int, alpha: Fraction) -> int:
+    """The most sensitive records that n records can have in classes of at least k, s <= ceil(alpha * size).
+
+    Classes of k to 2k-1 suffice: ceil(alpha (p + q)) <= ceil(alpha p) + ceil(alpha q), so cutting a class of
+    2k or more in two loses nothing.
+
+    >>> largest_feasible_sensitive(6, 3, Fraction(1, 2))
+    4
+    """
+    if n < k:
+        return 0
+    room = {size: -(-alpha.numerator * size // alpha.denominator) for size in range(k, 2 * k)}
+    densest = max(room, key=lambda size: Fraction(room[size], size))
+    # With `densest` classes or more, some of them have together a multiple of `densest` records (two of the
+    # running sums are equal modulo `densest`). Replaced by classes of that size they hold at least as many
+    # sensitive records, so one such class can be set aside as long as there must be so many classes.
+    aside = max(0, (n - densest * (2 * k - 1)) // densest + 1)
+    return aside * room[densest] + _most_room(n - aside * densest, room)
+
+
+def _most_room(n: int, room: dict[int, int]) -> int:
+    """The largest total room of classes, each of a size in `room`, that have at most n records together.
+
+    Records left over join any class, so of the sizes with equal room the smallest is enough.
+    """
+    k, longest = min(room), max(room)
+    smallest = {gain: size for size, gain in sorted(room.items(), reverse=True)}
+    best = np.full(longest + n + 1, -n - 1, dtype=np.int64)  # best[longest + records]; negative: impossible
+    best[longest] = 0
+    for start in range(longest + k, longest + n + 1, k):  # k entries at a time: none needs another of them
+        stop = min(start + k, longest + n + 1)
+        for gain, size in smallest.items():
+            np.maximum(best[start:stop], best[start - size : stop - size] + gain, out=best[start:stop])
+    return int(best.max())

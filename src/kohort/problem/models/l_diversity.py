@@ -1,0 +1,234 @@
+"""l-diversity: in no class is a sensitive value too likely (Machanavajjhala et al., 2006).
+
+The default kind is that of Wong et al. (2006) and of Kenig and Tassa, Definition 8: the number of records
+over that of the most frequent value.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.errors import InputError
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.exact import (
+    Number,
+    at_most,
+    choice,
+    exact_number,
+    largest_ratio,
+    product_at_least_one,
+    readable,
+    rounded_down,
+    rounded_up,
+    whole_number,
+)
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext, check_attribute
+
+CLOSE = 1e-9
+"""Entropies nearer than this to the bound are compared without floating point."""
+
+
+@dataclass(frozen=True)
+class LDiversity(Model):
+    """Every class has at least l well-represented values of a sensitive attribute.
+
+    kind : what well-represented means, for a class of n records with counts r1 >= r2 >= ... >= rm
+        frequency : n / r1 >= l
+        distinct : m >= l
+        entropy : the entropy of the values is at least log(l); the measure is exp(entropy)
+        recursive : r1 < c * (rl + ... + rm); the measure is the largest r1 / (rl + ... + rm), infinite
+            if a class has fewer than l values, and the rule holds if it lies below c
+    c : for kind='recursive' only
+
+    >>> LDiversity("diagnosis", 3).describe()
+    "in every class the most frequent value of 'diagnosis' makes up at most 1/3"
+    """
+
+    name: ClassVar[str] = "l-diversity"
+    attribute: str
+    l: Number  # noqa: E741 (the name it has in every paper)
+    kind: str = "frequency"
+    c: Number | None = None
+
+    def __post_init__(self) -> None:
+        check_attribute("LDiversity", self.attribute)
+        choice("LDiversity", "kind", self.kind, KINDS)
+        object.__setattr__(self, "l", self._checked_l())
+        object.__setattr__(self, "c", self._checked_c())
+
+    def _checked_l(self) -> Fraction:
+        if self.kind == "recursive":
+            return Fraction(whole_number("LDiversity", "l", self.l, least=2))
+        return exact_number("LDiversity", "l", self.l, "a number >= 1", lambda number: number >= 1)
+
+    def _checked_c(self) -> Fraction | None:
+        if self.kind == "recursive":
+            return exact_number("LDiversity", "c", self.c, "a number > 0", lambda number: number > 0)
+        if self.c is not None:
+            raise InputError("The 'c' parameter of LDiversity is for kind='recursive' only. Leave it out.")
+        return None
+
+    @property
+    def asked(self) -> Fraction:
+        return Fraction(self.l if self.c is None else self.c)
+
+    @property
+    def exact_l(self) -> Fraction:
+        return Fraction(self.l)
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        return KINDS[self.kind].holds(self, counts)
+
+    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
+        return KINDS[self.kind].worst(self, counts)
+
+    def describe(self) -> str:
+        return KINDS[self.kind].describe(self)
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        return KINDS[self.kind].refusal(self, whole_table)
+
+
+class Kind(ABC):
+    """One reading of 'well represented'."""
+
+    @abstractmethod
+    def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
+
+    @abstractmethod
+    def worst(self, model: LDiversity, counts: ClassCounts) -> Measure: ...
+
+    @abstractmethod
+    def describe(self, model: LDiversity) -> str: ...
+
+    @abstractmethod
+    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str: ...
+
+
+class Frequency(Kind):
+    def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
+        return at_most(counts.largest, model.exact_l.numerator, counts.sizes, model.exact_l.denominator)
+
+    def worst(self, model: LDiversity, counts: ClassCounts) -> Fraction:
+        return 1 / largest_ratio(counts.largest, counts.sizes)
+
+    def describe(self, model: LDiversity) -> str:
+        share = readable(1 / model.exact_l)
+        return f"in every class the most frequent value of {model.attribute!r} makes up at most {share}"
+
+    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
+        best = self.worst(model, whole_table)
+        return (
+            f"l = {readable(model.exact_l)} cannot be had: the most frequent value of {model.attribute!r} "
+            f"makes up {rounded_up(1 / best)} of all records, so l is at most {rounded_down(best)}"
+        )
+
+
+class Distinct(Kind):
+    def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
+        return counts.distinct >= math.ceil(model.exact_l)
+
+    def worst(self, model: LDiversity, counts: ClassCounts) -> int:
+        return int(counts.distinct.min())
+
+    def describe(self, model: LDiversity) -> str:
+        return f"every class has at least {math.ceil(model.exact_l)} different values of {model.attribute!r}"
+
+    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
+        best = self.worst(model, whole_table)
+        return (
+            f"l = {readable(model.exact_l)} cannot be had: {model.attribute!r} has {best} different values "
+            f"in the whole table, so l is at most {best}"
+        )
+
+
+class Entropy(Kind):
+    def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
+        log_l = math.log(model.exact_l.numerator) - math.log(model.exact_l.denominator)
+        margin = _entropies(counts) - log_l
+        holds = margin > 0
+        decided: dict[tuple[int, ...], bool] = {}
+        for i in np.flatnonzero(np.abs(margin) < CLOSE):
+            cells = tuple(np.sort(counts.count[counts.starts[i] :][: counts.distinct[i]]).tolist())
+            if cells not in decided:
+                decided[cells] = _entropy_reaches(cells, model.exact_l)
+            holds[i] = decided[cells]
+        return holds
+
+    def worst(self, model: LDiversity, counts: ClassCounts) -> float:
+        return math.exp(_entropies(counts).min())
+
+    def describe(self, model: LDiversity) -> str:
+        bound = f"log({readable(model.exact_l)})"
+        return f"in every class the entropy of {model.attribute!r} is at least {bound}"
+
+    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
+        best = rounded_down(Fraction(self.worst(model, whole_table)))
+        return (
+            f"l = {readable(model.exact_l)} cannot be had: with the entropy of {model.attribute!r} in the "
+            f"whole table, l is at most {best}"
+        )
+
+
+def _entropies(counts: ClassCounts) -> np.ndarray:
+    """The entropy of each class: log n - sum of (c log c) / n."""
+    weighted = np.add.reduceat(counts.count * np.log(counts.count), counts.starts)
+    return np.log(counts.sizes) - weighted / counts.sizes
+
+
+def _entropy_reaches(cells: Sequence[int], l: Fraction) -> bool:  # noqa: E741
+    """Whether the entropy is at least log(l): n^n >= l^n * product of c^c."""
+    n = sum(cells)
+    equal_cells = Counter(cells).items()
+    values = [(count, -count * times) for count, times in equal_cells]
+    return product_at_least_one([(n, n), (l.denominator, n), (l.numerator, -n), *values])
+
+
+class Recursive(Kind):
+    def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
+        tails = _tails(counts, int(model.exact_l))
+        return ~at_most(tails, model.asked.numerator, counts.largest, model.asked.denominator)
+
+    def worst(self, model: LDiversity, counts: ClassCounts) -> Measure:
+        tails = _tails(counts, int(model.exact_l))
+        return largest_ratio(counts.largest, tails) if tails.all() else math.inf
+
+    def describe(self, model: LDiversity) -> str:
+        return (
+            f"in every class the most frequent value of {model.attribute!r} occurs less than "
+            f"{readable(model.asked)} times as often as all values but the {int(model.exact_l) - 1} most "
+            "frequent together"
+        )
+
+    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
+        best = self.worst(model, whole_table)
+        if not isinstance(best, Fraction):
+            return Distinct().refusal(model, whole_table)
+        return (
+            f"c = {readable(model.asked)} with l = {readable(model.exact_l)} cannot be had: with the values "
+            f"of {model.attribute!r} in the whole table, c must be above {rounded_up(best)}"
+        )
+
+
+def _tails(counts: ClassCounts, l: int) -> np.ndarray:  # noqa: E741
+    """The records of each class without those of its l - 1 most frequent values."""
+    order = np.lexsort((-counts.count, counts.class_of))
+    rank = np.arange(len(order)) - np.repeat(counts.starts, counts.distinct)
+    in_tail = np.where(rank >= l - 1, counts.count[order], 0)
+    return np.add.reduceat(in_tail, counts.starts)
+
+
+KINDS: dict[str, Kind] = {
+    "frequency": Frequency(),
+    "distinct": Distinct(),
+    "entropy": Entropy(),
+    "recursive": Recursive(),
+}

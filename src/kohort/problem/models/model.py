@@ -1,0 +1,125 @@
+"""What a privacy model is: a rule for classes of records, stated once, for many classes at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kohort.errors import InputError
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.exact import plain
+
+Measure = Fraction | int | float
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTree:
+    """The taxonomy of a sensitive attribute; its leaves have height 0, a parent more than its children."""
+
+    parent: np.ndarray  # int [nodes], -1 at the root
+    leaf_node: np.ndarray  # int [values], the node of each value code
+    height: np.ndarray  # int [nodes]
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Steps from each node up to the root."""
+        depth, node = np.zeros(len(self.parent), dtype=np.int64), self.parent
+        while (below := node >= 0).any():
+            depth += below
+            node = np.where(below, self.parent[node], -1)
+        return depth
+
+
+@dataclass(frozen=True, eq=False)
+class ValueContext:
+    """What is known of a sensitive attribute's values beyond their counts in classes."""
+
+    labels: tuple[str | None, ...] = ()  # the text of each value, by code
+    order: np.ndarray | None = None  # the rank of each value, for the ordered distance
+    tree: ValueTree | None = None  # for the hierarchical distance
+    overall: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # whole table
+
+    def codes(self, labels: Iterable[str | None]) -> list[int]:
+        """The codes of the values with these labels; a label that does not occur has none."""
+        return [code for label in labels for code in self._codes_of.get(label, ())]
+
+    @cached_property
+    def _codes_of(self) -> dict[str | None, list[int]]:
+        codes_of: dict[str | None, list[int]] = {}
+        for code, label in enumerate(self.labels):
+            codes_of.setdefault(label, []).append(code)
+        return codes_of
+
+
+NO_CONTEXT = ValueContext()
+"""Enough for the models that look at counts only: k-anonymity and l-diversity."""
+
+
+class Model(ABC):
+    """A rule that every class of a published table keeps. Subclasses are frozen dataclasses."""
+
+    name: ClassVar[str]
+    attribute: str | None
+
+    @property
+    def survives_unions(self) -> bool:
+        """Whether the union of two valid classes is always valid."""
+        return True
+
+    @property
+    @abstractmethod
+    def asked(self) -> Fraction | int:
+        """The parameter that `measure` is to be compared with."""
+
+    @abstractmethod
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        """For each class, whether it keeps the rule; decided exactly."""
+
+    def measure(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> Measure | None:
+        """What the worst class attains, on the scale of `asked`; None if there are no classes."""
+        return self._worst(counts, context) if counts.n_classes else None
+
+    @abstractmethod
+    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure: ...
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The promise in words, without a full stop."""
+
+    def refusal(
+        self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
+    ) -> str | None:
+        """Why no classes of at least k records can keep the rule, and the best that can be had.
+
+        None when the whole table, as a single class, keeps it. A model that survives unions can be had
+        exactly then: were there valid classes, their union, the whole table, would be valid too.
+        """
+        if self.holds(whole_table, context).all():
+            return None
+        return self._refusal(whole_table, context)
+
+    @abstractmethod
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as JSON holds them; the class called with them gives an equal model."""
+        parameters = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: _as_json(value) for name, value in parameters if value is not None}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return plain(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def check_attribute(model: str, attribute: object) -> None:
+    """Refuse what cannot be the name of a column."""
+    if not isinstance(attribute, str) or not attribute:
+        raise InputError(f"The 'attribute' parameter of {model} must name a column. Got {attribute!r}.")

@@ -1,0 +1,141 @@
+"""What is asked, frozen: quasi-identifiers, privacy models, the cost to minimise, what may be withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.dataset import distinct_rows
+from kohort.errors import InfeasibleError, InputError
+from kohort.problem.attribute import Attribute
+from kohort.problem.costs import Cost
+from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.problem.sensitive import SensitiveAttribute
+
+__all__ = ["DistinctRows", "Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Distinct rows of leaves with counts; `of_record` says which one each record is."""
+
+    leaves: np.ndarray
+    counts: np.ndarray
+    of_record: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Find a release of these records that satisfies every model at the least cost.
+
+    Validates itself: a problem that exists can be solved. `suppression` is the share of records that
+    may be withheld.
+    """
+
+    attributes: tuple[Attribute, ...]
+    models: tuple[Model, ...]
+    cost: Cost
+    sensitive: Mapping[str, SensitiveAttribute] = field(default_factory=dict)
+    suppression: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise InputError("There is no quasi-identifier: name at least one column that others may know.")
+        if not 0 <= self.suppression < 1:
+            raise InputError(f"'suppression' must be a share from 0 to below 1. Got {self.suppression}.")
+        if not any(attribute.weight for attribute in self.attributes):
+            raise InputError("All attribute weights are 0: give at least one quasi-identifier a weight.")
+        _one_k(self.models)
+        for model in self.models:
+            if model.attribute is not None and model.attribute not in self.sensitive:
+                raise InputError(
+                    f"{model.name} names {model.attribute!r}, which is not a sensitive column. "
+                    "Give it the role sensitive."
+                )
+        self._refuse_infeasible()
+
+    @property
+    def n_records(self) -> int:
+        return len(self.attributes[0].column)
+
+    @property
+    def k(self) -> int:
+        """The smallest class that k-anonymity allows; 1 where it is not asked for."""
+        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
+
+    @property
+    def max_withheld(self) -> int:
+        """How many records may be withheld."""
+        return int(Fraction(str(self.suppression)) * self.n_records)
+
+    @property
+    def tight(self) -> bool:
+        """Whether groups publish the values they have instead of hierarchy nodes."""
+        return self.attributes[0].tight
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Attribute weights that add up to 1."""
+        weights = np.array([attribute.weight for attribute in self.attributes], dtype=float)
+        return weights / weights.sum()
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """Records by attributes: the leaf of each cell."""
+        return np.column_stack([attribute.leaves for attribute in self.attributes])
+
+    @cached_property
+    def rows(self) -> DistinctRows:
+        """Equal records collapsed: most work happens here."""
+        return DistinctRows(*distinct_rows(self.leaves))
+
+    def satisfied(
+        self, group_of_record: np.ndarray, records: np.ndarray | slice, n_groups: int
+    ) -> np.ndarray:
+        """For each group of (some) records whether it satisfies every model.
+
+        `group_of_record[i]` is the group of record `records[i]`; every group has at least one record.
+        """
+        sizes = np.bincount(group_of_record, minlength=n_groups)
+        holds = np.ones(n_groups, dtype=bool)
+        for model in self.models:
+            if model.attribute is None:
+                holds &= model.holds(ClassCounts.of_sizes(sizes))
+                continue
+            sensitive = self.sensitive[model.attribute]
+            counts = ClassCounts.from_records(
+                group_of_record, sensitive.column.codes[records], n_groups, sensitive.n_values
+            )
+            holds &= model.holds(counts, sensitive.context)
+        return holds
+
+    def _refuse_infeasible(self) -> None:
+        if self.k > self.n_records:
+            raise InfeasibleError(
+                f"k = {self.k} cannot be had: the table has {self.n_records} records, "
+                f"so k is at most {self.n_records}."
+            )
+        reasons = [reason for model in self.models if (reason := self._refusal(model))]
+        if reasons:
+            raise InfeasibleError("\n".join(reasons))
+
+    def _refusal(self, model: Model) -> str | None:
+        if model.attribute is None:
+            return None
+        sensitive = self.sensitive[model.attribute]
+        whole = ClassCounts.from_records(
+            np.zeros(self.n_records, dtype=np.int64), sensitive.column.codes, 1, sensitive.n_values
+        )
+        return model.refusal(whole, sensitive.context, k=self.k)
+
+
+def _one_k(models: Sequence[Model]) -> None:
+    if not models:
+        raise InputError("No privacy model is asked for. Say at least k, such as privacy: {k: 10}.")
+    if sum(isinstance(model, KAnonymity) for model in models) > 1:
+        raise InputError("k-anonymity is asked for twice: keep the larger k.")

@@ -1,0 +1,46 @@
+"""What each column is for. A column without a role is an error, never silently kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from kohort.errors import InputError, did_you_mean
+
+__all__ = ["ROLES", "Role", "Roles"]
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "items"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of each column; `others` says what becomes of columns that are not named."""
+
+    of: Mapping[str, Role] = field(default_factory=dict)
+    others: Literal["error", "keep", "drop"] = "error"
+
+    def __post_init__(self) -> None:
+        for name, role in self.of.items():
+            if role not in ROLES:
+                raise InputError(f"Column {name!r} has the role {role!r}. {did_you_mean(str(role), ROLES)}")
+        if self.others not in ("error", "keep", "drop"):
+            raise InputError(f"'others' must be error, keep or drop. Got {self.others!r}.")
+
+    def having(self, role: Role) -> list[str]:
+        return [name for name, given in self.of.items() if given == role]
+
+    def settled(self, names: Sequence[str]) -> Roles:
+        """Roles for exactly these columns, after `others` was applied."""
+        for name in self.of:
+            if name not in names:
+                raise InputError(f"The table has no column {name!r}. {did_you_mean(name, names)}")
+        unnamed = [name for name in names if name not in self.of]
+        if unnamed and self.others == "error":
+            raise InputError(
+                f"{len(unnamed)} columns have no role: {', '.join(map(repr, unnamed))}. Give each one a role "
+                f"({', '.join(ROLES)}), or say others: keep or others: drop."
+            )
+        rest: Role = "insensitive" if self.others == "keep" else "identifier"
+        return Roles({name: self.of.get(name, rest) for name in names}, "error")

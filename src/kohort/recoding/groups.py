@@ -1,0 +1,109 @@
+"""Local recoding: groups of records, each published as the smallest generalized record that covers it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.domain import STAR, Domain
+from kohort.problem.attribute import Attribute, tight_domain
+from kohort.recoding.recoding import PublishedColumn
+
+__all__ = ["Groups", "set_label"]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """One generalized value per attribute and group.
+
+    `group_of_record` numbers the groups from 0; -1 marks a withheld record.
+    """
+
+    group_of_record: np.ndarray
+    guarantee: float | None = None
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def withheld(self) -> np.ndarray:
+        return self.group_of_record < 0
+
+    @cached_property
+    def n_groups(self) -> int:
+        return int(self.group_of_record.max(initial=-1)) + 1
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        """The closure of each group's values, or with tight labels exactly the values it has."""
+        if attribute.tight and not attribute.column.ordered:
+            labels, label_of_group = self._sets(attribute)
+        elif attribute.tight:
+            labels, label_of_group = self._ranges(attribute.column.codes, tight_domain(attribute.column))
+        else:
+            labels, label_of_group = self._ranges(attribute.leaves, attribute.domain)
+        return PublishedColumn(labels, label_of_group[self.group_of_record])
+
+    @cached_property
+    def _by_group(self) -> tuple[np.ndarray, np.ndarray]:
+        """Records in the order of their groups (withheld ones left out), and where each group starts."""
+        order = np.argsort(self.group_of_record, kind="stable")
+        order = order[np.searchsorted(self.group_of_record, 0, sorter=order) :]
+        starts = np.searchsorted(self.group_of_record, np.arange(self.n_groups), sorter=order)
+        return order, starts
+
+    def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray]:
+        order, starts = self._by_group
+        if not self.n_groups:
+            return [STAR], np.zeros(1, dtype=np.int32)
+        in_order = leaves[order]
+        lo, hi = domain.closure(np.minimum.reduceat(in_order, starts), np.maximum.reduceat(in_order, starts))
+        n_leaves = len(domain.leaves)
+        keys, label_of_group = np.unique(lo.astype(np.int64) * n_leaves + hi, return_inverse=True)
+        return domain.labels(keys // n_leaves, keys % n_leaves), label_of_group.astype(np.int32)
+
+    def _sets(self, attribute: Attribute) -> tuple[list[str | None], np.ndarray]:
+        kept = ~self.withheld
+        n_values = len(attribute.column.texts)
+        cells = np.unique(
+            self.group_of_record[kept].astype(np.int64) * n_values + attribute.column.codes[kept]
+        )
+        group, code = cells // n_values, cells % n_values
+        number_of_set: dict[bytes, int] = {}
+        label_of_group = np.zeros(max(self.n_groups, 1), dtype=np.int32)
+        labels: list[str | None] = []
+        for g, codes in enumerate(np.split(code, np.flatnonzero(np.diff(group)) + 1)):
+            number = number_of_set.setdefault(codes.tobytes(), len(labels))
+            if number == len(labels):
+                labels.append(set_label([attribute.column.texts[c] for c in codes], n_values))
+            label_of_group[g] = number
+        return labels, label_of_group
+
+
+def set_label(texts: list[str | None], n_values: int) -> str | None:
+    """A value, a set `{a, b}` (texts with commas or quotes quoted as in CSV), or `*` for everything.
+
+    A missing value mixes with nothing: together with others it is `*`.
+
+    >>> set_label(["a", "b, c"], 9)
+    '{a, "b, c"}'
+    """
+    if len(texts) == 1:
+        return texts[0]
+    if len(texts) == n_values or None in texts:
+        return STAR
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(texts)
+    return "{" + _spaced(line.getvalue()) + "}"
+
+
+def _spaced(line: str) -> str:
+    """A blank after each comma that separates cells, none inside quoted ones."""
+    quoted = False
+    out = []
+    for char in line:
+        quoted ^= char == '"'
+        out.append(", " if char == "," and not quoted else char)
+    return "".join(out)

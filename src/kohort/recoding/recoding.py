@@ -1,0 +1,42 @@
+"""What an algorithm returns: how to publish each record, in codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kohort.problem.attribute import Attribute
+
+__all__ = ["PublishedColumn", "Recoding"]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedColumn:
+    """A column to publish: distinct labels (None is a missing value) and which one each record has."""
+
+    labels: Sequence[str | None]
+    of_record: np.ndarray
+
+
+class Recoding(Protocol):
+    """How to publish each record.
+
+    withheld   per record: published as `*` in every quasi-identifier, or left out
+    guarantee  the approximation factor proven for this run, or None
+    bound      a lower bound on the least possible cost, or None
+    notes      sentences that the user should read
+    """
+
+    guarantee: float | None
+    bound: float | None
+    notes: tuple[str, ...]
+
+    @property
+    def withheld(self) -> np.ndarray: ...
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        """The published column of one quasi-identifier; what withheld records get does not matter."""
+        ...

@@ -1,0 +1,25 @@
+"""Verification reads published tables only, and shares no code with algorithms."""
+
+from kohort.verification.against_original import (
+    check_columns,
+    check_conserved,
+    check_coverage,
+    matching_rows,
+)
+from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.verdict import Check, ModelVerdict, Verdict
+from kohort.verification.verify import published_classes, verify_models
+
+__all__ = [
+    "Check",
+    "ModelVerdict",
+    "Verdict",
+    "check_columns",
+    "check_conserved",
+    "check_coverage",
+    "matching_rows",
+    "measure_costs",
+    "published_classes",
+    "published_table",
+    "verify_models",
+]

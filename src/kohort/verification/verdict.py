@@ -1,0 +1,107 @@
+"""What verification found: which promises hold, and what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.problem.models import Measure
+
+__all__ = ["Check", "ModelVerdict", "Verdict"]
+
+
+@dataclass(frozen=True)
+class ModelVerdict:
+    """One privacy model: what was asked, what was measured, how many classes fail it."""
+
+    model: str
+    attribute: str | None
+    promise: str
+    asked: Measure
+    measured: Measure | None
+    failing_classes: int
+    parameters: dict[str, Any]
+
+    @property
+    def holds(self) -> bool:
+        return self.failing_classes == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "attribute": self.attribute,
+            "promise": self.promise,
+            "parameters": self.parameters,
+            "asked": as_number(self.asked),
+            "measured": as_number(self.measured),
+            "failing_classes": self.failing_classes,
+            "holds": self.holds,
+        }
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check against the original: `holds` is None where it could not be made, and `detail` says why."""
+
+    name: str
+    holds: bool | None
+    detail: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"check": self.name, "holds": self.holds, "detail": self.detail}
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether a published table keeps its promises.
+
+    records     published records, withheld ones that are still in the table among them
+    withheld    records with `*` in every quasi-identifier that form no valid class
+    classes     classes of the other records; smallest_class is the size of the smallest
+    violations  the classes that fail a model: their published values, sizes and the models they fail
+    """
+
+    records: int
+    withheld: int
+    classes: int
+    smallest_class: int | None
+    models: tuple[ModelVerdict, ...]
+    checks: tuple[Check, ...]
+    violations: pa.Table
+
+    @property
+    def holds(self) -> bool:
+        return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
+
+    def reasons(self) -> list[str]:
+        """Why it does not hold, a sentence each."""
+        failing = [
+            f"{model.failing_classes} classes break the promise that {model.promise} "
+            f"(asked {as_number(model.asked)}, measured {as_number(model.measured)})."
+            for model in self.models
+            if not model.holds
+        ]
+        return failing + [check.detail for check in self.checks if check.holds is False]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "records": self.records,
+            "suppressed": self.withheld,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "models": [model.to_dict() for model in self.models],
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+def as_number(value: Measure | None) -> int | float | None:
+    """A number that JSON can hold; infinity, which it cannot, is None."""
+    if value is None or value == float("inf"):
+        return None
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    return value

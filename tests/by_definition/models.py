@@ -1,0 +1,120 @@
+"""The privacy models as their papers define them: slow, in fractions, one class at a time.
+
+A class is a list with the number of records of each value, zeros included.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from math import ceil, inf, prod
+
+
+def k_anonymous(cells, k):
+    return sum(cells) >= k
+
+
+def frequency(cells):
+    """Kenig and Tassa, Definition 8."""
+    return Fraction(sum(cells), max(cells))
+
+
+def distinct(cells):
+    return sum(count > 0 for count in cells)
+
+
+def entropy_reaches(cells, l):  # noqa: E741
+    """- sum of p log p >= log l, with both sides times n and without the logarithm."""
+    n = sum(cells)
+    return Fraction(n) ** n >= Fraction(l) ** n * prod(count**count for count in cells)
+
+
+def recursive(cells, l):  # noqa: E741
+    """Machanavajjhala et al., Definition 4.3: r1 < c (rl + ... + rm). The smallest c is not attained."""
+    r = sorted(cells, reverse=True)
+    tail = sum(r[l - 1 :])
+    return Fraction(r[0], tail) if tail else inf
+
+
+def deassociated(cells, groups, alpha, rounding):
+    """Wong et al., Definitions 4 and 5, for every group of values that counts as one sensitive value."""
+    bound = alpha * sum(cells)
+    bound = bound if rounding == "none" else ceil(bound)
+    return all(sum(cells[value] for value in group) <= bound for group in groups)
+
+
+@cache
+def most_sensitive(n, k, alpha):
+    """The most sensitive records in any cut of n records into classes of at least k, under the ceiling."""
+    whole = [ceil(alpha * n)] if n >= k else []
+    return max(
+        whole + [ceil(alpha * p) + most_sensitive(n - p, k, alpha) for p in range(k, n - k + 1)], default=0
+    )
+
+
+def earth_movers_distance(cells, overall, ground):
+    """The least cost of turning one distribution into the other, by augmenting along cheapest paths."""
+    n, total = sum(cells), sum(overall)
+    surplus = [count * total - expected * n for count, expected in zip(cells, overall)]
+    flow = [[0] * len(cells) for _ in cells]
+    cost = Fraction(0)
+    while any(surplus):
+        path = _cheapest_path(surplus, flow, ground)
+        steps = list(pairwise(path))
+        undone = [flow[b][a] for a, b in steps if flow[b][a] > 0]
+        moved = min([surplus[path[0]], -surplus[path[-1]], *undone])
+        for a, b in steps:
+            cost += moved * _step(a, b, flow, ground)
+            if flow[b][a] > 0:
+                flow[b][a] -= moved
+            else:
+                flow[a][b] += moved
+        surplus[path[0]] -= moved
+        surplus[path[-1]] += moved
+    return cost / (n * total)
+
+
+def _step(a, b, flow, ground):
+    return -ground[b][a] if flow[b][a] > 0 else ground[a][b]
+
+
+def _cheapest_path(surplus, flow, ground):
+    """Bellman-Ford from all values with a surplus to the nearest with a deficit."""
+    values = range(len(surplus))
+    far = {value: (Fraction(0), [value]) for value in values if surplus[value] > 0}
+    for _ in values:
+        for a in list(far):
+            for b in values:
+                cost = far[a][0] + _step(a, b, flow, ground)
+                if a != b and (b not in far or cost < far[b][0]):
+                    far[b] = cost, [*far[a][1], b]
+    return min((far[value] for value in values if surplus[value] < 0), key=lambda found: found[0])[1]
+
+
+def equal_ground(m):
+    return [[Fraction(a != b) for b in range(m)] for a in range(m)]
+
+
+def ordered_ground(ranks):
+    steps = max(len(set(ranks)) - 1, 1)
+    place = {rank: i for i, rank in enumerate(sorted(set(ranks)))}
+    return [[Fraction(abs(place[a] - place[b]), steps) for b in ranks] for a in ranks]
+
+
+def hierarchical_ground(parent, leaf_node, height):
+    """The height of the lowest common ancestor over the height of the root."""
+    root = max(max(height), 1)
+    return [[Fraction(height[_common_ancestor(a, b, parent)], root) for b in leaf_node] for a in leaf_node]
+
+
+def _common_ancestor(a, b, parent):
+    above = _up_to_root(a, parent)
+    return next(node for node in _up_to_root(b, parent) if node in above)
+
+
+def _up_to_root(node, parent):
+    path = [node]
+    while parent[path[-1]] >= 0:
+        path.append(parent[path[-1]])
+    return path
