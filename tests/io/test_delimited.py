@@ -186,7 +186,7 @@ def test_a_record_with_too_many_fields(tmp_path, where):
 
 def test_lines_are_counted_as_an_editor_does(tmp_path):
     path = file_of(tmp_path, f'a,b\n"x\ny\nz",2\n\n{SECRET}\n')
-    assert "line 6 has 1 fields, but the header has 2" in refusal(path)
+    assert "line 6 has 1 field, but the header has 2" in refusal(path)
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import traceback
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +50,13 @@ def test_types_survive(tmp_path):
     )
     write_table(table, tmp_path / "table.xlsx")
     assert read_table(tmp_path / "table.xlsx").table.to_pydict() == table.to_pydict()
+
+
+def test_a_workbook_does_not_tell_when_it_was_made(tmp_path):
+    write_table(pa.table({"a": [1]}), tmp_path / "table.xlsx")
+    with zipfile.ZipFile(tmp_path / "table.xlsx") as book:
+        assert b"2000-01-01T00:00:00Z" in book.read("docProps/core.xml")
+        assert {entry.date_time[0] for entry in book.infolist()} == {1980}
 
 
 def test_values_that_excel_has_no_cell_for(tmp_path):

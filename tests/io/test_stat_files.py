@@ -30,7 +30,9 @@ def test_types_survive(tmp_path, suffix):
         }
     )
     write_table(table, path)
-    assert read_table(path).table.to_pydict() == table.to_pydict()
+    back = read_table(path).table
+    assert back.to_pydict() == table.to_pydict()
+    assert [back.schema.field(name).type for name in ("n", "big")] == [pa.int64(), pa.int64()]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -61,6 +61,11 @@ def test_equal_tables_are_equal_files(tmp_path, suffix):
     assert (tmp_path / f"1{suffix}").read_bytes() == (tmp_path / f"2{suffix}").read_bytes()
 
 
+def test_a_gzip_file_tells_neither_when_nor_under_which_name_it_was_made(tmp_path):
+    write_table(pa.table({"a": [1]}), tmp_path / "table.csv.gz")
+    assert (tmp_path / "table.csv.gz").read_bytes()[3:8] == bytes(5)
+
+
 @pytest.mark.parametrize("suffix", WRITABLE)
 def test_slices_are_joined_without_a_seam(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr("kohort.io.columns.LEAST_ROWS_PER_SLICE", 7)

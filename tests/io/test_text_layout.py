@@ -186,6 +186,10 @@ def test_a_delimiter_that_cannot_be(tmp_path, delimiter):
     assert "one ASCII character" in refusal(tmp_path, f"a\n{SECRET}\n".encode(), delimiter=delimiter)
 
 
-def test_a_sample_that_ends_within_a_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_layout, "SAMPLE_CHARACTERS", 13)
-    assert read_bytes(tmp_path, b"a;b;c\n1;2;3\n4,4,4,4;5;6\n").delimiter == ";"
+def test_characters_cut_in_two_by_a_chunk_do_not_confuse(tmp_path, monkeypatch):
+    raw = "姓名,城市\n张三,北京\n李四,上海\n王五,广州\n".encode("gb18030") * 20
+    cut = raw.index(b",", 200) - 1
+    with pytest.raises(UnicodeDecodeError):
+        raw[:cut].decode("gb18030")
+    monkeypatch.setattr(text_layout, "CHUNK_BYTES", cut)
+    assert read_bytes(tmp_path, raw).encoding == "gb18030"

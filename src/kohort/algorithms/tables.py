@@ -22,7 +22,7 @@ LINEAR_COSTS = {
 
 
 def searched_leaves(problem: Problem) -> np.ndarray:
-    """Records by attributes: the leaf by which the kernels know each cell (a copy that may be moved about)."""
+    """Records by attributes: the leaf by which the kernels know each cell (a copy, to be moved about)."""
     columns = [_leaf_numbers(attribute)[attribute.column.codes] for attribute in problem.attributes]
     return np.column_stack(columns).astype(np.int32, copy=False)
 

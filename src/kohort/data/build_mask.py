@@ -20,9 +20,9 @@ _SIDES = ("right", "left")
 class Mask:
     """Values that share the characters at one end are one node; `side` is where the masking begins.
 
-    Values of different lengths: whole numbers are filled with zeros on the left, so that 950 goes with
-    the 09** of 4350's table. Text is aligned at the end that is kept, so that the code A01 goes with A01.1
-    and A01.2 under `A01**`.
+    Values of different lengths: whole numbers are filled with zeros on the left, so that 950 among numbers
+    of four digits becomes `095*`, `09**`, `0***`. Text is aligned at the end that is kept, so that the code
+    A01 goes with A01.1 and A01.2 under `A01**`.
     """
 
     side: str = "right"

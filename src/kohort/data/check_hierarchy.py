@@ -110,13 +110,13 @@ class Findings:
         return lines
 
 
-def check(source: Hierarchy | Iterable[Sequence[Label]], column: Column | None = None) -> Findings:
+def check(source: Hierarchy | PathTree | Iterable[Sequence[Label]], column: Column | None = None) -> Findings:
     """All problems of a hierarchy, or of the paths for one (leaf first), against a column if given."""
     if isinstance(source, Hierarchy):
         leaves: tuple[Label, ...] = source.leaves
         findings = Findings(leaves=len(leaves), leaf_and_inner=_in_both(leaves, _inner_labels(source)))
     else:
-        tree = PathTree(source)
+        tree = source if isinstance(source, PathTree) else PathTree(source)
         leaves = tree.leaves
         findings = Findings(
             leaves=len(leaves),

@@ -45,6 +45,13 @@ class Dataset:
                 f"Column {name!r} mixes values of different types. Convert it to one type, such as text."
             ) from None
 
+    def field(self, name: str) -> pa.Field:
+        """The column's type in Arrow, with what else a file may have said about it (labels of SPSS)."""
+        native = self.frame.to_native()
+        if isinstance(native, pa.Table):
+            return native.schema.field(name)
+        return pa.field(name, self.arrow(name).type)
+
     def require(self, names: Sequence[str]) -> None:
         """Refuse names that the table does not have."""
         for name in names:
@@ -89,10 +96,9 @@ def _eager_frame(data: Any) -> nw.DataFrame:
 
 
 def _refuse_duplicate_names(data: Any) -> None:
-    names = getattr(data, "column_names", None) or getattr(data, "columns", ())
-    if callable(names):
-        return
-    names = [str(n) for n in names]
+    names = [
+        str(name) for name in getattr(data, "column_names", None) or getattr(data, "columns", None) or ()
+    ]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise InputError(f"Column names are used twice: {', '.join(map(repr, twice))}. Rename them.")

@@ -53,7 +53,11 @@ class Hierarchy:
         >>> h.leaves, h.height
         (('cat', 'dog', 'cow'), 2)
         """
-        tree = PathTree(paths)
+        return cls.from_tree(PathTree(paths), hidden=hidden)
+
+    @classmethod
+    def from_tree(cls, tree: PathTree, *, hidden: Iterable[str | None] = ()) -> Hierarchy:
+        """The finished form of a tree under construction."""
         if not tree.leaves:
             raise InputError("A hierarchy needs at least one leaf.")
         if tree.contradicting:

@@ -20,7 +20,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """One row group per slice."""
-    parts = plain_slices(_without_notes(table), keep=_is_not_encoded_text)
+    parts = plain_slices(table, keep=_is_not_encoded_text)
     first = next(parts)
     with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
         writer.write_table(first)
@@ -40,17 +40,12 @@ def read_arrow(path: Path) -> pa.Table:
 
 def write_arrow(table: pa.Table, path: Path) -> None:
     """Arrow's file format."""
-    parts = plain_slices(_without_notes(table.unify_dictionaries()), keep=_is_not_encoded_text)
+    parts = plain_slices(table.unify_dictionaries(), keep=_is_not_encoded_text)
     first = next(parts)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
         writer.write_table(first)
         for part in parts:
             writer.write_table(part)
-
-
-def _without_notes(table: pa.Table) -> pa.Table:
-    """Without the notes that pandas and others attach: they may describe the original."""
-    return table.replace_schema_metadata(None)
 
 
 def _is_not_encoded_text(kind: pa.DataType) -> bool:

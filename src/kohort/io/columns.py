@@ -28,7 +28,8 @@ def plain_slices(table: pa.Table, *, keep: Callable[[pa.DataType], bool] | None 
     """The table in slices, dictionary and extension columns as plain values (but those to `keep`).
 
     A slice at a time, so that memory stays bounded: the dictionary form of a column may be ten
-    times smaller than its text. An empty table is one empty slice, for the sake of its header.
+    times smaller than its text. An empty table is one empty slice, for the sake of its header. What
+    pandas and others note about the table is left out: it may describe the original.
     """
     rows = max(LEAST_ROWS_PER_SLICE, CELLS_PER_SLICE // max(1, table.num_columns))
     schema = pa.schema([field.with_type(_plain_type(field.type, keep)) for field in table.schema])

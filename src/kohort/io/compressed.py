@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -11,6 +14,7 @@ import pyarrow as pa
 __all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "open_bytes", "plain_suffix"]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+GZIP_LEVEL = 5
 DAMAGED = (OSError, EOFError, lzma.LZMAError)
 """What reading a broken compressed file raises."""
 
@@ -28,19 +32,24 @@ def open_bytes(path: Path) -> BinaryIO:
         return path.open("rb")
     if compression == "xz":  # the one that Arrow does not know
         return cast(BinaryIO, lzma.open(path, "rb"))
-    return _as_binary(pa.input_stream(str(path), compression=compression))
+    return cast(BinaryIO, pa.input_stream(str(path), compression=compression))
 
 
-def create_bytes(path: Path) -> BinaryIO:
+@contextmanager
+def create_bytes(path: Path) -> Iterator[BinaryIO]:
     """A new file to write bytes to, compressed if its extension says so."""
     compression = COMPRESSIONS.get(path.suffix.lower())
-    if compression is None:
-        return path.open("wb")
+    with path.open("wb") as file:
+        if compression is None:
+            yield file
+            return
+        with _compressor(file, compression) as stream:
+            yield cast(BinaryIO, stream)
+
+
+def _compressor(file: BinaryIO, compression: str) -> AbstractContextManager[Any]:
     if compression == "xz":
-        return cast(BinaryIO, lzma.open(path, "wb"))
-    return _as_binary(pa.output_stream(str(path), compression=compression))
-
-
-def _as_binary(stream: Any) -> BinaryIO:
-    """Arrow's streams have the methods of a binary file, not the type."""
-    return cast(BinaryIO, stream)
+        return lzma.open(file, "wb")
+    if compression == "gzip":  # no name and no time in the file; level 9 takes three times as long
+        return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
+    return pa.CompressedOutputStream(file, compression)

@@ -146,8 +146,9 @@ def _explanation(path: Path, layout: Layout) -> InputError:
 
 
 def _uneven(path: Path, line: int, found: int, expected: int, spans_lines: bool) -> str:
+    fields = "1 field" if found == 1 else f"{found} fields"
     hint = "A quote may not be closed. " if spans_lines else ""
     return (
-        f"{path}: line {line} has {found} fields, but the header has {expected}. {hint}"
+        f"{path}: line {line} has {fields}, but the header has {expected}. {hint}"
         "Quote cells that hold the delimiter, or pass the delimiter (--delimiter)."
     )

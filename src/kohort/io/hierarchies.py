@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.pairs import Pairs
-from kohort.data.path_tree import Label
+from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError
 from kohort.io.atomic import replacing
 from kohort.io.compressed import DAMAGED, plain_suffix
-from kohort.io.text_layout import _detect_encoding, checked_delimiter, open_text
+from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
 
 __all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
 
@@ -66,7 +66,7 @@ def read_hierarchy(
     rows = _rows(text, source)
     if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
         return _from_pairs(rows, source.path)
-    return _from_paths([(row[0] or None, *(cell for cell in row[1:] if cell.strip())) for row in rows])
+    return _from_paths((row[0] or None, *(cell for cell in row[1:] if cell.strip())) for row in rows)
 
 
 def read_source(source: FileSource, *, beside: str | Path = ".") -> HierarchyFile:
@@ -106,10 +106,10 @@ def _lines(hierarchy: Hierarchy) -> Iterator[list[Label]]:
         yield [leaf, *[fill] * (width - 1 - len(above)), *above]
 
 
-def _from_paths(paths: Sequence[Labels]) -> HierarchyFile:
-    findings = check(paths)
-    leaves = tuple(dict.fromkeys(path[0] for path in paths))
-    return HierarchyFile(None if findings.broken else Hierarchy.from_paths(paths), findings, leaves)
+def _from_paths(paths: Iterable[Labels]) -> HierarchyFile:
+    tree = PathTree(paths)
+    findings = check(tree)
+    return HierarchyFile(None if findings.broken else Hierarchy.from_tree(tree), findings, tree.leaves)
 
 
 def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
@@ -143,7 +143,7 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError(f"There is no hierarchy file {str(path)!r}. Relative paths start where the spec is.")
     try:
         codecs.lookup(encoding or "utf-8")
-        with open_text(path, encoding or _detect_encoding(path)) as stream:
+        with open_text(path, encoding or detect_encoding(path)) as stream:
             return stream.read().removeprefix("\ufeff")
     except LookupError:
         raise InputError(f"Unknown encoding {encoding!r}. Use a name such as utf-8 or cp1252.") from None

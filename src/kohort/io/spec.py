@@ -29,6 +29,12 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
+class _ModelPart(_Part):
+    def model(self) -> Model:
+        """The privacy model that this part asks for; raises what is wrong with its parameters."""
+        raise NotImplementedError
+
+
 class AttributeSpec(_Part):
     """One column: its role, and what goes with it."""
 
@@ -53,9 +59,9 @@ class AttributeSpec(_Part):
         return from_spec(value)
 
 
-class DiversitySpec(_Part):
+class DiversitySpec(_ModelPart):
     attribute: str
-    l: Any  # noqa: E741  the paper's name
+    l: Any  # noqa: E741
     kind: Any = "frequency"
     c: Any = None
 
@@ -63,7 +69,7 @@ class DiversitySpec(_Part):
         return LDiversity(self.attribute, self.l, kind=self.kind, c=self.c)
 
 
-class AlphaSpec(_Part):
+class AlphaSpec(_ModelPart):
     attribute: str
     alpha: Any
     values: list[str | bool | int | float] | None = None
@@ -77,7 +83,7 @@ class AlphaSpec(_Part):
         )
 
 
-class ClosenessSpec(_Part):
+class ClosenessSpec(_ModelPart):
     attribute: str
     t: Any
     distance: Any = "equal"
@@ -111,7 +117,7 @@ class PrivacySpec(_Part):
     @classmethod
     def _sound(cls, parts: list[Any]) -> list[Any]:
         for part in parts:
-            part.model()  # raises what is wrong with its parameters
+            part.model()
         return parts
 
     def models(self) -> tuple[Model, ...]:
@@ -268,7 +274,11 @@ def _known_keys(where: tuple) -> list[str]:
     elif where[0] == "privacy" and len(where) == 2:
         part = PrivacySpec
     elif where[0] == "privacy":
-        kinds = {"diversity": DiversitySpec, "alpha": AlphaSpec, "closeness": ClosenessSpec}
+        kinds: dict[str, type[BaseModel]] = {
+            "diversity": DiversitySpec,
+            "alpha": AlphaSpec,
+            "closeness": ClosenessSpec,
+        }
         part = kinds.get(str(where[1]), PrivacySpec)
     return list(part.model_fields)
 

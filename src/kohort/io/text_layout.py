@@ -14,7 +14,7 @@ from pathlib import Path
 from kohort.errors import InputError
 from kohort.io.compressed import open_bytes, plain_suffix
 
-__all__ = ["Layout", "checked_delimiter", "detect_layout", "open_text"]
+__all__ = ["Layout", "checked_delimiter", "detect_encoding", "detect_layout", "open_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_CHARACTERS = 1 << 20
@@ -44,12 +44,12 @@ class Layout:
 
 def detect_layout(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Layout:
     """Find out what is not given, from the first megabyte (the encoding: from the whole file)."""
-    encoding = _detect_encoding(path) if encoding is None else _known_encoding(encoding)
+    encoding = detect_encoding(path) if encoding is None else _known_encoding(encoding)
     text, complete = _sample(path, encoding)
     if delimiter is None:
-        delimiter = "\t" if plain_suffix(path) == ".tsv" else _detect_delimiter(text, complete)
+        delimiter = "\t" if plain_suffix(path) == ".tsv" else _detect_delimiter(text)
     delimiter = checked_delimiter(delimiter)
-    records = _first_records(text, delimiter, complete)
+    records = _first_records(text, delimiter)
     if not records:
         raise InputError(f"{path} has no header: its first line must name the columns.")
     if complete and len(records) == 1:
@@ -81,7 +81,7 @@ def _known_encoding(encoding: str) -> str:
         ) from None
 
 
-def _detect_encoding(path: Path) -> str:
+def detect_encoding(path: Path) -> str:
     """A byte order mark, else UTF-8 if every byte fits, else the likeliest one."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for number, chunk in enumerate(_chunks(path)):
@@ -156,11 +156,11 @@ def _sample(path: Path, encoding: str) -> tuple[str, bool]:
     return text.removeprefix("\ufeff"), complete
 
 
-def _detect_delimiter(text: str, complete: bool) -> str:
+def _detect_delimiter(text: str) -> str:
     """The delimiter that splits most records into as many fields as the header."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
-        counts = [len(record) for record in _first_records(text, delimiter, complete)]
+        counts = [len(record) for record in _first_records(text, delimiter)]
         if not counts or counts[0] == 1:
             return (0.0, 0)
         return (counts.count(counts[0]) / len(counts), counts[0])
@@ -168,8 +168,8 @@ def _detect_delimiter(text: str, complete: bool) -> str:
     return max(DELIMITERS, key=agreement)
 
 
-def _first_records(text: str, delimiter: str, complete: bool) -> list[list[str]]:
-    """The first records of a sample, without the one that its end may have cut."""
+def _first_records(text: str, delimiter: str) -> list[list[str]]:
+    """The first records of a sample; its end may cut the last."""
     records: list[list[str]] = []
     with suppress(csv.Error):  # a cell beyond the csv module's limit
         for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -177,7 +177,7 @@ def _first_records(text: str, delimiter: str, complete: bool) -> list[list[str]]
                 return records
             if record:
                 records.append(record)
-    return records if complete else records[:-1]
+    return records
 
 
 def _leading_blank_lines(text: str) -> int:

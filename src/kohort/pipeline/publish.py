@@ -75,8 +75,10 @@ def as_arrow(
     rows: np.ndarray | None,
 ) -> pa.Table:
     """The published table in Arrow, with dictionaries where values repeat: for verifying and for files."""
-    arrays = {}
+    arrays, fields = [], []
     for name in names:
-        column = columns[name] if name in columns else dataset.arrow(name)
-        arrays[name] = column if rows is None else column.take(pa.array(rows))
-    return pa.table(arrays)
+        replaced = columns.get(name)
+        column = dataset.arrow(name) if replaced is None else replaced
+        arrays.append(column if rows is None else column.take(pa.array(rows)))
+        fields.append(pa.field(name, column.type) if name in columns else dataset.field(name))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -30,9 +30,14 @@ class Recoding(Protocol):
     notes      sentences that the user should read
     """
 
-    guarantee: float | None
-    bound: float | None
-    notes: tuple[str, ...]
+    @property
+    def guarantee(self) -> float | None: ...
+
+    @property
+    def bound(self) -> float | None: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
     @property
     def withheld(self) -> np.ndarray: ...

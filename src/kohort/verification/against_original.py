@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -145,13 +145,13 @@ def matching_rows(
     return rows
 
 
-def _pair_fits(labels: Column, reading: Reading):
-    known: Mapping[tuple[int, int], bool] = {}
+def _pair_fits(labels: Column, reading: Reading) -> Callable[[int, int], bool]:
+    known: dict[tuple[int, int], bool] = {}
 
     def fits(record: int, code: int) -> bool:
         pair = (int(labels.codes[record]), int(code))
         if pair not in known:
-            known[pair] = bool(reading.covers(np.array([pair[0]]), np.array([pair[1]]))[0])  # type: ignore
+            known[pair] = bool(reading.covers(np.array([pair[0]]), np.array([pair[1]]))[0])
         return known[pair]
 
     return fits

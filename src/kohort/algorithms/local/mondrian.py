@@ -151,7 +151,7 @@ class _Cutting:
         group: np.ndarray,
         records: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Move parts that fail a model into part 0 (a hierarchy's pool); which groups are cut for good then."""
+        """Move parts that fail a model into part 0 (a hierarchy's pool); the groups that are cut."""
         many = n_parts > 2
         for _ in range(2):
             holds = self._holds(first_part[group] + parts, records, int(n_parts.sum()))

@@ -12,7 +12,7 @@ __all__ = ["Ambiguity"]
 
 
 class Ambiguity:
-    """The mean over records of the product over attributes of the leaves covered (Nergiz and Clifton, 2007)."""
+    """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007)."""
 
     name: ClassVar[str] = "ambiguity"
     meaning: ClassVar[str] = (

@@ -1,0 +1,129 @@
+"""kohort anonymize: a table in, a verified release out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+
+if TYPE_CHECKING:
+    from kohort.cli.console import Output
+    from kohort.io.tables import TableFile
+    from kohort.pipeline import Release
+
+__all__ = ["anonymize", "release_file"]
+
+
+def anonymize(
+    data: Data,
+    spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
+    out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
+    report: Annotated[Path | None, typer.Option(help="Also write a report to read (HTML).")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="Instead of the spec's; see 'kohort algorithms'.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
+    cost: Annotated[str | None, typer.Option(help="The measure to minimise, instead of the spec's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; the best release so far is used then.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="Where to compute: local.")] = "local",
+    key_file: Annotated[
+        Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Anonymize a table: solve, verify, write.
+
+    Nothing is written unless the release passes its own verification.
+
+    Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
+    """
+    from kohort.cli.console import Output
+    from kohort.io.spec import read_spec
+
+    output = Output(as_json=json, quiet=quiet)
+    read = read_spec(spec).overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
+    request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
+    with output.progress() as progress:
+        source, release = release_file(
+            data, request, progress, delimiter=delimiter, encoding=encoding, sheet=sheet
+        )
+    if source.encoding not in (None, "utf-8", "utf-8-sig"):
+        output.note(
+            f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
+        )
+    facts = _write(source, release, out, report=report, certificate=certificate)
+    output.result(facts)
+    _tell(output, facts, [path for path in (out, certificate, report) if path is not None])
+
+
+def release_file(data, request, progress, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
+    """Read a file and make the release of it."""
+    import time
+
+    from kohort.data.dataset import Dataset
+    from kohort.io.tables import read_table
+    from kohort.pipeline import make_release
+
+    progress("reading", 0.0)
+    start = time.perf_counter()
+    source = read_table(data, **reading)
+    seconds = {"read": time.perf_counter() - start}
+    return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
+
+
+def _key(key_file: Path | None) -> bytes | None:
+    from kohort.errors import InputError
+
+    if key_file is not None:
+        try:
+            return key_file.read_bytes().strip()
+        except OSError as error:
+            raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
+    value = os.environ.get("KOHORT_KEY")
+    return value.encode() if value else None
+
+
+def _write(
+    source: TableFile, release: Release, out: Path, *, report: Path | None, certificate: Path | None
+) -> dict:
+    """Write everything or nothing; the facts as the certificate holds them."""
+    import time
+
+    from kohort.io.atomic import replacing_all
+    from kohort.io.tables import sha256_of, write_table
+    from kohort.report.html import write_report
+
+    targets = [path for path in (out, certificate, report) if path is not None]
+    with replacing_all(targets) as drafts:
+        draft_of = dict(zip(targets, drafts))
+        start = time.perf_counter()
+        write_table(release.arrow, draft_of[out], delimiter=source.delimiter)
+        release.seconds["write"] = time.perf_counter() - start
+        sha256 = {"input": source.sha256, "output": sha256_of(draft_of[out])}
+        if certificate is not None:
+            release.certificate(draft_of[certificate], sha256=sha256)
+        if report is not None:
+            write_report(release.facts(sha256=sha256), draft_of[report])
+    return release.facts(sha256=sha256)
+
+
+def _tell(output: Output, facts: dict, files: list[Path]) -> None:
+    from kohort.report.story import release_story
+
+    for note in facts["notes"]:
+        output.note(note)
+    output.show(release_story(facts))
+    if files:
+        output.show("Written: " + ", ".join(str(path) for path in files))

@@ -1,0 +1,78 @@
+"""The command line. Commands import what they need when they run, so that help answers at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import typer
+
+from kohort.cli.algorithms import algorithms
+from kohort.cli.anonymize import anonymize
+from kohort.cli.demo import demo
+from kohort.cli.hierarchy import hierarchy
+from kohort.cli.init import init
+from kohort.cli.profile import profile
+from kohort.cli.verify import verify
+from kohort.errors import InfeasibleError, InternalError, KohortError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="kohort",
+    help="Publish data about people without giving anybody away.",
+    epilog="Start with: kohort demo, or with your own file: kohort init people.csv --out spec.yaml",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (anonymize, verify, profile, init, algorithms, demo):
+    app.command()(command)
+app.add_typer(hierarchy, name="hierarchy")
+
+
+@app.callback(invoke_without_command=True)
+def _kohort(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
+    if version:
+        from kohort.version import __version__
+
+        typer.echo(f"kohort {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; exit 0 done, 1 the promise does not hold or cannot be had, 2 bad input, 130 stopped."""
+    try:
+        app()
+    except KohortError as error:
+        _fail(str(error), type(error).__name__, _exit_code(error))
+    except KeyboardInterrupt:
+        _fail("Stopped. Nothing was written.", "Stopped", 130)
+    except MemoryError:
+        _fail("There is not enough memory for this. Nothing was written.", "MemoryError", 2)
+    except BrokenPipeError:  # whoever read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("KOHORT_DEBUG"):
+            raise
+        # its text could hold a cell of the data, so only its kind is shown
+        _fail(
+            f"This is a bug of Kohort's ({type(error).__name__}). Nothing was written. Please report it; "
+            "KOHORT_DEBUG=1 shows where it happened, and may show data.",
+            "InternalError",
+            1,
+        )
+
+
+def _exit_code(error: KohortError) -> int:
+    return 1 if isinstance(error, (InfeasibleError, InternalError)) else 2
+
+
+def _fail(message: str, kind: str, code: int) -> None:
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps({"error": kind, "message": message, "exit": code}) + "\n")
+    sys.stderr.write(f"Error: {message}\n")
+    sys.exit(code)

@@ -1,0 +1,99 @@
+"""How commands talk to people and machines: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+__all__ = ["Output", "plural"]
+
+_PATIENCE = 2.0  # seconds before progress is shown
+_PLAIN_EVERY = 10.0  # seconds between lines where there is no terminal
+
+
+class Output:
+    """Prints for one command, according to `--json` and `--quiet`."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.console = Console(highlight=False)
+        self.errors = Console(stderr=True, highlight=False)
+
+    def show(self, *renderables: Any) -> None:
+        """For people: not with --json or --quiet."""
+        if not (self.as_json or self.quiet):
+            self.console.print(*renderables)
+
+    def result(self, facts: Any) -> None:
+        """For machines: with --json."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+
+    def note(self, text: str) -> None:
+        """Something to read besides the result, on stderr."""
+        if not self.quiet:
+            self.errors.print(f"[dim]{_escaped(text)}[/dim]")
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[str, float], None]]:
+        """A progress bar with an estimate, once the work has taken two seconds."""
+        if self.quiet:
+            yield lambda what, share: None
+        elif self.errors.is_terminal:
+            with _bar(self.errors) as bar:
+                yield _Bar(bar)
+        else:
+            yield _PlainLines(self.errors)
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 record`, `2,000 records`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+class _Bar:
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+        self.task = bar.add_task("starting (the first run compiles its kernels)", total=1.0)
+
+    def __call__(self, what: str, share: float) -> None:
+        self.bar.update(self.task, description=what, completed=share)
+
+
+class _PlainLines:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.start = self.last = time.monotonic()
+
+    def __call__(self, what: str, share: float) -> None:
+        now = time.monotonic()
+        if now - self.start > _PATIENCE and now - self.last > _PLAIN_EVERY:
+            self.last = now
+            left = (now - self.start) * (1 - share) / share if share > 0 else None
+            estimate = "" if left is None else f", about {left:.0f} s left"
+            self.console.print(f"{what}: {share:.0%}{estimate}")

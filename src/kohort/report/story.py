@@ -1,0 +1,88 @@
+"""A release in a few sentences and figures, for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["number", "release_sentences", "release_story", "verdict_story"]
+
+
+def release_story(facts: dict[str, Any]) -> Panel:
+    """The verdict, what it cost, how it was made."""
+    return Panel(
+        Group(*map(Text, release_sentences(facts)), Text(), _figures(facts)),
+        title="Safe to publish as promised" if facts["holds"] else "The promise does not hold",
+        border_style="green" if facts["holds"] else "red",
+        expand=False,
+    )
+
+
+def release_sentences(facts: dict[str, Any]) -> list[str]:
+    """What was done and what came out, in words that somebody can sign."""
+    promises = "; ".join(model["promise"] for model in facts["models"])
+    sentences = [
+        f"Verified on the published table: {promises}.",
+        f"{facts['records']:,} records in {facts['classes']:,} classes, the smallest with "
+        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld.",
+        f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
+        + (f", at most {facts['gap']:.1%} above the best possible." if facts["gap"] is not None else "."),
+        f"Made by {facts['algorithm']} in {sum(facts['seconds'].values()):.1f} s.",
+    ]
+    if facts["guarantee"] is not None:
+        sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
+    return sentences
+
+
+def verdict_story(facts: dict[str, Any]) -> Panel:
+    """What verification found."""
+    table = _models(facts)
+    for check in facts["checks"]:
+        table.add_row(check["check"], "", "", _mark(check["holds"]))
+    smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
+    summary = (
+        f"{facts['records']:,} records in {facts['classes']:,} classes{smallest}; "
+        f"{facts['suppressed']:,} withheld."
+    )
+    lines: list[Any] = [Text(summary)]
+    if facts.get("loss"):
+        lines.append(Text(f"Information loss (loss): {number(facts['loss']['loss'])}."))
+    return Panel(
+        Group(*lines, Text(), table),
+        title="Every promise holds" if facts["holds"] else "The promise does not hold",
+        border_style="green" if facts["holds"] else "red",
+        expand=False,
+    )
+
+
+def number(value: float | int | None) -> str:
+    """A figure to read: whole numbers with commas, others with four digits."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() and abs(value) >= 2:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def _figures(facts: dict[str, Any]) -> Table:
+    table = _models(facts)
+    for name in ("loss", "ncp", "tree", "discernibility"):
+        table.add_row(name, "", number(facts["loss"][name]), "")
+    return table
+
+
+def _models(facts: dict[str, Any]) -> Table:
+    table = Table("what", "asked", "measured", "holds", box=None, pad_edge=False)
+    for model in facts["models"]:
+        of = f" of {model['attribute']}" if model["attribute"] else ""
+        asked, measured = number(model["asked"]), number(model["measured"])
+        table.add_row(f"{model['model']}{of}", asked, measured, _mark(model["holds"]))
+    return table
+
+
+def _mark(holds: bool | None) -> str:
+    return "not checked" if holds is None else ("yes" if holds else "[red]NO[/red]")
