@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 from kohort.algorithms import Algorithm, Progress
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.column import text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -33,7 +35,7 @@ def anonymize(
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
     insensitive: Sequence[str] = (),
     others: Literal["error", "keep", "drop"] = "error",
-    privacy: Sequence[Model] = (),
+    privacy: Sequence[Model] | Model = (),
     cost: str = "loss",
     algorithm: str | Algorithm = "auto",
     suppression: float = 0.0,
@@ -93,19 +95,19 @@ def anonymize(
     >>> release.table["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[40, 50)', '[40, 50)']
     """
+    given = locals()
     dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
     if spec is not None:
-        if quasi_identifiers is not None or privacy:
-            raise InputError("Give either a spec or quasi_identifiers and privacy, not both.")
+        _refuse_besides_spec(given)
         read, beside = _spec(spec)
         return make_release(dataset, read.request(beside=beside, key=key, engine=engine), progress=progress)
     hierarchies = _hierarchies(quasi_identifiers)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
     request = Request(
-        roles=_roles(hierarchies, sensitive, list(identifiers), insensitive, others),
-        models=tuple(privacy),
+        roles=_roles(hierarchies, sensitive, identifiers, insensitive, others),
+        models=(privacy,) if isinstance(privacy, Model) else tuple(privacy),
         hierarchies=hierarchies,
-        orders={name: [str(v) for v in values] for name, values in (orders or {}).items()},
+        orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
         on_missing=dict.fromkeys(hierarchies, on_missing),
         treatments=treatments,
         key=key,
@@ -140,6 +142,21 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
     return verify_release(published, read, beside=beside, original=before).verdict
 
 
+def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
+    """Options that a spec would silently overrule."""
+    besides = [
+        name
+        for name, parameter in signature(anonymize).parameters.items()
+        if name not in ("data", "key", "engine", "progress", "spec")
+        and given[name]
+        and given[name] != parameter.default
+    ]
+    if besides:
+        raise InputError(
+            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
+        )
+
+
 def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
     if isinstance(spec, Mapping):
         return parse_spec(spec), Path()
@@ -150,7 +167,7 @@ def _hierarchies(quasi_identifiers: Mapping[str, Source] | Sequence[str] | None)
     if not quasi_identifiers:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     if not isinstance(quasi_identifiers, Mapping):
-        quasi_identifiers = dict.fromkeys(quasi_identifiers)
+        quasi_identifiers = dict.fromkeys(_listed(quasi_identifiers))
     return {name: _hierarchy(name, source) for name, source in quasi_identifiers.items()}
 
 
@@ -167,17 +184,22 @@ def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
     return source
 
 
+def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Names of columns; a single one need not be in a list."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def _roles(
     quasi_identifiers: Mapping[str, Any],
     sensitive: Sequence[str],
-    identifiers: Sequence[str],
+    identifiers: Sequence[str] | Mapping[str, Any],
     insensitive: Sequence[str],
     others: Literal["error", "keep", "drop"],
 ) -> Roles:
     given: list[tuple[str, Role]] = [(name, "quasi-identifier") for name in quasi_identifiers]
-    given += [(name, "sensitive") for name in sensitive]
-    given += [(name, "identifier") for name in identifiers]
-    given += [(name, "insensitive") for name in insensitive]
+    given += [(name, "sensitive") for name in _listed(sensitive)]
+    given += [(name, "identifier") for name in _listed(identifiers)]
+    given += [(name, "insensitive") for name in _listed(insensitive)]
     roles: dict[str, Role] = {}
     for name, role in given:
         if name in roles:

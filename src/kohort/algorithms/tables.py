@@ -23,8 +23,10 @@ LINEAR_COSTS = {
 
 def searched_leaves(problem: Problem) -> np.ndarray:
     """Records by attributes: the leaf by which the kernels know each cell (a copy, to be moved about)."""
-    columns = [_leaf_numbers(attribute)[attribute.column.codes] for attribute in problem.attributes]
-    return np.column_stack(columns).astype(np.int32, copy=False)
+    leaves = np.empty((problem.n_records, len(problem.attributes)), dtype=np.int32)
+    for number, attribute in enumerate(problem.attributes):
+        leaves[:, number] = _leaf_numbers(attribute)[attribute.column.codes]
+    return leaves
 
 
 def kernel_tables(problem: Problem) -> Tables:

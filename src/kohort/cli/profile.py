@@ -1,0 +1,147 @@
+"""kohort profile: what the columns of a table are, and how many people they single out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kohort.cli.init import command_to_copy
+from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+
+    from kohort.data.profile import ColumnProfile, Combination, Profile
+
+__all__ = ["profile"]
+
+_WORST_SHOWN = 3  # combinations of each size
+
+
+def profile(
+    data: Data,
+    show_values: Annotated[bool, typer.Option(help="Also show each column's most common value.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look at a table before publishing it: its columns, suggested roles, and the risk as it is.
+
+    No value of the table is shown, unless asked for.
+
+    Example: **kohort profile people.csv**
+    """
+    from rich.text import Text
+
+    from kohort.cli.console import Output
+    from kohort.data.profile import profile as profile_table
+    from kohort.io.tables import read_table
+
+    output = Output(as_json=json, quiet=quiet)
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    with output.progress() as progress:
+        progress("reading", 0.0)
+        table = read_table(data, **reading).table
+        progress("counting", 0.5)
+        found = profile_table(table)
+    output.result(found.to_dict(show_values=show_values))
+    output.show(_columns(found, show_values=show_values))
+    output.show(_roles(found))
+    output.show(_risk(found))
+    output.console.soft_wrap = True  # a command is to be copied whole
+    output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml', **reading)}"))
+
+
+def _columns(found: Profile, *, show_values: bool) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{found.records:,} records, {len(found.columns):,} columns", title_justify="left")
+    table.add_column("column", overflow="fold")
+    table.add_column("type")
+    for heading in ("distinct", "missing", "unique"):
+        table.add_column(heading, justify="right")
+    if show_values:
+        table.add_column("most common", overflow="fold")
+    for column in found.columns:
+        figures = (f"{column.distinct:,}", f"{column.nulls:,}", f"{column.unique_share:.1%}")
+        values = [Text(_most_common(column))] if show_values else []
+        table.add_row(Text(column.name), column.kind, *figures, *values)
+    return table
+
+
+def _most_common(column: ColumnProfile) -> str:
+    return "" if column.most_common is None else f"{column.most_common} ({column.most_common_share:.1%})"
+
+
+def _roles(found: Profile) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Suggested roles", title_justify="left")
+    table.add_column("column", overflow="fold")
+    table.add_column("role", no_wrap=True)
+    table.add_column("why")
+    for column in found.columns:
+        table.add_row(Text(column.name), column.role, Text(column.reason))
+    return table
+
+
+def _risk(found: Profile) -> Panel:
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    parts: list[Any] = [Text(sentence) for sentence in _sentences(found)]
+    worst = _worst_of_each_size(found.combinations.worst)
+    if worst:
+        parts += [Text(), _worst(worst)]
+    return Panel(
+        Group(*parts),
+        title="How many people stand out, as it is",
+        border_style="red" if found.unique_share else "yellow",
+        expand=False,
+    )
+
+
+def _sentences(found: Profile) -> list[str]:
+    if not found.quasi_identifiers:
+        return ["No column looks like something that others know about a person. Check the roles above."]
+    unique = round(found.unique_share * found.records)
+    risk = f"{found.highest_risk:.1%} at worst, {found.average_risk:.1%} on average"
+    sentences = [
+        f"Likely quasi-identifiers: {', '.join(found.quasi_identifiers)}.",
+        f"{unique:,} of {found.records:,} records ({found.unique_share:.1%}) are unique on them together.",
+        f"{found.classes:,} classes of look-alikes, the smallest with {found.smallest_class:,}.",
+        f"Prosecutor risk: {risk}: the chance that someone who knows these columns of a person in the table "
+        "finds the person's record.",
+    ]
+    if found.combinations.sampled:
+        looked_at = f"{found.combinations.records:,} records drawn at random"
+        sentences.append(f"The combinations below were counted in {looked_at}, which makes them look worse.")
+    return sentences
+
+
+def _worst(combinations: list[Combination]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("columns together", box=None, pad_edge=False)
+    table.add_column("records they single out", justify="right")
+    for combination in combinations:
+        table.add_row(Text(" + ".join(combination.columns)), f"{combination.unique_share:.1%}")
+    return table
+
+
+def _worst_of_each_size(worst: tuple[Combination, ...]) -> list[Combination]:
+    """Of those that single anybody out, a few of one column, of two and of three."""
+    sizes = sorted({len(combination.columns) for combination in worst if combination.unique_share})
+    return [
+        combination
+        for size in sizes
+        for combination in [c for c in worst if len(c.columns) == size and c.unique_share][:_WORST_SHOWN]
+    ]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from kohort.errors import InputError
 
-__all__ = ["Column", "Kind", "code_column", "text_of"]
+__all__ = ["Column", "Kind", "code_column", "local_time", "text_of"]
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
@@ -115,12 +115,24 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
+def local_time(text: str) -> datetime:
+    """An ISO time as it is written, without its zone."""
+    whole, dot, fraction = text.partition(".")
+    padded = f"{whole}.{fraction:0<6}" if dot else whole  # Python before 3.11 reads six digits only
+    return datetime.fromisoformat(padded).replace(tzinfo=None)
+
+
 def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
     """Codes (-1 where missing) and the distinct values in use, in any order."""
     if pa.types.is_nested(values.type):
         raise InputError(
             f"Column {name!r} holds lists or structures, which have no single value per record. "
             "Give it the role items, insensitive or identifier."
+        )
+    if isinstance(values.type, pa.BaseExtensionType):
+        raise InputError(
+            f"Column {name!r} holds values of the type {values.type.extension_name}. Convert them to text, "
+            "or give it the role insensitive or identifier."
         )
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
@@ -130,8 +142,8 @@ def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarr
     encoded = encoded.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine
         encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], encoded.type)
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    dictionary = _python_values(encoded.dictionary)
+    codes = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+    dictionary = _python_values(name, encoded.dictionary)
     used = np.bincount(codes + 1, minlength=len(dictionary) + 1)[1:] > 0
     used &= np.array([v is not None and v == v for v in dictionary], dtype=bool)  # NaN is missing
     if used.all():
@@ -141,11 +153,19 @@ def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarr
     return new[codes], [v for v, keep in zip(dictionary, used) if keep]
 
 
-def _python_values(dictionary: pa.Array) -> list:
+def _python_values(name: str, dictionary: pa.Array) -> list:
     if pa.types.is_float16(dictionary.type) or pa.types.is_float32(dictionary.type):
         # in as many digits as the type has: 0.1 and not 0.10000000149011612
         return [None if v is None else float(str(v)) for v in dictionary.to_numpy(zero_copy_only=False)]
-    return dictionary.to_pylist()
+    if pa.types.is_timestamp(dictionary.type) and dictionary.type.unit == "ns":
+        # Python's times have microseconds
+        dictionary = dictionary.cast(pa.timestamp("us", dictionary.type.tz), safe=False)
+    try:
+        return dictionary.to_pylist()
+    except (OverflowError, ValueError):
+        raise InputError(
+            f"Column {name!r} has dates or times outside the years 1 to 9999. Correct them, or use text."
+        ) from None
 
 
 def _equal_texts_merged(
@@ -196,7 +216,7 @@ def _natural_text(texts: list[str]) -> tuple[Kind, list[str], np.ndarray | None]
         if all(_DATE.fullmatch(t) for t in texts):
             return "date", texts, _days([date.fromisoformat(t) for t in texts])
         if all(_DATETIME.fullmatch(t) for t in texts):
-            return "datetime", texts, _seconds([datetime.fromisoformat(_padded(t)) for t in texts])
+            return "datetime", texts, _seconds([local_time(t) for t in texts])
     except ValueError:  # looks like a date but is none, such as 2024-02-31
         return "string", texts, None
     return "string", texts, None
@@ -205,12 +225,6 @@ def _natural_text(texts: list[str]) -> tuple[Kind, list[str], np.ndarray | None]
 def _has_leading_zero(text: str) -> bool:
     digits = text.lstrip("-")
     return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-
-
-def _padded(text: str) -> str:
-    """Fractions of a second in six digits: Python before 3.11 reads no others."""
-    whole, dot, fraction = text.partition(".")
-    return f"{whole}.{fraction:0<6}" if dot else whole
 
 
 def _integers(values: list[int]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,10 +40,13 @@ class Dataset:
     def arrow(self, name: str) -> pa.ChunkedArray:
         """The column as Arrow."""
         try:
+            if self.frame.implementation.is_polars() and self.frame.schema[name] == nw.Object:
+                raise TypeError  # Polars would give the addresses of the objects
             return self.frame[name].to_arrow()
-        except (pa.ArrowException, TypeError):
+        except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
-                f"Column {name!r} mixes values of different types. Convert it to one type, such as text."
+                f"Column {name!r} mixes values of different types, or has a type that Arrow does not have. "
+                "Convert it to one type, such as text."
             ) from None
 
     def field(self, name: str) -> pa.Field:
@@ -88,17 +92,17 @@ def _eager_frame(data: Any) -> nw.DataFrame:
             f"A table is a pandas, Polars or PyArrow table (or a path to a file), not {type(data).__name__}."
         ) from None
     except (nw.exceptions.NarwhalsError, ValueError):
-        frame = None
-    _refuse_duplicate_names(data)
-    if frame is None:
-        raise InputError("The table could not be read. Column names must be texts, each used once.")
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        raise InputError(_unreadable(data)) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise InputError("Column names must be texts. Rename those that are numbers or something else.")
+    return frame
 
 
-def _refuse_duplicate_names(data: Any) -> None:
-    names = [
-        str(name) for name in getattr(data, "column_names", None) or getattr(data, "columns", None) or ()
-    ]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+def _unreadable(data: Any) -> str:
+    names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise InputError(f"Column names are used twice: {', '.join(map(repr, twice))}. Rename them.")
+        return f"Column names are used twice: {', '.join(map(repr, twice))}. Rename them."
+    return "The table could not be read. Column names must be texts, each used once."

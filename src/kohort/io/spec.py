@@ -223,6 +223,13 @@ class Spec(_Part):
             )
 
 
+_PRIVACY_PARTS: dict[str, type[BaseModel]] = {
+    "diversity": DiversitySpec,
+    "alpha": AlphaSpec,
+    "closeness": ClosenessSpec,
+}
+
+
 def read_spec(path: str | Path) -> Spec:
     """Read a spec from a YAML file; an error names the place in the file."""
     path = Path(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
@@ -163,6 +164,7 @@ def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hi
         if source is not None:
             column = published.column(name)
             hierarchy = source if isinstance(source, Hierarchy) else source.build(column)
+            check(hierarchy, column).raise_if_broken(name)
             if column.has_null and None not in hierarchy.leaf_of:
                 hierarchy = hierarchy.with_leaves([None], hidden=False)
             found[name] = hierarchy

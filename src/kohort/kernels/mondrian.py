@@ -55,7 +55,7 @@ def _absorb(lo, hi, words, other_lo, other_hi, other_words):
 
 @njit(cache=True, nogil=True)
 def _value_bins(values):
-    """Bins of neighbouring values, at most MAX_BINS, of about equal counts: bin of each, first and last value."""
+    """At most MAX_BINS bins of neighbouring values: the bin of each, and every bin's first and last value."""
     lo, hi = values.min(), values.max()
     if hi - lo < MAX_BINS:
         n_bins = hi - lo + 1
@@ -114,7 +114,7 @@ def _value_cuts(rows, start, stride, values, way, attribute, tables, need, stric
         _absorb(right_lo, right_hi, right_words, lo[b], hi[b], words[b])
         right_cost[b] = part_cost(tables, right_lo, right_hi, right_words)
     best, best_where, best_extra = np.inf, -1, 0
-    even, even_where, even_extra, even_score = m + 1, -1, 0, np.inf
+    even, even_where, even_extra, even_score = 2 * m + 1, -1, 0, np.inf
     left = 0
     left_lo, left_hi, left_words = lo[0].copy(), hi[0].copy(), words[0].copy()
     for b in range(n_bins):
@@ -140,12 +140,13 @@ def _value_cuts(rows, start, stride, values, way, attribute, tables, need, stric
             extra = n_left - left if inside else 0
             if score < best:
                 best, best_where, best_extra = score, where, extra
-            if abs(m - 2 * n_left) < even:
-                even, even_where, even_extra, even_score = abs(m - 2 * n_left), where, extra, score
+            lopsided = abs(m - 2 * n_left) + (m if inside else 0)  # inside a value only if there is no other
+            if lopsided < even:
+                even, even_where, even_extra, even_score = lopsided, where, extra, score
         left += size[b]
     if best_where < 0:
         return
-    if group_range > 0:
+    if group_range >= 0:
         _offer(cuts, scores, way, attribute, even_where, even_extra, -group_range)
         return
     _offer(cuts, scores, way, attribute, best_where, best_extra, best)
@@ -235,7 +236,7 @@ def _child_cut(rows, start, stride, m, node, attribute, tables, need, strict, gr
     apart, donor, borrowed = _pool(size, need, strict)
     if not apart.any():
         return
-    if group_range > 0:
+    if group_range >= 0:
         _offer(cuts, scores, BY_CHILD, attribute, node, 0, -group_range)
         return
     before = _whole_cost(lo, hi, words, tables) * m
@@ -263,6 +264,25 @@ def _child_cut(rows, start, stride, m, node, attribute, tables, need, strict, gr
 
 
 @njit(cache=True, nogil=True)
+def _least_and_greatest(rows, start, end, attribute):
+    """Of all records, not of a sample: the node that is cut must hold every one of them."""
+    lo = hi = rows[start, attribute]
+    for row in range(start + 1, end):
+        leaf = rows[row, attribute]
+        lo, hi = min(lo, leaf), max(hi, leaf)
+    return lo, hi
+
+
+@njit(cache=True, nogil=True)
+def _group_range(tables, attribute, values, lo, hi):
+    """What the group's values cost in one attribute: its normalised range."""
+    if tables.kind[attribute] == SET and hi < tables.loners_from[attribute]:
+        _, distinct = _dense(values - lo, hi - lo + 1)
+        return tables.base[attribute] + tables.slope[attribute] * (distinct - 1)
+    return range_cost(tables, attribute, lo, hi)
+
+
+@njit(cache=True, nogil=True)
 def find_cuts(rows, starts, ends, tables, k, strict, widest, n_cuts):
     """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
 
@@ -279,13 +299,13 @@ def find_cuts(rows, starts, ends, tables, k, strict, widest, n_cuts):
         m = (total + stride - 1) // stride
         need = max(1, (k + stride - 1) // stride)
         for j in range(r):
+            lo, hi = _least_and_greatest(rows, start, ends[g], j)
+            if lo == hi:
+                continue
             values = np.empty(m, np.int64)
             for i in range(m):
                 values[i] = rows[start + i * stride, j]
-            lo, hi = values.min(), values.max()
-            if lo == hi:
-                continue
-            group_range = range_cost(tables, j, lo, hi) if widest else 0.0
+            group_range = _group_range(tables, j, values, lo, hi) if widest else -1.0
             if tables.kind[j] == TREE:
                 node = lowest_node(tables, j, lo, hi)
                 _child_cut(
@@ -349,7 +369,7 @@ def part_records(rows, starts, ends, cuts, tables, k, strict):
     offsets = np.zeros(len(starts) + 1, np.int64)
     for g in range(len(starts)):
         offsets[g + 1] = offsets[g] + ends[g] - starts[g]
-    parts = np.zeros(offsets[-1], np.int64)
+    parts = np.zeros(offsets[-1], np.int32)
     n_parts = np.ones(len(starts), np.int64)
     for g in range(len(starts)):
         part = parts[offsets[g] : offsets[g + 1]]

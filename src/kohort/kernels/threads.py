@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 import numba
@@ -26,4 +27,4 @@ def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Resul
     cuts = np.searchsorted(total, total[-1] * np.arange(1, threads) / threads) + 1
     bounds = [0, *np.minimum(cuts, len(sizes)), len(sizes)]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, [slice(a, b) for a, b in zip(bounds, bounds[1:]) if a < b]))
+        return list(pool.map(work, [slice(a, b) for a, b in pairwise(bounds) if a < b]))

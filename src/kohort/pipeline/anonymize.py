@@ -19,7 +19,7 @@ from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
-from kohort.problem.models import AlphaDeassociation
+from kohort.problem.models import AlphaDeassociation, KAnonymity
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.verification import (
@@ -170,7 +170,7 @@ def _final_order(request: Request, n_records: int, kept: np.ndarray | None) -> n
 
 def _notes(problem: Problem) -> list[str]:
     notes = []
-    if problem.k == 1 and len(problem.models) == 1:
+    if all(isinstance(model, KAnonymity) and model.k == 1 for model in problem.models):
         notes.append("k = 1 protects nobody: every record may be published as it is.")
     for model in problem.models:
         if isinstance(model, AlphaDeassociation) and model.attribute is not None:

@@ -23,7 +23,7 @@ def pseudonyms(column: Column, key: bytes | None) -> pa.DictionaryArray:
     The same value under the same key gives the same pseudonym, in any table, so that tables can be
     joined by those who publish them; without the key nobody can tell the value by trying.
     """
-    if key is None or len(key) < _MIN_KEY:
+    if not isinstance(key, bytes) or len(key) < _MIN_KEY:
         raise InputError(
             f"Pseudonyms for {column.name!r} need a secret key of at least {_MIN_KEY} bytes: give a key file "
             "(--key-file) or set the environment variable KOHORT_KEY."
@@ -35,9 +35,9 @@ def pseudonyms(column: Column, key: bytes | None) -> pa.DictionaryArray:
     return _dictionary(rank[column.codes], [texts[i] for i in order])
 
 
-def masked(column: Column) -> pa.DictionaryArray:
+def masked(n_records: int) -> pa.DictionaryArray:
     """The same mask for everybody."""
-    return _dictionary(np.zeros(len(column), dtype=np.int32), [MASK])
+    return _dictionary(np.zeros(n_records, dtype=np.int32), [MASK])
 
 
 def _pseudonym(text: str, key: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kohort.data.build_hierarchy import Flat
+from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
@@ -70,19 +70,22 @@ def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
         column = _spelled_as_in(source, column)
     return Attribute(
         column,
-        _domain(column, source, request.on_missing.get(name, "error")),
+        _domain(column, source, request.on_missing.get(name, "error"), natural=dataset.column(name)),
         weight=float(request.weights.get(name, 1.0)),
         tight=request.labels == "tight",
     )
 
 
-def _domain(column: Column, source: object, on_missing: str) -> Domain:
+def _domain(column: Column, source: object, on_missing: str, *, natural: Column) -> Domain:
     if source is None and column.ordered:
         return tight_domain(column)
     if not any(text is not None for text in column.texts):
         return Hierarchy.from_paths([(None, STAR)])
     builder = Flat() if source is None else source
-    hierarchy = builder if isinstance(builder, Hierarchy) else builder.build(column)  # type: ignore[attr-defined]
+    if not isinstance(builder, Hierarchy):
+        # only a hierarchy by order asks for the order that was given; others ask for numbers and dates
+        builder = builder.build(column if isinstance(builder, Order) else natural)  # type: ignore[attr-defined]
+    hierarchy = builder
     findings = check(hierarchy, column)
     findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress")
     if findings.missing:
@@ -97,7 +100,7 @@ def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttrib
     source = request.hierarchies.get(name)
     if source is None:
         return SensitiveAttribute(column)
-    domain = _domain(column, source, "error")
+    domain = _domain(column, source, "error", natural=dataset.column(name))
     assert isinstance(domain, Hierarchy)
     return SensitiveAttribute(column, domain)
 

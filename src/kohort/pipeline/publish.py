@@ -30,7 +30,7 @@ def replaced_columns(
         if treatment == "pseudonym":
             columns[name] = pseudonyms(dataset.column(name), request.key)
         else:
-            columns[name] = masked(dataset.column(name)) if treatment == "mask" else None
+            columns[name] = masked(dataset.n_records) if treatment == "mask" else None
     for attribute in problem.attributes:
         published = recoding.apply(attribute)
         columns[attribute.name] = _labelled(published, recoding.withheld, request.nulls == "star")

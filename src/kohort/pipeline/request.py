@@ -65,6 +65,16 @@ class Request:
             _one_of(f"treatment of {column}", treatment, get_args(Treatment))
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"'time_limit' must be a number of seconds above 0. Got {self.time_limit}.")
+        for model in self.models:
+            if not isinstance(model, Model):
+                raise InputError(
+                    f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
+                )
+        for column in self.orders:
+            if self.roles.of.get(column) not in ("quasi-identifier", "sensitive"):
+                raise InputError(
+                    f"An order is given for {column!r}, which is neither a quasi-identifier nor sensitive."
+                )
         quasi = self.roles.having("quasi-identifier")
         for column in self.weights:
             if column not in quasi:

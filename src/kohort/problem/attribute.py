@@ -46,9 +46,9 @@ class Attribute:
         leaf = {text: number for number, text in enumerate(self.domain.leaves)}
         return np.array([leaf[text] for text in self.column.texts], dtype=np.int32)
 
-    @cached_property
+    @property
     def leaves(self) -> np.ndarray:
-        """For each record its leaf."""
+        """For each record its leaf: looked up anew each time, since it is as large as the column."""
         return self.leaf_of_code[self.column.codes]
 
     @cached_property

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kohort.data.domain import STAR, Domain
+from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.recoding.recoding import PublishedColumn
 
@@ -46,20 +45,10 @@ class Groups:
             labels, label_of_group = self._ranges(attribute.leaves, attribute.domain)
         return PublishedColumn(labels, label_of_group[self.group_of_record])
 
-    @cached_property
-    def _by_group(self) -> tuple[np.ndarray, np.ndarray]:
-        """Records in the order of their groups (withheld ones left out), and where each group starts."""
-        order = np.argsort(self.group_of_record, kind="stable")
-        order = order[np.searchsorted(self.group_of_record, 0, sorter=order) :]
-        starts = np.searchsorted(self.group_of_record, np.arange(self.n_groups), sorter=order)
-        return order, starts
-
     def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray]:
-        order, starts = self._by_group
         if not self.n_groups:
             return [STAR], np.zeros(1, dtype=np.int32)
-        in_order = leaves[order]
-        lo, hi = domain.closure(np.minimum.reduceat(in_order, starts), np.maximum.reduceat(in_order, starts))
+        lo, hi = domain.closure(*ranges_by_group(leaves, self.group_of_record, self.n_groups))
         n_leaves = len(domain.leaves)
         keys, label_of_group = np.unique(lo.astype(np.int64) * n_leaves + hi, return_inverse=True)
         return domain.labels(keys // n_leaves, keys % n_leaves), label_of_group.astype(np.int32)
@@ -83,7 +72,7 @@ class Groups:
 
 
 def set_label(texts: list[str | None], n_values: int) -> str | None:
-    """A value, a set `{a, b}` (texts with commas or quotes quoted as in CSV), or `*` for everything.
+    """A value, a set `{a, b}` (quoted as in CSV where that is needed), or `*` for everything.
 
     A missing value mixes with nothing: together with others it is `*`.
 
@@ -94,16 +83,10 @@ def set_label(texts: list[str | None], n_values: int) -> str | None:
         return texts[0]
     if len(texts) == n_values or None in texts:
         return STAR
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(texts)
-    return "{" + _spaced(line.getvalue()) + "}"
+    return "{" + ", ".join(_quoted(text) for text in texts if text is not None) + "}"
 
 
-def _spaced(line: str) -> str:
-    """A blank after each comma that separates cells, none inside quoted ones."""
-    quoted = False
-    out = []
-    for char in line:
-        quoted ^= char == '"'
-        out.append(", " if char == "," and not quoted else char)
-    return "".join(out)
+def _quoted(text: str) -> str:
+    if text and text == text.strip() and not any(char in text for char in ',"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
@@ -46,8 +48,9 @@ def check_coverage(published: Dataset, attributes: Sequence[Attribute], rows: np
 
 def _coverage(labels: Column, attribute: Attribute, rows: np.ndarray) -> Check:
     reading = read_labels(labels.texts, attribute)
-    pairs, uses = _distinct_pairs(labels, attribute, rows)
-    covered = reading.covers(pairs // len(attribute.column.texts), pairs % len(attribute.column.texts))
+    originals = attribute.column.codes[rows]
+    label, code, uses = count_pairs(labels.codes, originals, len(labels.texts), len(attribute.column.texts))
+    covered = reading.covers(label, code)
     name = f"coverage of {attribute.name!r}"
     if covered.all():
         return Check(name, True, f"Every value of {attribute.name!r} covers its original.")
@@ -55,17 +58,6 @@ def _coverage(labels: Column, attribute: Attribute, rows: np.ndarray) -> Check:
     hint = f" {unread} published values are no value, node, interval, set or *." if unread else ""
     wrong = int(uses[~covered].sum())
     return Check(name, False, f"{wrong} values of {attribute.name!r} do not cover their original.{hint}")
-
-
-def _distinct_pairs(labels: Column, attribute: Attribute, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n_values = len(attribute.column.texts)
-    key = labels.codes.astype(np.int64) * n_values + attribute.column.codes[rows]
-    size = len(labels.texts) * n_values
-    if size <= 4 * len(key) + 1024:
-        uses = np.bincount(key, minlength=size)
-        pairs = np.flatnonzero(uses)
-        return pairs, uses[pairs]
-    return np.unique(key, return_counts=True)
 
 
 def check_conserved(
@@ -89,32 +81,60 @@ def check_conserved(
 
 def _same_values(published: Dataset, original: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
     after, before = published.arrow(name), original.arrow(name)
-    if _nested(after) or _nested(before):
-        left, right = after.to_pylist(), before.to_pylist()
-        return np.array([a == right[row] for a, row in zip(left, rows)], dtype=bool)
-    return _same_coded(published.column(name), original.column(name), rows)
+    if after.type == before.type and after.equals(_taken(before, rows)):
+        return np.ones(len(rows), dtype=bool)
+    numbers_after, numbers_before = _common_numbers(published, original, name)
+    return numbers_after == numbers_before[rows]
 
 
-def _nested(array: pa.ChunkedArray) -> bool:
-    return pa.types.is_nested(array.type)
+def _taken(array: pa.ChunkedArray, rows: np.ndarray) -> pa.ChunkedArray:
+    all_in_order = len(rows) == len(array) and bool((rows == np.arange(len(rows))).all())
+    return array if all_in_order else array.take(pa.array(rows))
 
 
-def _same_coded(after: Column, before: Column, rows: np.ndarray) -> np.ndarray:
-    """Compare dictionaries once, then codes. Numbers are compared as numbers: 1.0 is 1."""
-    if after.numbers is not None and before.numbers is not None:
-        keys_after, keys_before = list(after.numbers.tolist()), list(before.numbers.tolist())
-    else:
-        keys_after = [t for t in after.texts if t is not None]
-        keys_before = [t for t in before.texts if t is not None]
-    code_before = {key: code for code, key in enumerate(keys_before)}
-    as_before = np.full(len(after.texts), -1, dtype=np.int64)
-    for code, key in enumerate(keys_after):
-        as_before[code] = code_before.get(key, -1)
-    if after.has_null and before.has_null:
-        as_before[-1] = len(before.texts) - 1
-    first_code = np.array([code_before[key] for key in keys_before], dtype=np.int64)
-    same_code = np.append(first_code, len(before.texts) - 1) if before.has_null else first_code
-    return as_before[after.codes] == same_code[before.codes[rows]]
+def _common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Per record a number that is the same wherever the values are, in the published and the original table.
+
+    Numbers and times are compared as such: 1.0 is 1.
+    """
+    if _has_codes(published.arrow(name)) and _has_codes(original.arrow(name)):
+        after, before = published.column(name), original.column(name)
+        in_kind = after.numbers is not None and before.numbers is not None and _scale(after) == _scale(before)
+        number_of: dict[Any, int] = {}
+        of_code = [
+            np.array([number_of.setdefault(key, len(number_of)) for key in _keys(column, in_kind)])
+            for column in (after, before)
+        ]
+        return of_code[0][after.codes], of_code[1][before.codes]
+    known: dict[Any, int] = {}
+    tables = [table.arrow(name).to_pylist() for table in (published, original)]
+    lists = [[known.setdefault(_hashable(v), len(known)) for v in values] for values in tables]
+    return np.array(lists[0]), np.array(lists[1])
+
+
+def _has_codes(array: pa.ChunkedArray) -> bool:
+    return not pa.types.is_nested(array.type) and not isinstance(array.type, pa.BaseExtensionType)
+
+
+def _scale(column: Column) -> str:
+    return "time" if column.kind in ("date", "datetime") else "number"
+
+
+def _keys(column: Column, as_numbers: bool) -> list[Any]:
+    """What each code of a column is told by; a missing value is None."""
+    if not as_numbers or column.numbers is None:
+        return list(column.texts)
+    seconds_per_day = 86_400 if column.kind == "date" else 1
+    return [number * seconds_per_day for number in column.numbers.tolist()] + [None] * column.has_null
+
+
+def _hashable(value: Any) -> Any:
+    """Lists and structures as tuples; NaN is a missing value, as everywhere."""
+    if isinstance(value, dict):
+        return tuple((key, _hashable(inner)) for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_hashable(inner) for inner in value)
+    return value if value == value else None
 
 
 def matching_rows(
@@ -129,12 +149,12 @@ def matching_rows(
     ]
     fits = [_pair_fits(labels, reading) for labels, reading in readings]
     originals = [a.column.codes for a in attributes]
-    same = {name: (published.arrow(name).to_pylist(), original.arrow(name).to_pylist()) for name in conserved}
+    same = [_common_numbers(published, original, name) for name in conserved if name in published.names]
     rows = np.empty(published.n_records, dtype=np.int64)
     row = 0
     for record in range(published.n_records):
         while row < original.n_records and not (
-            all(after[record] == before[row] for after, before in same.values())
+            all(after[record] == before[row] for after, before in same)
             and all(fit(record, codes[row]) for fit, codes in zip(fits, originals))
         ):
             row += 1

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.data.domain import STAR
-from kohort.errors import UnsupportedError
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
 from kohort.problem.sensitive import SensitiveAttribute
 
@@ -31,12 +30,39 @@ class PublishedClasses:
 
     @cached_property
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame({f"q{i}": column.codes for i, column in enumerate(self.columns)})
+        """The quasi-identifiers' codes, folded into as few integer columns as hold them."""
+        return pl.DataFrame({f"q{i}": _folded(run) for i, run in enumerate(self._runs)})
+
+    @cached_property
+    def _runs(self) -> list[list[Column]]:
+        """Neighbouring columns whose combinations of values can be counted in 62 bits."""
+        runs: list[list[Column]] = []
+        size = 1
+        for column in self.columns:
+            size *= max(len(column.texts), 1)
+            if not runs or size > 2**62:
+                runs.append([])
+                size = max(len(column.texts), 1)
+            runs[-1].append(column)
+        return runs
 
     @cached_property
     def _grouped(self) -> pl.DataFrame:
         keys = self._table.columns
         return self._table.group_by(keys).agg(pl.len().alias("size")).sort(keys)
+
+    @cached_property
+    def _codes(self) -> list[np.ndarray]:
+        """Per column the code of each class."""
+        codes = []
+        for i, run in enumerate(self._runs):
+            key = self._grouped[f"q{i}"].to_numpy()
+            unfolded = []
+            for column in reversed(run):
+                key, code = np.divmod(key, max(len(column.texts), 1))
+                unfolded.append(code)
+            codes.extend(reversed(unfolded))
+        return codes
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -46,9 +72,8 @@ class PublishedClasses:
     def all_star(self) -> np.ndarray:
         """Per class whether it is published as `*` everywhere (at most one is)."""
         star = np.ones(len(self.sizes), dtype=bool)
-        for i, column in enumerate(self.columns):
-            is_star = np.array([text == STAR for text in column.texts], dtype=bool)
-            star &= is_star[self._grouped[f"q{i}"].to_numpy()]
+        for column, codes in zip(self.columns, self._codes):
+            star &= _stars(column)[codes]
         return star
 
     @cached_property
@@ -56,8 +81,7 @@ class PublishedClasses:
         """Per record whether it is published as `*` everywhere."""
         star = np.ones(len(self.columns[0]), dtype=bool)
         for column in self.columns:
-            is_star = np.array([text == STAR for text in column.texts], dtype=bool)
-            star &= is_star[column.codes]
+            star &= _stars(column)[column.codes]
         return star
 
     def counts(self, model: Model) -> ClassCounts:
@@ -98,14 +122,25 @@ class PublishedClasses:
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
         """These classes by their published values and sizes, with more columns."""
         table = {
-            column.name: [column.texts[code] for code in self._grouped[f"q{i}"].to_numpy()[chosen]]
-            for i, column in enumerate(self.columns)
+            column.name: [column.texts[code] for code in codes[chosen]]
+            for column, codes in zip(self.columns, self._codes)
         }
-        clash = [name for name in ("class_size", *extra) if name in table]
-        if clash:
-            raise UnsupportedError(
-                f"A quasi-identifier is called {clash[0]!r}: rename it to list violations."
-            )
         arrays = {name: pa.array(texts, pa.string()) for name, texts in table.items()}
-        arrays["class_size"] = pa.array(self.sizes[chosen])
-        return pa.table(arrays | {name: pa.array(values) for name, values in extra.items()})
+        for name, values in {"class_size": self.sizes[chosen], **extra}.items():
+            while name in table:  # a quasi-identifier is called so
+                name += "_"
+            arrays[name] = pa.array(values)
+        return pa.table(arrays)
+
+
+def _folded(columns: Sequence[Column]) -> np.ndarray:
+    """One integer for the codes of several columns."""
+    key = columns[0].codes.astype(np.int64)
+    for column in columns[1:]:
+        key *= max(len(column.texts), 1)
+        key += column.codes
+    return key
+
+
+def _stars(column: Column) -> np.ndarray:
+    return np.array([text == STAR for text in column.texts], dtype=bool)

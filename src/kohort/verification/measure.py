@@ -39,8 +39,10 @@ def published_table(
 
 def _published(column: Column, attribute: Attribute, rows: np.ndarray) -> PublishedAttribute:
     texts = column.texts if STAR in column.texts else (*column.texts, STAR)
-    label_of_record = np.full(len(attribute.column), texts.index(STAR), dtype=np.int64)
-    label_of_record[rows] = column.codes
+    label_of_record = column.codes
+    if len(rows) < len(attribute.column):  # the others were left out
+        label_of_record = np.full(len(attribute.column), texts.index(STAR), dtype=np.int32)
+        label_of_record[rows] = column.codes
     return PublishedAttribute(
         name=attribute.name,
         values=read_labels(texts, attribute).generalized(),

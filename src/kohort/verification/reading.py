@@ -7,21 +7,20 @@ A label is an original value, a node of the hierarchy, an interval `[20, 30)` or
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Literal
 
 import numpy as np
 
-from kohort.data.column import Column
+from kohort.data.column import Column, local_time
 from kohort.data.domain import STAR, GeneralizedValues
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 
 __all__ = ["Reading", "read_labels"]
 
-_INTERVAL = re.compile(r"\[(?P<low>.+), (?P<high>.+)(?P<end>[\])])", re.DOTALL)
 _NOBODY = (1, 0)  # an empty range
 
 
@@ -35,7 +34,7 @@ class Reading:
     attribute: Attribute
     leaves: np.ndarray  # per label: first and last leaf, empty if it is no node
     values: np.ndarray  # per label: first and last value of the column, empty if it is no interval
-    sets: dict[int, np.ndarray]  # label -> values of the column
+    sets: dict[int, np.ndarray]  # per label that is a set: values of the column
     stars: np.ndarray
     understood: np.ndarray
 
@@ -45,10 +44,15 @@ class Reading:
         by_node = (self.leaves[label, 0] <= leaf) & (leaf <= self.leaves[label, 1])
         by_value = (self.values[label, 0] <= code) & (code <= self.values[label, 1])
         covered = by_node | by_value | self.stars[label]
-        for number, codes in self.sets.items():
-            here = label == number
-            covered[here] |= np.isin(code[here], codes)
-        return covered
+        return covered | self._in_set(label, code)
+
+    def _in_set(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """By one look-up of label and value together: there may be thousands of sets."""
+        if not self.sets:
+            return np.zeros(len(label), dtype=bool)
+        n_values = len(self.attribute.column.texts)
+        members = np.concatenate([number * n_values + codes for number, codes in self.sets.items()])
+        return np.isin(label.astype(np.int64) * n_values + code, members)
 
     def generalized(self) -> GeneralizedValues:
         """The labels as costs want them, in the domain that is published: tight or hierarchy."""
@@ -90,40 +94,61 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
         if stars[number]:
             continue
         understood[number] = True
-        if (node := _node(label, attribute)) is not None:
-            leaves[number] = node
-        elif label in code_of:
-            values[number] = code_of[label]
-        elif (span := _interval(label, attribute.column)) is not None:
-            values[number] = span
+        if nodes := _nodes(label, attribute):
+            leaves[number], apart = _joined(nodes, attribute)
+            if apart is not None:
+                sets[number] = apart
         elif (members := _members(label, code_of)) is not None:
             sets[number] = members
-        else:
+        elif (span := _interval(label, attribute.column)) is not None:
+            values[number] = span
+        elif label not in code_of:
             understood[number] = False
+        if label in code_of and not nodes:  # also where a value is spelled like a set or an interval
+            _add_value(number, code_of[label], values, sets)
     return Reading(attribute, leaves, values, sets, stars, understood)
 
 
-def _node(label: str | None, attribute: Attribute) -> tuple[int, int] | None:
-    """First and last leaf of the node with this label; of several nodes, all that lies between them."""
+def _nodes(label: str | None, attribute: Attribute) -> list[tuple[int, int]]:
+    """First and last leaf of each node with this label."""
     if attribute.tight or not isinstance(attribute.domain, Hierarchy):
-        return None
-    nodes = attribute.domain.nodes_of_label.get(label)
-    if not nodes:
-        return None
-    return int(attribute.domain.lo[nodes].min()), int(attribute.domain.hi[nodes].max())
+        return []
+    nodes = attribute.domain.nodes_of_label.get(label, [])
+    return [(int(attribute.domain.lo[node]), int(attribute.domain.hi[node])) for node in nodes]
+
+
+def _joined(nodes: list[tuple[int, int]], attribute: Attribute) -> tuple[tuple[int, int], np.ndarray | None]:
+    """All leaves of several nodes as a range or, where others lie between them, as values of the column."""
+    if len(nodes) == 1:
+        return nodes[0], None
+    leaves = np.unique(np.concatenate([np.arange(lo, hi + 1) for lo, hi in nodes]))
+    if leaves[-1] - leaves[0] + 1 == len(leaves):
+        return (int(leaves[0]), int(leaves[-1])), None
+    return _NOBODY, np.flatnonzero(np.isin(attribute.leaf_of_code, leaves))
+
+
+def _add_value(number: int, code: int, values: np.ndarray, sets: dict[int, np.ndarray]) -> None:
+    if number in sets:
+        sets[number] = np.union1d(sets[number], [code])
+    elif values[number, 0] > values[number, 1]:
+        values[number] = code
+    elif not values[number, 0] <= code <= values[number, 1]:
+        sets[number] = np.append(np.arange(values[number, 0], values[number, 1] + 1), code)
 
 
 def _interval(label: str | None, column: Column) -> tuple[int, int] | None:
     """First and last value of an ordered column inside an interval."""
-    match = _INTERVAL.fullmatch(label or "")
-    if match is None or column.numbers is None:
+    if column.numbers is None or not (label and label.startswith("[") and label.endswith(("]", ")"))):
         return None
-    low, high = _number(match["low"], column), _number(match["high"], column)
-    if low is None or high is None:
-        return None
-    first = int(np.searchsorted(column.numbers, low, side="left"))
-    after = int(np.searchsorted(column.numbers, high, side="right" if match["end"] == "]" else "left"))
-    return (first, after - 1) if first < after else _NOBODY
+    parts = label[1:-1].split(", ")
+    for cut in range(1, len(parts)):  # values of a given order may have commas themselves
+        low, high = _number(", ".join(parts[:cut]), column), _number(", ".join(parts[cut:]), column)
+        if low is not None and high is not None:
+            first = int(np.searchsorted(column.numbers, low, side="left"))
+            side: Literal["left", "right"] = "right" if label.endswith("]") else "left"
+            after = int(np.searchsorted(column.numbers, high, side=side))
+            return (first, after - 1) if first < after else _NOBODY
+    return None
 
 
 def _number(text: str, column: Column) -> float | None:
@@ -134,7 +159,7 @@ def _number(text: str, column: Column) -> float | None:
         if column.kind == "date":
             return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
         if column.kind == "datetime":
-            return (datetime.fromisoformat(text).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+            return (local_time(text) - datetime(1970, 1, 1)).total_seconds()
         return float(text)
     except ValueError:
         return None
@@ -144,5 +169,8 @@ def _members(label: str | None, code_of: dict[str | None, int]) -> np.ndarray | 
     """Values of a set `{a, b}`; those that the column does not have cover nobody."""
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
-    texts = next(csv.reader([label[1:-1]], skipinitialspace=True), [])
+    try:
+        texts = next(csv.reader([label[1:-1]], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        return None
     return np.array(sorted(code_of[text] for text in texts if text in code_of), dtype=np.int64)

@@ -31,10 +31,10 @@ class Mondrian:
 
     All groups of one depth are cut at a time, by both cores. O(n * attributes^2 * depth).
 
-    >>> import kohort as ko
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"age": [21, 22, 41, 42]})
     >>> release = ko.anonymize(
-    ...     {"age": [21, 22, 41, 42]}, quasi_identifiers={"age": None}, privacy=[ko.KAnonymity(2)],
-    ...     algorithm=ko.Mondrian(),
+    ...     people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], algorithm=ko.Mondrian()
     ... )
     >>> release.table["age"].to_pylist()
     ['[21, 22]', '[21, 22]', '[41, 42]', '[41, 42]']
@@ -89,15 +89,15 @@ class _Cutting:
         self.problem = problem
         self.tables = kernel_tables(problem)
         self.rows = searched_leaves(problem)
-        self.records = np.arange(problem.n_records, dtype=np.int64)
+        self.records = np.arange(problem.n_records, dtype=np.int32)
         self.open_starts = np.array([0], dtype=np.int64)
         self.open_ends = np.array([problem.n_records], dtype=np.int64)
         self.done_starts: list[np.ndarray] = []
         self.widest = options.choose == "range"
         # under the ceiling two groups that look alike are one class that may fail: cut between values only
         self.strict = options.strict or not all(model.survives_unions for model in problem.models)
-        only_k = all(model.attribute is None for model in problem.models)
-        self.n_cuts = 4 if only_k else 2 * len(problem.attributes)
+        self.only_k = all(model.attribute is None for model in problem.models)
+        self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
 
     def share_done(self) -> float:
         return 1 - float((self.open_ends - self.open_starts).sum()) / len(self.records)
@@ -134,14 +134,21 @@ class _Cutting:
         """Try one cut per group; where it satisfies the models, carry it out."""
         parts, n_parts = part_records(self.rows, starts, ends, cuts, self.tables, self.problem.k, self.strict)
         sizes = ends - starts
-        group = np.repeat(np.arange(len(starts)), sizes)
-        records = self.records[np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)]
-        first_part = np.cumsum(n_parts) - n_parts
+        group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
+        first_part = (np.cumsum(n_parts) - n_parts).astype(np.int32)
+        records = self._records_of(starts, sizes)
         parts, good = self._satisfying(parts, first_part, n_parts, group, records)
         kept = good[group]
         deal_out(self.rows, self.records, starts[good], ends[good], parts[kept], n_parts[good])
         part_sizes = np.bincount(first_part[group[kept]] + parts[kept], minlength=n_parts.sum())
         return good, *self._runs(starts, n_parts, part_sizes, good)
+
+    def _records_of(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """The records of these groups, one group after the other; none where the models need none."""
+        if self.only_k:
+            return self.records[:0]
+        before = np.cumsum(sizes) - sizes
+        return self.records[np.arange(sizes.sum()) + np.repeat(starts - before, sizes)]
 
     def _satisfying(
         self,

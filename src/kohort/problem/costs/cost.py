@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -26,6 +27,11 @@ class PublishedAttribute:
     code_of_record: np.ndarray
     counts: np.ndarray
     weight: float = 1.0
+
+    @cached_property
+    def uses(self) -> np.ndarray:
+        """How many records have each generalized value."""
+        return np.bincount(self.value_of_record, minlength=len(self.values.width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,5 +86,4 @@ class SeparableCost:
         return table.weighted([self._mean(attribute) for attribute in table.attributes])
 
     def _mean(self, attribute: PublishedAttribute) -> float:
-        uses = np.bincount(attribute.value_of_record, minlength=len(attribute.values.width))
-        return float(np.dot(uses, self.cell(attribute.values)) / uses.sum())
+        return float(np.dot(attribute.uses, self.cell(attribute.values)) / len(attribute.value_of_record))

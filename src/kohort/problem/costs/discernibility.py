@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.data.counting import count_pairs
 from kohort.problem.costs.cost import PublishedAttribute, PublishedTable
 
 __all__ = ["AverageClassSize", "Discernibility", "HierarchicalDiscernibility"]
@@ -43,14 +44,19 @@ class HierarchicalDiscernibility:
 
     def measure(self, table: PublishedTable) -> float:
         kept = ~table.withheld
-        per_attribute = [float(self._penalties(a, kept).sum()) for a in table.attributes]
+        per_attribute = [self._penalty(attribute, kept) for attribute in table.attributes]
         return table.weighted(per_attribute) + float(table.withheld.sum())
 
-    def _penalties(self, attribute: PublishedAttribute, kept: np.ndarray) -> np.ndarray:
-        together = attribute.values.mass[attribute.value_of_record[kept]]
-        alone = attribute.counts[attribute.code_of_record[kept]]
+    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray) -> float:
+        value, code, uses = count_pairs(
+            attribute.value_of_record[kept],
+            attribute.code_of_record[kept],
+            len(attribute.values.width),
+            len(attribute.counts),
+        )
+        together, alone = attribute.values.mass[value], attribute.counts[code]
         others = attribute.values.n_records - alone
-        return np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)
+        return float(np.dot(uses, np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)))
 
 
 class AverageClassSize:

@@ -36,5 +36,4 @@ class Suppressions(SeparableCost):
         return values.star.astype(float)
 
     def measure(self, table: PublishedTable) -> float:
-        stars = sum(int(a.values.star[a.value_of_record].sum()) for a in table.attributes)
-        return float(stars)
+        return float(sum(int(a.uses[a.values.star].sum()) for a in table.attributes))

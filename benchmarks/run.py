@@ -1,0 +1,173 @@
+"""Time, memory and loss of the whole job, as JSON lines: fixed seeds, compile time apart, ratios in one run.
+
+    make bench                       everything that takes seconds
+    python -m benchmarks.run --rows 10000000   also that many generated hospital records
+
+Each case runs in a process of its own, so that its peak memory is its own. It runs twice: the first run
+compiles, the second is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+KS = (5, 10, 50, 100)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000, help="generated hospital records")
+    parser.add_argument("--case", help="(for the runner itself)")
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(globals()[options.case](options)))
+        return
+    for case in ("adult_arx_hierarchies", "adult_tight", "hospital", "coding", "verification"):
+        out = subprocess.run(
+            [sys.executable, "-m", "benchmarks.run", "--case", case, "--rows", str(options.rows)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for line in json.loads(out.stdout):
+            print(json.dumps({"case": case, **line}), flush=True)
+
+
+def data_folder() -> Path:
+    """The folder of larger data: KOHORT_DATA, else beside the project."""
+    return Path(os.environ.get("KOHORT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def adult_arx_hierarchies(options: argparse.Namespace) -> list[dict]:
+    """Adult's train part, eight quasi-identifiers, the hierarchies that users of ARX have."""
+    return _adult("hierarchy")
+
+
+def adult_tight(options: argparse.Namespace) -> list[dict]:
+    """The same with tight labels: intervals and sets of observed values."""
+    return _adult("tight")
+
+
+def _adult(labels: str) -> list[dict]:
+    import kohort as ko
+
+    folder = data_folder() / "arx-adult-hierarchies"
+    if not folder.exists():
+        return [{"skipped": f"{folder.name} is not at hand"}]
+    columns = [
+        "sex",
+        "age",
+        "race",
+        "marital-status",
+        "education",
+        "native-country",
+        "workclass",
+        "occupation",
+    ]
+    people = ko.datasets.load_adult(split="train").select(columns)
+    hierarchies = {name: str(folder / f"{name}.csv") for name in columns}
+
+    def release(k: int, algorithm: object) -> object:
+        return ko.anonymize(
+            people,
+            quasi_identifiers=hierarchies,
+            privacy=[ko.KAnonymity(k)],
+            algorithm=algorithm,
+            labels=labels,
+        )
+
+    rows = []
+    for choose, strict in (("cost", False), ("cost", True), ("range", False)):
+        algorithm = ko.Mondrian(choose=choose, strict=strict)
+        release(KS[0], algorithm)
+        for k in KS:
+            made, cpu = _measured(lambda k=k, a=algorithm: release(k, a))
+            rows.append(
+                {"algorithm": "mondrian", "choose": choose, "strict": strict, "k": k} | _facts(made, cpu)
+            )
+    return rows
+
+
+def hospital(options: argparse.Namespace) -> list[dict]:
+    """Generated hospital records from a Parquet file, six quasi-identifiers, k = 10, l = 3 distinct."""
+    import tempfile
+
+    import pyarrow.parquet as pq
+
+    import kohort as ko
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hospital.parquet"
+        with pq.ParquetWriter(path, ko.datasets.generate_hospital(1).schema) as writer:
+            for seed in range(0, options.rows, 1_000_000):
+                writer.write_table(
+                    ko.datasets.generate_hospital(min(options.rows - seed, 1_000_000), seed=seed)
+                )
+        spec = ko.datasets.example_spec("hospital")
+        ko.anonymize(ko.datasets.generate_hospital(1000), spec=spec)
+        made, cpu = _measured(lambda: ko.anonymize(path, spec=spec))
+        return [{"rows": options.rows, "diversity": 3} | _facts(made, cpu)]
+
+
+def coding(options: argparse.Namespace) -> list[dict]:
+    """A million records by ten columns into codes."""
+    import kohort as ko
+    from kohort.data.dataset import Dataset
+
+    table = ko.datasets.generate_hospital(1_000_000).drop_columns(["procedures"])
+    _, cpu = _measured(lambda: [Dataset(table).column(name) for name in table.column_names])
+    return [{"rows": 1_000_000, "columns": table.num_columns, "cpu": round(cpu, 3)}]
+
+
+def verification(options: argparse.Namespace) -> list[dict]:
+    """Verifying a release of a million records, beside one plain group-by of the same columns."""
+    import polars as pl
+
+    import kohort as ko
+
+    table = ko.datasets.generate_hospital(1_000_000)
+    spec = ko.datasets.example_spec("hospital")
+    release = ko.anonymize(table, spec=spec).table
+    names = ["sex", "age", "postcode", "admitted", "insurance", "occupation"]
+    frame = pl.from_arrow(release)
+    _, group_by = _measured(lambda: frame.group_by(names).len())
+    _, alone = _measured(lambda: ko.verify(release, spec=spec))
+    _, against = _measured(lambda: ko.verify(release, spec=spec, original=table))
+    return [
+        {
+            "rows": 1_000_000,
+            "group_by_cpu": round(group_by, 3),
+            "verify_cpu": round(alone, 3),
+            "verify_with_original_cpu": round(against, 3),
+            "ratio": round(alone / group_by, 2),
+        }
+    ]
+
+
+def _measured(work) -> tuple:  # type: ignore[no-untyped-def]
+    """The result and its CPU seconds."""
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def _facts(release, cpu: float) -> dict:  # type: ignore[no-untyped-def]
+    return {
+        "loss": round(release.loss["loss"], 4),
+        "classes": release.verdict.classes,
+        "smallest_class": release.verdict.smallest_class,
+        "cpu": round(cpu, 3),
+        "seconds": {phase: round(value, 3) for phase, value in release.seconds.items()},
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""kohort init: a starting spec for a table, to be read and corrected by whoever publishes it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+
+if TYPE_CHECKING:
+    from kohort.data.profile import Profile
+
+__all__ = ["command_to_copy", "init", "refuse_overwriting"]
+
+
+def init(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The spec to write (YAML).")],
+    k: Annotated[int, typer.Option("--k", "-k", help="How many records are to look alike.")] = 10,
+    force: Annotated[bool, typer.Option("--force", help="Replace the spec if it is there.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a starting spec: a role for every column and why, hierarchies, and the other options as comments.
+
+    It works as it is, but it is a suggestion: read it before you publish.
+
+    Example: **kohort init people.csv --out spec.yaml --k 10**
+    """
+    from rich.text import Text
+
+    from kohort.cli.console import Output
+    from kohort.data.profile import profile
+    from kohort.io.atomic import replacing
+    from kohort.io.tables import read_table
+    from kohort.io.write_spec import spec_text
+
+    output = Output(as_json=json, quiet=quiet)
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
+    refuse_overwriting(out, source=data, force=force)
+    with output.progress() as progress:
+        progress("reading", 0.0)
+        table = read_table(data, **reading).table
+        _refuse_k(k, table.num_rows)
+        progress("counting", 0.5)
+        found = profile(table)
+    with replacing(out) as draft:
+        draft.write_text(spec_text(found, data=str(data), command=command, k=k), encoding="utf-8")
+    output.result(_facts(found, out, k))
+    if not found.quasi_identifiers:
+        output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
+    output.console.soft_wrap = True  # a command is to be copied whole
+    output.show(Text(_next_steps(found, out, command)))
+
+
+def command_to_copy(*words: str | Path, **reading: str | None) -> str:
+    """A command as it is typed, with the options by which the data was read."""
+    options = [(f"--{name}", value) for name, value in reading.items() if value is not None]
+    return shlex.join(["kohort", *map(str, words), *(word for option in options for word in option)])
+
+
+def refuse_overwriting(out: Path, *, source: Path, force: bool) -> None:
+    """Refuse to replace what is read, ever, and a file that somebody may have edited, unless forced."""
+    from kohort.errors import InputError
+
+    if not out.exists():
+        return
+    if source.exists() and out.samefile(source):
+        raise InputError(f"{out} is what is read. Choose another output.")
+    if out.is_file() and not force:
+        raise InputError(f"{out} is there already. Choose another output, or replace it with --force.")
+
+
+def _refuse_k(k: int, records: int) -> None:
+    from kohort.errors import InfeasibleError
+    from kohort.problem.models import KAnonymity
+
+    KAnonymity(k)
+    if k > records:
+        raise InfeasibleError(
+            f"k = {k} cannot be had: the table has {records} records, so k is at most {records}."
+        )
+
+
+def _facts(found: Profile, out: Path, k: int) -> dict:
+    from kohort.io.write_spec import suggested_attribute
+
+    attributes = {
+        column.name: suggested_attribute(column) | {"reason": column.reason} for column in found.columns
+    }
+    return {"spec": str(out), "k": k, "records": found.records, "attributes": attributes}
+
+
+def _next_steps(found: Profile, out: Path, command: str) -> str:
+    words = {
+        "identifier": "dropped",
+        "items": "dropped (lists)",
+        "quasi-identifier": "generalized",
+        "sensitive": "kept, sensitive",
+        "insensitive": "kept",
+    }
+    fates = [
+        f"  {word + ':':17}{', '.join(names)}"
+        for role, word in words.items()
+        if (names := [column.name for column in found.columns if column.role == role])
+    ]
+    return "\n".join(
+        [
+            f"Written: {out}. It suggests that these columns be",
+            *fates,
+            "Next: read it and correct the roles, then",
+            f"  {command}",
+        ]
+    )

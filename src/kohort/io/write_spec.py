@@ -1,0 +1,154 @@
+"""A starting spec as text: suggested roles and hierarchies, why, and the other options as comments.
+
+What can be switched on is written as `#key: value`; prose has a space after the `#`.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent, wrap
+from typing import Any
+
+import yaml
+
+from kohort.data.profile import ColumnProfile, Profile
+from kohort.problem.costs import COSTS
+
+__all__ = ["spec_text", "suggested_attribute"]
+
+_WIDTH = 100
+_ALPHA = 0.5
+_NO_LIMIT = 1_000_000  # columns: yaml is to break no line
+_ROLES = """\
+# identifier         tells who it is; dropped (with treatment: pseudonym or mask, replaced)
+# quasi-identifier   others may know it; generalized until k records look alike
+# sensitive          nobody should learn it about a person; published as it is, see privacy
+# insensitive        nobody could know or misuse it; published as it is
+"""
+_HIERARCHIES = """\
+# hierarchy: {intervals: [5, 10, 20]}   numbers: 23, [20, 25), [20, 30), [20, 40), *
+# hierarchy: {mask: right}              codes: 4350, 435*, 43**, 4***, *
+# hierarchy: {date: [month, year]}      dates: 2024-03-05, 2024-03, 2024, *
+# hierarchy: auto                       chosen by the values
+# hierarchy: education.csv              a file, see kohort hierarchy build; best where meaning counts
+# none                                  the value itself or *; of numbers, any interval
+"""
+_CHECK = {
+    "sensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
+    "insensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
+    "items": "Dropped: this version has no algorithm for lists.",
+}
+_MORE = """\
+#suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier
+#labels: tight         # publish the interval or set that a class really has, not the hierarchy's labels
+#nulls: star           # publish a missing value as *, instead of treating it as a value of its own
+#others: drop          # what becomes of columns that are not named above: error, keep or drop
+#shuffle: true         # publish the records in random order
+#seed: 1               # the same seed gives the same release
+#time_limit: 60        # seconds; then the best release so far is used
+"""
+
+
+def spec_text(found: Profile, *, data: str, command: str, k: int) -> str:
+    """A valid spec for the table in the file `data`; `command` is what to do with it next."""
+    attributes = "\n".join(_attribute(column) for column in found.columns)
+    return (
+        f"{_header(found, data, command)}\nattributes:\n{indent(attributes, '  ')}\n"
+        f"privacy:\n{indent(_privacy(found, k), '  ')}\n{_options(found)}"
+    )
+
+
+def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
+    """What the spec says of a column; lists are dropped, as no algorithm can publish them."""
+    attribute: dict[str, Any] = {"role": "identifier" if column.role == "items" else column.role}
+    if column.hierarchy is not None:
+        attribute["hierarchy"] = column.hierarchy
+    return attribute
+
+
+def _header(found: Profile, data: str, command: str) -> str:
+    about = (
+        f"A starting spec for {data} ({found.records:,} records), by kohort init. The roles are suggestions, "
+        "from names and values: check each one, as you answer for the release."
+    )
+    return (
+        f"{_comment(about)}#\n{_ROLES}#\n{_HIERARCHIES}#\n"
+        "# Lines that begin with # and no space are options: take the # away.\n"
+        f"# Then: {_printable(command)}\n"
+    )
+
+
+def _attribute(column: ColumnProfile) -> str:
+    entry = _dumped(column.name, suggested_attribute(column))
+    return _comment(column.reason) + _comment(_CHECK.get(column.role, "")) + entry
+
+
+def _privacy(found: Profile, k: int) -> str:
+    lines = f"k: {k}  # every record looks like at least {k - 1:,} others\n"
+    diverse = [c for c in found.columns if c.role == "sensitive" and c.distinct > 1]
+    if not diverse:
+        return lines
+    even = [c for c in diverse if max(c.most_common_share, c.nulls / c.records) <= _ALPHA]
+    why = (
+        "Records that look alike may still share one sensitive value, which is then known of them all. "
+        "Diversity asks for several values among them, alpha that none has more than this share, closeness "
+        "for about the shares of the whole table."
+    )
+    examples = {
+        "diversity": [{"attribute": c.name, "l": min(3, c.distinct), "kind": "distinct"} for c in diverse],
+        "alpha": [{"attribute": c.name, "alpha": _ALPHA} for c in even],
+        "closeness": [{"attribute": c.name, "t": 0.3} for c in diverse],
+    }
+    options = "".join(_dumped(model, entries) for model, entries in examples.items() if entries)
+    return lines + _comment(why) + indent(options, "#")
+
+
+def _options(found: Profile) -> str:
+    costs = ", ".join(COSTS)
+    weighted = found.quasi_identifiers[:1]
+    weights = _dumped("weights", dict.fromkeys(weighted, 2))
+    return (
+        f"{_comment(f'The measure to keep low: {costs}.')}cost: loss\n"
+        "algorithm: auto  # see kohort algorithms\n"
+        "suppression: 0.0  # share of the records that may be withheld, such as 0.02\n"
+        f"\n{_MORE}" + (f"# Weights say which columns to keep detailed:\n#{weights}" if weighted else "")
+    )
+
+
+# -- YAML ------------------------------------------------------------------------------------------
+
+
+class _Inline(dict):
+    """A mapping that is written on one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes one entry per line."""
+
+
+def _write_inline(dumper: _Dumper, value: _Inline) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
+
+
+def _write_text(dumper: _Dumper, value: str) -> yaml.Node:
+    # in its other styles, yaml breaks lines at some characters and does not read them back
+    style = None if value.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(_Inline, _write_inline)
+_Dumper.add_representer(str, _write_text)
+
+
+def _dumped(key: str, value: Any) -> str:
+    """`key: value` as YAML; yaml knows which texts need quotes."""
+    inline = [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)
+    return yaml.dump({key: inline}, Dumper=_Dumper, allow_unicode=True, width=_NO_LIMIT, sort_keys=False)
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}\n" for line in wrap(_printable(text), _WIDTH - 2, break_on_hyphens=False))
+
+
+def _printable(text: str) -> str:
+    """Without characters that would end a comment or are not allowed in YAML."""
+    return "".join(character if character.isprintable() else "?" for character in text)
