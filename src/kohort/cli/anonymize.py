@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
@@ -50,9 +51,16 @@ def anonymize(
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
     from kohort.cli.console import Output
+    from kohort.io.atomic import check_targets
     from kohort.io.spec import read_spec
+    from kohort.io.tables import format_of
 
     output = Output(as_json=json, quiet=quiet)
+    files = [path for path in (out, certificate, report) if path is not None]
+    for file in files:
+        refuse_overwriting(file, sources=[data, spec], force=True)
+    check_targets(files)
+    format_of(out)
     read = read_spec(spec).overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
     request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
     with output.progress() as progress:
@@ -65,7 +73,7 @@ def anonymize(
         )
     facts = _write(source, release, out, report=report, certificate=certificate)
     output.result(facts)
-    _tell(output, facts, [path for path in (out, certificate, report) if path is not None])
+    _tell(output, facts, files)
 
 
 def release_file(data, request, progress, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
@@ -109,7 +117,8 @@ def _write(
     with replacing_all(targets) as drafts:
         draft_of = dict(zip(targets, drafts))
         start = time.perf_counter()
-        write_table(release.arrow, draft_of[out], delimiter=source.delimiter)
+        delimiter = None if ".tsv" in out.suffixes else source.delimiter
+        write_table(release.arrow, draft_of[out], delimiter=delimiter)
         release.seconds["write"] = time.perf_counter() - start
         sha256 = {"input": source.sha256, "output": sha256_of(draft_of[out])}
         if certificate is not None:
@@ -120,10 +129,12 @@ def _write(
 
 
 def _tell(output: Output, facts: dict, files: list[Path]) -> None:
+    from rich.text import Text
+
     from kohort.report.story import release_story
 
     for note in facts["notes"]:
         output.note(note)
     output.show(release_story(facts))
     if files:
-        output.show("Written: " + ", ".join(str(path) for path in files))
+        output.show(Text("Written: " + ", ".join(str(path) for path in files)))

@@ -19,6 +19,8 @@ from kohort.errors import InfeasibleError, InternalError, KohortError
 
 __all__ = ["app", "main"]
 
+_STOPPED = "Stopped. Nothing was written."
+
 app = typer.Typer(
     name="kohort",
     help="Publish data about people without giving anybody away.",
@@ -49,7 +51,11 @@ def main() -> None:
     except KohortError as error:
         _fail(str(error), type(error).__name__, _exit_code(error))
     except KeyboardInterrupt:
-        _fail("Stopped. Nothing was written.", "Stopped", 130)
+        _fail(_STOPPED, "Stopped", 130)
+    except SystemExit as stop:  # typer turns Ctrl-C into this
+        if stop.code == 130:
+            _fail(_STOPPED, "Stopped", 130)
+        raise
     except MemoryError:
         _fail("There is not enough memory for this. Nothing was written.", "MemoryError", 2)
     except BrokenPipeError:  # whoever read our output has gone

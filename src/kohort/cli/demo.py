@@ -24,6 +24,8 @@ def demo(
     """
     import shutil
 
+    from rich.text import Text
+
     from kohort.cli.anonymize import anonymize
     from kohort.cli.console import Output
     from kohort.cli.verify import verify
@@ -48,8 +50,8 @@ def demo(
         f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} --k {k}",
         f"kohort verify {release} --spec {spec} --original {people} --k {k}",
     ]
-    output.show("5,638 people of the RAND Health Insurance Experiment, first year: " + str(people))
-    output.show(f"\n$ {commands[0]}")
+    output.show(Text(f"5,638 people of the RAND Health Insurance Experiment, first year: {people}"))
+    output.show(Text(f"\n$ {commands[0]}"))
     anonymize(
         people,
         spec,
@@ -60,6 +62,6 @@ def demo(
         json=json,
         quiet=quiet,
     )
-    output.show(f"\n$ {commands[1]}")
+    output.show(Text(f"\n$ {commands[1]}"))
     verify(release, spec, original=people, k=k, quiet=quiet or json)
-    output.show(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own.")
+    output.show(Text(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own."))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.init import command_to_copy, refuse_overwriting
+from kohort.cli.files import command_to_copy, refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def build(
     from kohort.io.hierarchies import write_hierarchy
 
     output = Output(as_json=json, quiet=quiet)
-    refuse_overwriting(out, source=data, force=force)
+    refuse_overwriting(out, sources=[data], force=force)
     asked = {
         "intervals": _numbers("--intervals", intervals),
         "origin": _number("--origin", origin),
@@ -282,7 +282,7 @@ def check(
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:
         for source in filter(None, (file, data)):
-            refuse_overwriting(offending, source=source, force=True)
+            refuse_overwriting(offending, sources=[source], force=True)
         _write_offending(findings, offending)
     output.result(_facts(findings))
     output.console.soft_wrap = True

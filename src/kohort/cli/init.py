@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kohort.cli.files import command_to_copy, refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
     from kohort.data.profile import Profile
 
-__all__ = ["command_to_copy", "init", "refuse_overwriting"]
+__all__ = ["init"]
 
 
 def init(
@@ -44,7 +44,7 @@ def init(
     output = Output(as_json=json, quiet=quiet)
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
-    refuse_overwriting(out, source=data, force=force)
+    refuse_overwriting(out, sources=[data], force=force)
     with output.progress() as progress:
         progress("reading", 0.0)
         table = read_table(data, **reading).table
@@ -58,24 +58,6 @@ def init(
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
     output.console.soft_wrap = True  # a command is to be copied whole
     output.show(Text(_next_steps(found, out, command)))
-
-
-def command_to_copy(*words: str | Path, **reading: str | None) -> str:
-    """A command as it is typed, with the options by which the data was read."""
-    options = [(f"--{name}", value) for name, value in reading.items() if value is not None]
-    return shlex.join(["kohort", *map(str, words), *(word for option in options for word in option)])
-
-
-def refuse_overwriting(out: Path, *, source: Path, force: bool) -> None:
-    """Refuse to replace what is read, ever, and a file that somebody may have edited, unless forced."""
-    from kohort.errors import InputError
-
-    if not out.exists():
-        return
-    if source.exists() and out.samefile(source):
-        raise InputError(f"{out} is what is read. Choose another output.")
-    if out.is_file() and not force:
-        raise InputError(f"{out} is there already. Choose another output, or replace it with --force.")
 
 
 def _refuse_k(k: int, records: int) -> None:

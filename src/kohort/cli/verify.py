@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Delimiter, Encoding, Json, Quiet
 
 __all__ = ["verify"]
@@ -34,6 +35,8 @@ def verify(
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
+    from rich.text import Text
+
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
     from kohort.io.atomic import replacing
@@ -43,6 +46,8 @@ def verify(
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
+    if violations is not None:
+        refuse_overwriting(violations, sources=[release, original, spec], force=True)
     asked = read_spec(spec).overridden(k=k)
     published = Dataset(read_table(release, delimiter=delimiter, encoding=encoding).table)
     before = None if original is None else Dataset(read_table(original).table)
@@ -54,7 +59,7 @@ def verify(
     output.result(facts)
     output.show(verdict_story(facts))
     if violations is not None:
-        output.show(f"{found.verdict.violations.num_rows} failing classes are in {violations}.")
+        output.show(Text(f"{found.verdict.violations.num_rows} failing classes are in {violations}."))
     if not found.verdict.holds:
         if not quiet:
             for reason in found.verdict.reasons():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kohort.errors import InputError
 
-__all__ = ["replacing", "replacing_all"]
+__all__ = ["check_targets", "replacing", "replacing_all"]
 
 
 @contextmanager
@@ -30,8 +30,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def replacing_all(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     """`replacing` for outputs that belong together: all are renamed, or none is."""
-    targets = [_checked_target(Path(path)) for path in paths]
-    _refuse_twins(targets)
+    targets = check_targets(paths)
     drafts: list[Path] = []
     try:
         for target in targets:
@@ -46,6 +45,13 @@ def replacing_all(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     finally:
         for draft in drafts:
             _remove(draft)
+
+
+def check_targets(paths: Sequence[str | Path]) -> list[Path]:
+    """The files that outputs stand for, refused if they cannot be written: best asked before long work."""
+    targets = [_checked_target(Path(path)) for path in paths]
+    _refuse_twins(targets)
+    return targets
 
 
 def _checked_target(path: Path) -> Path:

@@ -54,7 +54,7 @@ class PublishedClasses:
     @cached_property
     def _codes(self) -> list[np.ndarray]:
         """Per column the code of each class."""
-        codes = []
+        codes: list[np.ndarray] = []
         for i, run in enumerate(self._runs):
             key = self._grouped[f"q{i}"].to_numpy()
             unfolded = []
