@@ -2,14 +2,17 @@
 
 Run it after a change of the command line or of what it prints: `python docs/generate.py`. On every page it
 runs the blocks in order, in an empty folder of the page's own: ```python blocks, and the lines of ```console
-blocks that begin with `$ `. A ```yaml or ```text block that begins with `# some.name` is a file to be there.
-What the commands print takes the place of what stood beneath them; where that ended in a line of three dots,
-only as many lines of it.
+blocks that begin with `$ `; also commands that no reader sees, in comments: `<!-- $ ls -->`. A ```yaml block
+that begins with `# some.name` is a file to be there. What a command prints takes the place of what stood
+beneath it (where that ended in a line of three dots, only as many lines of it); what Python prints takes the
+place of the ```text block right beneath.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import os
 import re
 import subprocess
@@ -31,9 +34,11 @@ __all__ = [
     "all_commands",
     "blocks",
     "commands",
+    "outputs",
     "pages",
     "reference",
     "refreshed",
+    "run_python",
     "save_file",
 ]
 
@@ -43,7 +48,9 @@ REFERENCE = DOCS / "cli.md"
 COLUMNS = 80
 DOTS = "..."
 
-_FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^<!-- (?P<hidden>\$ .*?) -->$", re.MULTILINE | re.DOTALL
+)
 _FILE_NAME = re.compile(r"# (\S+\.\w+)\n")
 _EXAMPLE = re.compile(r"^Example: \*\*(.+)\*\*$", re.MULTILINE)
 
@@ -193,9 +200,11 @@ class Command:
 
 
 def blocks(page: str) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """The fenced blocks of a page and its hidden commands, in order."""
     return [
-        Block(found["language"], found["text"], found.start("text"), found.end("text"))
+        Block("hidden", found["hidden"], *found.span("hidden"))
+        if found["hidden"]
+        else Block(found["language"], found["text"], *found.span("text"))
         for found in _FENCE.finditer(page)
     ]
 
@@ -212,41 +221,78 @@ def commands(console: str) -> list[Command]:
     return found
 
 
+def outputs(page: str) -> list[tuple[Block, Block | None]]:
+    """The blocks of a page, the Python ones with the ```text block right beneath that shows their output."""
+    found: list[tuple[Block, Block | None]] = []
+    in_order = blocks(page)
+    for block, following in zip(in_order, [*in_order[1:], None]):
+        beneath = following is not None and page[block.end : following.start] == "```\n\n```text\n"
+        found.append((block, following if beneath and block.language == "python" else None))
+    return found
+
+
 def refreshed(page: str) -> str:
-    """The page with what its commands print now."""
-    if not any(block.language == "console" for block in blocks(page)):
-        return page
-    with tempfile.TemporaryDirectory() as folder:
-        parts, done = [], 0
-        for block in blocks(page):
-            parts.append(page[done : block.start])
-            parts.append(_rerun(block, Path(folder)))
-            done = block.end
-        return "".join([*parts, page[done:]])
+    """The page with what its blocks print now."""
+    with tempfile.TemporaryDirectory() as folder, _inside(folder):
+        new = _texts(page)
+    parts, done = [], 0
+    for block in blocks(page):
+        parts += [page[done : block.start], new.get(block.start, block.text)]
+        done = block.end
+    return "".join([*parts, page[done:]])
+
+
+def _texts(page: str) -> dict[int, str]:
+    """New texts of blocks, by where they start."""
+    new: dict[int, str] = {}
+    names: dict[str, Any] = {}
+    for block, shown in outputs(page):
+        save_file(block, Path())
+        if block.language == "console":
+            new[block.start] = _rerun(block)
+        elif block.language == "hidden":
+            _rerun(block)
+        elif block.language == "python":
+            printed = run_python(block.text, names)
+            new |= {} if shown is None else {shown.start: printed}
+    return new
+
+
+@contextlib.contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def save_file(block: Block, folder: Path) -> None:
     """Write a block that says in its first line which file it is."""
     named = _FILE_NAME.match(block.text)
-    if block.language in ("yaml", "text") and named:
+    if block.language == "yaml" and named:
         (folder / named[1]).write_text(block.text, encoding="utf-8")
 
 
-def _rerun(block: Block, folder: Path) -> str:
-    save_file(block, folder)
-    if block.language == "python":
-        subprocess.run([sys.executable, "-c", block.text], cwd=folder, check=True, capture_output=True)
-    if block.language != "console":
-        return block.text
+def run_python(text: str, names: dict[str, Any]) -> str:
+    """Run a block among the names of the blocks before it; what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(text, "block", "exec"), names)
+    return printed.getvalue()
+
+
+def _rerun(block: Block) -> str:
     code, lines = 0, []
     for command in commands(block.text):
-        printed, code = _printed(command.line, folder, code)
+        printed, code = _printed(command.line, code)
         printed = _cut(printed, command.printed)
         lines.append(f"$ {command.line}\n{printed}\n" if printed else f"$ {command.line}\n")
     return "".join(lines)
 
 
-def _printed(line: str, folder: Path, last_code: int) -> tuple[str, int]:
+def _printed(line: str, last_code: int) -> tuple[str, int]:
     """What a command prints, errors among it, and its exit code."""
     if line == "echo $?":
         return str(last_code), 0
@@ -255,7 +301,6 @@ def _printed(line: str, folder: Path, last_code: int) -> tuple[str, int]:
     done = subprocess.run(
         line,
         shell=True,
-        cwd=folder,
         env=os.environ | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

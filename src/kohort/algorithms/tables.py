@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
@@ -11,7 +14,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost, SeparableCost
 from kohort.problem.problem import Problem
 
-__all__ = ["LINEAR_COSTS", "kernel_tables", "searched_leaves"]
+__all__ = ["LINEAR_COSTS", "closure_tables", "kernel_tables", "searched_leaves"]
 
 # the costs that are a straight line in the width of an interval: (base, slope) for n leaves
 LINEAR_COSTS = {
@@ -30,10 +33,22 @@ def searched_leaves(problem: Problem) -> np.ndarray:
 
 
 def kernel_tables(problem: Problem) -> Tables:
-    """Everything about the attributes that the kernels ask for."""
+    """Everything about the attributes that the kernels ask for, in the domain that is published."""
+    return _joined(problem, problem.attributes)
+
+
+def closure_tables(problem: Problem) -> Tables:
+    """The same for algorithms that work on `problem.rows`: hierarchy nodes and intervals, never sets.
+
+    With tight labels such an algorithm still forms its groups by the hierarchies.
+    """
+    return _joined(problem, [replace(attribute, tight=False) for attribute in problem.attributes])
+
+
+def _joined(problem: Problem, attributes: Sequence[Attribute]) -> Tables:
     parts = [
         _attribute_arrays(attribute, problem.cost, weight)
-        for attribute, weight in zip(problem.attributes, problem.weights)
+        for attribute, weight in zip(attributes, problem.weights)
     ]
     node_start = np.cumsum([0] + [len(part["parent"]) for part in parts])
     for part, start in zip(parts, node_start):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["ORDERED", "SET", "TREE", "Tables", "child_of", "lowest_node", "part_cost", "range_cost"]
+__all__ = ["ORDERED", "SET", "TREE", "Tables", "child_of", "lowest_node", "ones", "part_cost", "range_cost"]
 
 TREE, ORDERED, SET = 0, 1, 2  # hierarchy nodes; intervals of an order; sets of values
 
@@ -67,7 +67,7 @@ def range_cost(tables, attribute, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def _ones(word):
+def ones(word):
     """How many bits are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -87,6 +87,6 @@ def part_cost(tables, lo, hi, words):
         else:
             values = 0
             for word in range(tables.word_start[attribute], tables.word_start[attribute + 1]):
-                values += _ones(words[word])
+                values += ones(words[word])
             total += tables.base[attribute] + tables.slope[attribute] * (values - 1)
     return total

@@ -29,8 +29,11 @@ def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
             "change. Use suppressed: star, or suppression: 0."
         )
     sensitive = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    attributes = build_attributes(dataset, request, roles)
+    if not all(model.survives_unions for model in request.models):
+        _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     return Problem(
-        attributes=build_attributes(dataset, request, roles),
+        attributes=attributes,
         models=request.models,
         cost=cost_named(request.cost),
         sensitive=sensitive,
@@ -116,6 +119,18 @@ def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
         return column
     leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
     return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
+
+
+def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool) -> None:
+    """Where single values are published as `*`, two groups may look alike that no algorithm saw as one."""
+    for attribute in attributes:
+        hidden = isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any()
+        if hidden or (null_is_star and attribute.column.has_null) or STAR in attribute.column.texts:
+            raise UnsupportedError(
+                f"Column {attribute.name!r} publishes some of its values as `*` (missing ones, or values "
+                "that its hierarchy lacks), which alpha with rounding: ceiling cannot cope with. "
+                "Leave rounding out."
+            )
 
 
 def _names_closeness(request: Request) -> bool:

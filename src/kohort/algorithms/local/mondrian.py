@@ -55,6 +55,10 @@ class Mondrian:
             raise InputError(
                 f"The 'choose' parameter of Mondrian must be cost or range. Got {self.choose!r}."
             )
+        if not isinstance(self.strict, bool):
+            raise InputError(
+                f"The 'strict' parameter of Mondrian must be true or false. Got {self.strict!r}."
+            )
 
     def refuse(self, problem: Problem) -> None:
         if problem.cost.name not in self.costs:

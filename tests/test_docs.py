@@ -1,0 +1,306 @@
+"""The documentation is complete, its examples run, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+
+import kohort as ko
+from kohort import errors
+from kohort.algorithms import ALGORITHMS, parameters_of
+from kohort.cli.app import main
+from kohort.data import build_hierarchy
+from kohort.data.build_dates import _LEVELS
+from kohort.io import spec
+from kohort.io.tables import COMPRESSIONS, SUFFIXES
+from kohort.problem.costs import COSTS
+from kohort.problem.models import MODELS
+from kohort.problem.models.l_diversity import KINDS
+from kohort.problem.roles import ROLES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def _load_generate() -> ModuleType:
+    found = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules["generate"] = module
+    found.loader.exec_module(module)
+    return module
+
+
+generate = _load_generate()
+PAGES = generate.pages()
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def named(text: str, word: str) -> bool:
+    """Whether the word stands in the text as code, by itself or as the beginning of a call or a mapping."""
+    return re.search(rf"`[^`\n]*(?<![\w-]){re.escape(word)}(?![\w-])[^`\n]*`", text) is not None
+
+
+# -- everything that can be named is explained -----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_has_a_page(name):
+    text = page(f"algorithms/{name}.md")
+    assert text.startswith(f"# {name}\n")
+    for heading in ("## Idea", "## Guarantee", "## Parameters", "## Example"):
+        assert heading in text
+    for parameter in parameters_of(ALGORITHMS[name]()):
+        assert named(text, parameter), parameter
+    assert f"algorithms/{name}.md" in (ROOT / "mkdocs.yml").read_text()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_explained(name):
+    section = page("models.md").split(f"\n## {name}\n")[1].split("\n## ")[0]
+    for field in fields(MODELS[name]):
+        assert named(section, field.name), field.name
+    for word in ("*Measured*" if name != "l-diversity" else "measured", "*Stops*", "*Does not stop*"):
+        assert word in section
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_diversity_is_explained(kind):
+    assert named(page("models.md"), kind)
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_every_cost_is_explained(name):
+    text = page("costs.md")
+    section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    cost = COSTS[name]
+    properties = " ".join(section.split()).lower()
+    assert ("not separable" not in properties) == cost.separable and "separable" in properties
+    assert ("not monotone" not in properties) == cost.monotone and "monotone" in properties
+    row = next(line for line in text.splitlines() if line.startswith(f"| [`{name}`]"))
+    assert ("| no |" not in row) == any(name in algorithm.costs for algorithm in ALGORITHMS.values())
+
+
+def error_classes() -> list[str]:
+    return [name for name in errors.__all__ if isinstance(getattr(errors, name), type)]
+
+
+@pytest.mark.parametrize("name", error_classes())
+def test_every_error_is_explained(name):
+    text = page("errors.md")
+    assert named(text, name)
+    tree = text.split("```text\n")[1].split("```")[0]
+    assert name in tree
+
+
+def spec_parts() -> list[tuple[str, str]]:
+    parts = (
+        spec.Spec,
+        spec.AttributeSpec,
+        spec.PrivacySpec,
+        spec.DiversitySpec,
+        spec.AlphaSpec,
+        spec.ClosenessSpec,
+    )
+    return [(part.__name__, key) for part in parts for key in part.model_fields]
+
+
+@pytest.mark.parametrize(("part", "key"), spec_parts())
+def test_every_key_of_the_spec_is_explained(part, key):
+    text = page("spec.md")
+    assert named(text, key)
+    for choice in choices(getattr(spec, part).model_fields[key].annotation):
+        assert named(text, choice), choice
+
+
+def choices(annotation: Any) -> list[str]:
+    """The words that a key may be, where it may only be some."""
+    inner = [word for part in get_args(annotation) for word in choices(part)]
+    return inner + ([annotation] if isinstance(annotation, str) else [])
+
+
+def test_choices_are_found():
+    assert choices(spec.AttributeSpec.model_fields["treatment"].annotation) == ["drop", "pseudonym", "mask"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_is_explained(role):
+    assert named(page("spec.md"), role)
+
+
+@pytest.mark.parametrize("form", build_hierarchy._FORMS)
+def test_every_way_to_write_a_hierarchy_is_explained(form):
+    text = page("hierarchies.md")
+    for word in (form, *build_hierarchy._FORMS[form].options):
+        assert named(text, word), word
+
+
+@pytest.mark.parametrize("level", _LEVELS)
+def test_every_period_of_dates_is_explained(level):
+    assert named(page("hierarchies.md"), level)
+
+
+@pytest.mark.parametrize("name", ko.__all__)
+def test_every_public_name_is_in_the_python_page(name):
+    assert re.search(rf"\bko\.{name}\b", page("python.md"))
+
+
+@pytest.mark.parametrize("name", ko.datasets.__all__)
+def test_every_dataset_is_explained(name):
+    assert f"\n## {name}\n" in page("data.md")
+
+
+def test_every_field_of_the_certificate_is_explained():
+    people = pa.table({"age": [1, 1, 2, 2]})
+    facts = ko.anonymize(people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)]).facts()
+    text = page("certificate.md")
+    for field in (*facts, *facts["models"][0], *facts["checks"][0], *facts["seconds"], *facts["sha256"]):
+        assert named(text, field), field
+
+
+@pytest.mark.parametrize("attribute", [name for name in dir(ko.Verdict) if not name.startswith("_")])
+def test_every_part_of_a_verdict_is_explained(attribute):
+    assert named(page("python.md").split("### The verdict")[1], attribute)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, *COMPRESSIONS])
+def test_every_format_is_in_the_readme(suffix):
+    assert f"`{suffix}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_changelog_has_the_version():
+    assert f"\n## {ko.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_the_reference_of_the_command_line_is_up_to_date():
+    assert page("cli.md") == generate.reference(), "Run docs/generate.py."
+
+
+def test_every_command_has_help_and_an_example():
+    for name, command in generate.all_commands(generate.app, "kohort"):
+        assert f"Example: **{name}" in (command.__doc__ or ""), name
+        assert f"\n## {name}\n" in page("cli.md")
+
+
+# -- everything that can be run runs ---------------------------------------------------------------
+
+
+def runnable(path: Path) -> bool:
+    return any(block.language in ("python", "console") for block in generate.blocks(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in PAGES if runnable(path)], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_the_blocks_of_a_page_run(path, tmp_path, monkeypatch, capfd):
+    """In order, in an empty folder. Python prints what is shown; commands print the words that are shown."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(generate.COLUMNS))
+    monkeypatch.setenv("NO_COLOR", "1")
+    names: dict[str, Any] = {}
+    for block, shown in generate.outputs(path.read_text("utf-8")):
+        generate.save_file(block, tmp_path)
+        if block.language == "python":
+            printed = generate.run_python(block.text, names)
+            assert shown is None or printed == shown.text
+        elif block.language in ("console", "hidden"):
+            run_commands(block.text, monkeypatch, capfd)
+
+
+def run_commands(console: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each command succeeds, unless the page shows another exit code with `echo $?`."""
+    in_order = generate.commands(console)
+    for command, following in zip(in_order, [*in_order[1:], None]):
+        if command.line == "echo $?":
+            continue
+        capfd.readouterr()
+        code = run(command.line, monkeypatch)
+        expected = following.printed.strip() if following and following.line == "echo $?" else "0"
+        assert str(code) == expected, command.line
+        if command.line.startswith("kohort") and command.printed.strip():
+            compare_words(command.printed, "\n".join(capfd.readouterr()))
+
+
+def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit code of a command; ours run in this process, which is faster."""
+    if not line.startswith("kohort"):
+        return subprocess.run(line, shell=True).returncode
+    monkeypatch.setattr(sys, "argv", shlex.split(line.replace("\\\n", " ")))
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
+
+
+def compare_words(shown: str, printed: str) -> None:
+    """Figures may differ from machine to machine, and so may lines and boxes; words may not."""
+    shown_words, printed_words = words(shown), words(printed)
+    assert not shown_words - printed_words
+    assert not printed_words - shown_words
+
+
+def words(text: str) -> Counter[str]:
+    progress = r"^.+: \d+%(, about \d+ s left)?$"  # of a machine that had to compile first
+    return Counter(re.findall(r"[A-Za-z_]+", re.sub(progress, "", text, flags=re.MULTILINE)))
+
+
+def modules() -> list[str]:
+    return [found.name for found in pkgutil.walk_packages(ko.__path__, "kohort.")]
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if not name.endswith("__main__")])
+def test_the_examples_of_a_module_hold(name):
+    assert doctest.testmod(import_module(name)).failed == 0
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_blocks(path)):
+        if target.startswith(("https://", "http://")):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file).resolve() if file else path
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+def without_blocks(path: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", without_blocks(path), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md"):
+        assert f" {path.relative_to(DOCS).as_posix()}\n" in navigation
+
+
+def test_pages_name_no_place_of_a_machine():
+    for path in PAGES:
+        assert not re.search(r"/(home|root|work|tmp|Users)/", path.read_text(encoding="utf-8")), path

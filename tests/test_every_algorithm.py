@@ -1,0 +1,229 @@
+"""What every algorithm owes, whatever it does: registering one puts it under test here."""
+
+import dataclasses
+import json
+
+import numba
+import pyarrow as pa
+import pytest
+from by_definition.domains import TreeDomain
+from by_definition.verification import classes, covers
+from hypothesis import assume, given
+from strategies import cases
+
+import kohort as ko
+from kohort.algorithms import ALGORITHMS, Run, algorithm_named, parameters_of
+from kohort.errors import InfeasibleError, InputError, UnsupportedError
+from kohort.problem.costs import COSTS
+from kohort.problem.models import MODELS
+
+every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
+
+PAPER_TABLE = {
+    "age": [21, 23, 25, 31, 33, 38, 45, 47, 52, 58, 61, 66],
+    "town": ["Bern", "Biel", "Bern", "Thun", "Biel", "Thun", "Basel", "Riehen", "Basel", "Riehen", "Basel", "Bern"],
+    "sex": ["f", "m", "m", "f", "f", "m", "m", "f", "f", "m", "m", "f"],
+    "illness": ["flu", "cold", "flu", "asthma", "cold", "flu", "cold", "asthma", "flu", "cold", "flu", "asthma"],
+}
+TOWNS = [(t, "BE", "*") for t in ("Bern", "Biel", "Thun")] + [(t, "BS", "*") for t in ("Basel", "Riehen")]
+QUASI_IDENTIFIERS = {"age": ko.intervals(5, 10, 20), "town": ko.Hierarchy.from_paths(TOWNS), "sex": ko.flat()}
+MODEL_EXAMPLES = {
+    "k-anonymity": [],
+    "l-diversity": [ko.LDiversity("illness", 2), ko.LDiversity("illness", 2, kind="entropy")],
+    "alpha-deassociation": [ko.AlphaDeassociation("illness", 0.5), ko.AlphaDeassociation("illness", 0.6, values=["flu"])],
+    "t-closeness": [ko.TCloseness("illness", 0.4)],
+}
+
+
+def release_of(name, **changes):
+    asked = {
+        "quasi_identifiers": QUASI_IDENTIFIERS,
+        "sensitive": ["illness"],
+        "privacy": [ko.KAnonymity(2)],
+        "algorithm": name,
+    }
+    return ko.anonymize(pa.table(PAPER_TABLE), **asked | changes)
+
+
+def attempt(case, name, **changes):
+    """The release, if the algorithm can do what is asked."""
+    try:
+        return case.anonymize(algorithm=name, **changes)
+    except UnsupportedError:
+        assume(False)
+
+
+@every_algorithm
+@given(case=cases())
+def test_the_output_passes_verification_and_keeps_what_nobody_should_touch(name, case):
+    release = attempt(case, name)
+    assert release.verdict.holds
+    assert release.verdict.smallest_class is None or release.verdict.smallest_class >= case.k
+    looks = [release.table[q].to_pylist() for q in case.quasi_identifiers]
+    found = classes(looks)
+    assert release.verdict.classes == len(found)
+    assert release.verdict.smallest_class == min(len(records) for records in found.values())
+    assert release.table.num_rows == case.table.num_rows
+    assert release.table.column_names == case.table.column_names
+    for kept in (*case.sensitive, *case.insensitive):
+        assert release.table[kept].equals(case.table[kept])
+
+
+@every_algorithm
+@given(case=cases(kinds=("integer", "plain", "date", "text")))
+def test_every_published_value_covers_its_original(name, case):
+    release = attempt(case, name)
+    for attribute in release.problem.attributes:
+        column = attribute.column
+        key = column.texts.index if column.ordered else None
+        tree = None
+        if attribute.name in case.paths and not attribute.tight:
+            tree = TreeDomain(case.paths[attribute.name], column.has_null)
+            published = dict(zip(attribute.domain.published, attribute.domain.label))
+        for label, code in zip(release.table[attribute.name].to_pylist(), column.codes):
+            written = published.get(label, label) if tree else label
+            assert covers(written, column.texts[code], tree=tree, key=key)
+
+
+@every_algorithm
+@given(case=cases())
+def test_the_same_seed_gives_the_same_output(name, case):
+    first = attempt(case, name)
+    assert attempt(case, name).arrow.equals(first.arrow)
+
+
+@every_algorithm
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one core only")
+def test_one_thread_and_two_give_the_same_output(name):
+    """On a table with enough groups for both threads, with a model that has to look at records."""
+    rows = range(3000)
+    table = pa.table(
+        {
+            "age": [(r * 7919) % 90 for r in rows],
+            "town": [f"t{(r * 104729) % 40}" for r in rows],
+            "illness": [f"i{(r * 31) % 7}" for r in rows],
+        }
+    )
+    asked = {
+        "quasi_identifiers": ["age", "town"],
+        "sensitive": ["illness"],
+        "privacy": [ko.KAnonymity(3), ko.LDiversity("illness", 2)],
+        "algorithm": name,
+    }
+    before = numba.get_num_threads()
+    try:
+        releases = []
+        for threads in (1, 2):
+            numba.set_num_threads(threads)
+            releases.append(ko.anonymize(table, **asked).arrow)
+    finally:
+        numba.set_num_threads(before)
+    assert releases[0].equals(releases[1])
+
+
+@every_algorithm
+@given(case=cases())
+def test_costs_lie_in_their_range(name, case):
+    release = attempt(case, name)
+    n, loss = case.table.num_rows, release.loss
+    assert set(loss) == set(COSTS)
+    for measure in ("loss", "ncp", "tree"):
+        assert 0 <= loss[measure] <= 1 + 1e-9
+    assert 0 <= loss["monotone-entropy"] <= loss["entropy"] + 1e-9
+    assert loss["suppressions"] in range(n * len(case.quasi_identifiers) + 1)
+    assert loss["ambiguity"] >= 1
+    assert n * case.k <= loss["discernibility"] <= n * n
+    assert 0 <= loss["hierarchical-discernibility"] <= n + 1e-9
+    assert case.k <= loss["average-class-size"] <= n
+    assert release.cost == loss[case.options["cost"]]
+    assert release.bound is None or release.bound <= release.cost + 1e-9
+    assert release.guarantee is None or release.guarantee >= 1
+
+
+@every_algorithm
+@pytest.mark.parametrize("cost", COSTS)
+def test_declared_costs_work_and_others_are_refused(name, cost):
+    if cost in ALGORITHMS[name].costs:
+        assert release_of(name, cost=cost).problem.cost.name == cost
+    else:
+        with pytest.raises(UnsupportedError, match=cost):
+            release_of(name, cost=cost)
+
+
+@every_algorithm
+@pytest.mark.parametrize("model", MODELS)
+def test_declared_models_work_and_others_are_refused(name, model):
+    for example in MODEL_EXAMPLES[model] or [None]:
+        privacy = [ko.KAnonymity(2), *([] if example is None else [example])]
+        if model in ALGORITHMS[name].models:
+            release = release_of(name, privacy=privacy)
+            assert [verdict.model for verdict in release.verdict.models] == [m.name for m in privacy]
+            assert release.verdict.holds
+        else:
+            with pytest.raises(UnsupportedError, match=model):
+                release_of(name, privacy=privacy)
+
+
+@every_algorithm
+def test_parameters_are_frozen_have_defaults_and_go_into_json(name):
+    algorithm = algorithm_named(name)
+    assert algorithm == ALGORITHMS[name]()
+    for field in dataclasses.fields(algorithm):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(algorithm, field.name, None)
+    assert json.loads(json.dumps(parameters_of(algorithm))) == parameters_of(algorithm)
+
+
+@every_algorithm
+def test_it_says_what_it_is(name):
+    algorithm = ALGORITHMS[name]
+    assert algorithm.name == name
+    assert algorithm.summary
+    assert algorithm.promise
+    assert set(algorithm.models) <= set(MODELS)
+    assert "k-anonymity" in algorithm.models
+    assert set(algorithm.costs) <= set(COSTS)
+    assert algorithm.__doc__
+
+
+@every_algorithm
+@given(case=cases())
+def test_when_time_runs_out_the_best_so_far_is_returned_and_holds(name, case):
+    release = attempt(case, name, time_limit=1e-9)
+    assert release.verdict.holds
+
+
+@every_algorithm
+def test_solving_leaves_the_problem_as_it_was(name):
+    problem = release_of(name).problem
+    before = [attribute.column.codes.copy() for attribute in problem.attributes]
+    algorithm = algorithm_named(name)
+    first = algorithm.solve(problem, Run())
+    assert all((a.column.codes == codes).all() for a, codes in zip(problem.attributes, before))
+    again = algorithm.solve(problem, Run())
+    for attribute in problem.attributes:
+        one, two = first.apply(attribute), again.apply(attribute)
+        assert [one.labels[i] for i in one.of_record] == [two.labels[i] for i in two.of_record]
+
+
+@every_algorithm
+@pytest.mark.parametrize(
+    "privacy, says",
+    [
+        ([ko.KAnonymity(13)], "k is at most 12"),
+        ([ko.KAnonymity(2), ko.LDiversity("illness", 3)], "l is at most 2.4"),
+        ([ko.KAnonymity(2), ko.LDiversity("illness", 4, kind="distinct")], "l is at most 3"),
+        ([ko.KAnonymity(2), ko.AlphaDeassociation("illness", 0.4)], "alpha = 0.41"),
+        ([ko.LDiversity("illness", 2, kind="recursive", c=0.5)], "c must be above"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_what_can(name, privacy, says):
+    with pytest.raises(InfeasibleError, match=says):
+        release_of(name, privacy=privacy)
+
+
+def test_an_unknown_algorithm_is_answered_with_the_nearest_one():
+    with pytest.raises(InputError, match="Did you mean 'mondrian'"):
+        release_of("mondrain")
+
+
