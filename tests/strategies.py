@@ -15,7 +15,22 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.data.column import code_column
 
-NASTY_TEXTS = ("a", "b", "{a, b}", " a", "a ", "x,y", 'say "hi"', "two\nlines", "\r", "", "[a, b]", "*", "é", "(A)")
+NASTY_TEXTS = (
+    "a",
+    "b",
+    "{a, b}",
+    " a",
+    "a ",
+    "x,y",
+    'say "hi"',
+    "two\nlines",
+    "\r",
+    "",
+    "[a, b]",
+    "*",
+    "é",
+    "(A)",
+)
 PLAIN_TEXTS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu")
 INNER_LABELS = ("A", "B", "C", "D")
 
@@ -25,7 +40,7 @@ INNER_LABELS = ("A", "B", "C", "D")
 
 @st.composite
 def paths_over(draw, leaves, labels=INNER_LABELS):
-    """Paths of a random tree over these leaves, leaf first: unbalanced, with unary chains and repeated labels."""
+    """Paths of a random tree over these leaves: unbalanced, with unary chains and repeated labels."""
     order = draw(st.permutations(leaves))
     return [(leaf, *path, "*") for leaf, path in _grow(draw, order, labels, depth=0)]
 
@@ -102,8 +117,8 @@ def _about(name, array):
     share = Fraction(counts[0], n)
     entropy = math.log(n) - sum(c * math.log(c) for c in counts) / n
     choices = [
-        _between(1, 1 / share).map(lambda l: ko.LDiversity(name, l)),
-        st.integers(1, distinct).map(lambda l: ko.LDiversity(name, l, kind="distinct")),
+        _between(1, 1 / share).map(lambda least: ko.LDiversity(name, least)),
+        st.integers(1, distinct).map(lambda least: ko.LDiversity(name, least, kind="distinct")),
         st.floats(0, 1).map(
             lambda part: ko.LDiversity(name, max(1, math.exp(part * entropy) - 1e-6), kind="entropy")
         ),
@@ -113,7 +128,9 @@ def _about(name, array):
     if distinct > 1:
         worst = Fraction(counts[0], sum(counts[1:]))
         choices.append(
-            st.integers(1, 4).map(lambda more: ko.LDiversity(name, 2, kind="recursive", c=worst + Fraction(more, 4)))
+            st.integers(1, 4).map(
+                lambda more: ko.LDiversity(name, 2, kind="recursive", c=worst + Fraction(more, 4))
+            )
         )
     return st.one_of(choices)
 
@@ -157,7 +174,9 @@ def cases(draw, kinds=KINDS, max_records=24, free=True, labels=("hierarchy", "ti
     """`free`: also columns without a hierarchy, published as any interval or set."""
     n = draw(st.integers(1, max_records))
     arrays = {f"q{i}": draw(columns(n, kinds)) for i in range(draw(st.integers(1, 3)))}
-    sensitive = ("illness", draw(columns(n, ("plain", "integer", "boolean")))) if draw(st.booleans()) else None
+    sensitive = (
+        ("illness", draw(columns(n, ("plain", "integer", "boolean")))) if draw(st.booleans()) else None
+    )
     privacy = draw(feasible_models(n, sensitive))
     hierarchies, paths = {}, {}
     for name, array in arrays.items():

@@ -6,31 +6,60 @@ import json
 import numba
 import pyarrow as pa
 import pytest
-from by_definition.domains import TreeDomain
-from by_definition.verification import classes, covers
 from hypothesis import assume, given
-from strategies import cases
 
 import kohort as ko
+from by_definition.domains import TreeDomain
+from by_definition.verification import classes, covers
 from kohort.algorithms import ALGORITHMS, Run, algorithm_named, parameters_of
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.costs import COSTS
 from kohort.problem.models import MODELS
+from strategies import cases
 
 every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
 
 PAPER_TABLE = {
     "age": [21, 23, 25, 31, 33, 38, 45, 47, 52, 58, 61, 66],
-    "town": ["Bern", "Biel", "Bern", "Thun", "Biel", "Thun", "Basel", "Riehen", "Basel", "Riehen", "Basel", "Bern"],
+    "town": [
+        "Bern",
+        "Biel",
+        "Bern",
+        "Thun",
+        "Biel",
+        "Thun",
+        "Basel",
+        "Riehen",
+        "Basel",
+        "Riehen",
+        "Basel",
+        "Bern",
+    ],
     "sex": ["f", "m", "m", "f", "f", "m", "m", "f", "f", "m", "m", "f"],
-    "illness": ["flu", "cold", "flu", "asthma", "cold", "flu", "cold", "asthma", "flu", "cold", "flu", "asthma"],
+    "illness": [
+        "flu",
+        "cold",
+        "flu",
+        "asthma",
+        "cold",
+        "flu",
+        "cold",
+        "asthma",
+        "flu",
+        "cold",
+        "flu",
+        "asthma",
+    ],
 }
 TOWNS = [(t, "BE", "*") for t in ("Bern", "Biel", "Thun")] + [(t, "BS", "*") for t in ("Basel", "Riehen")]
 QUASI_IDENTIFIERS = {"age": ko.intervals(5, 10, 20), "town": ko.Hierarchy.from_paths(TOWNS), "sex": ko.flat()}
 MODEL_EXAMPLES = {
     "k-anonymity": [],
     "l-diversity": [ko.LDiversity("illness", 2), ko.LDiversity("illness", 2, kind="entropy")],
-    "alpha-deassociation": [ko.AlphaDeassociation("illness", 0.5), ko.AlphaDeassociation("illness", 0.6, values=["flu"])],
+    "alpha-deassociation": [
+        ko.AlphaDeassociation("illness", 0.5),
+        ko.AlphaDeassociation("illness", 0.6, values=["flu"]),
+    ],
     "t-closeness": [ko.TCloseness("illness", 0.4)],
 }
 
@@ -225,5 +254,3 @@ def test_what_cannot_be_had_is_refused_with_what_can(name, privacy, says):
 def test_an_unknown_algorithm_is_answered_with_the_nearest_one():
     with pytest.raises(InputError, match="Did you mean 'mondrian'"):
         release_of("mondrain")
-
-

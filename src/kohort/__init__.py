@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
     from kohort.api import anonymize as anonymize
+    from kohort.api import profile as profile
+    from kohort.api import read_hierarchy as read_hierarchy
     from kohort.api import verify as verify
     from kohort.data.build_hierarchy import auto as auto
+    from kohort.data.build_hierarchy import by_frequency as by_frequency
     from kohort.data.build_hierarchy import dates as dates
     from kohort.data.build_hierarchy import flat as flat
     from kohort.data.build_hierarchy import groups as groups
     from kohort.data.build_hierarchy import intervals as intervals
     from kohort.data.build_hierarchy import mask as mask
     from kohort.data.build_hierarchy import order as order
+    from kohort.data.build_hierarchy import quantiles as quantiles
     from kohort.data.hierarchy import Hierarchy as Hierarchy
-    from kohort.data.profile import profile as profile
     from kohort.errors import InfeasibleError as InfeasibleError
     from kohort.errors import InputError as InputError
     from kohort.errors import InternalError as InternalError
     from kohort.errors import KohortError as KohortError
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
-    from kohort.io.hierarchies import read_hierarchy as read_hierarchy
     from kohort.pipeline import Release as Release
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import KAnonymity as KAnonymity
@@ -56,14 +58,16 @@ _HOMES = {
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "auto": "kohort.data.build_hierarchy",
+    "by_frequency": "kohort.data.build_hierarchy",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",
     "order": "kohort.data.build_hierarchy",
-    "profile": "kohort.data.profile",
-    "read_hierarchy": "kohort.io.hierarchies",
+    "profile": "kohort.api",
+    "quantiles": "kohort.data.build_hierarchy",
+    "read_hierarchy": "kohort.api",
     "verify": "kohort.api",
 }
 _MODULES = ("datasets",)

@@ -7,12 +7,16 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from kohort.algorithms import Algorithm, Progress
+from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.io import hierarchies
 from kohort.io.hierarchies import read_source
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
@@ -22,7 +26,7 @@ from kohort.problem.models import Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
-__all__ = ["anonymize", "verify"]
+__all__ = ["anonymize", "profile", "read_hierarchy", "verify"]
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
@@ -155,6 +159,34 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
         raise InputError(
             f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
         )
+
+
+def profile(data: Any, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> profiles.Profile:
+    """Look at a table before publishing it: columns, suggested roles with reasons, who stands out.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> found = ko.profile(pa.table({"age": [21, 22, 22], "illness": ["flu", "cold", "flu"]}))
+    >>> [column.role for column in found.columns]
+    ['quasi-identifier', 'sensitive']
+    """
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    table = pa.table({name: dataset.arrow(name) for name in dataset.names})
+    return profiles.profile(table, max_combination=max_combination, sample=sample, seed=seed)
+
+
+def read_hierarchy(
+    path: str | Path,
+    *,
+    kind: str = "auto",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = False,
+) -> Hierarchy:
+    """Read a hierarchy file: leaf first, parent/child pairs or a YAML tree; a broken one is refused."""
+    file = hierarchies.read_hierarchy(path, kind=kind, delimiter=delimiter, encoding=encoding, header=header)
+    file.findings.raise_if_broken(Path(path).name)
+    assert file.hierarchy is not None
+    return file.hierarchy
 
 
 def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:

@@ -23,6 +23,7 @@ __all__ = [
     "KohortError",
     "MissingPackageError",
     "UnsupportedError",
+    "counted",
     "did_you_mean",
 ]
 
@@ -49,6 +50,15 @@ class MissingPackageError(KohortError, ImportError):
 
 class InternalError(KohortError):
     """A bug of Kohort's: please report it. Nothing was written."""
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "record"), counted(2000, "class", "classes")
+    ('1 record', '2,000 classes')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -48,7 +48,9 @@ class TreeDomain:
 
     def closure(self, values):
         node = self.lowest_node(values)
-        return Generalized(self.leaves_under(node), self.height(node) / self.height(self.root), node == self.root)
+        return Generalized(
+            self.leaves_under(node), self.height(node) / self.height(self.root), node == self.root
+        )
 
     def lowest_node(self, values):
         """Of the nodes that cover all values the one with the fewest leaves; of a unary chain the lowest."""

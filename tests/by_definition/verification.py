@@ -25,7 +25,7 @@ def covers(label, value, *, tree=None, values=(), key=None):
     tree    a TreeDomain, if the column has a hierarchy
     values  all values of the column; `key` turns the text of an ordered column into something with an order
     """
-    if label == STAR or label == value:
+    if label in (STAR, value):
         return True
     if tree is not None and value in tree.covered_by(label):
         return True

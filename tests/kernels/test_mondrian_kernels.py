@@ -1,5 +1,12 @@
+from itertools import pairwise
+
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kohort as ko
 from by_definition.costs import cell_cost
 from by_definition.domains import IntervalDomain, SetDomain, TreeDomain, domain_of
 from by_definition.mondrian import (
@@ -11,13 +18,10 @@ from by_definition.mondrian import (
     child_parts,
     value_cuts,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import cases
-
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.kernels.grouping import ranges_by_group
 from kohort.kernels.mondrian import deal_out, find_cuts, part_records
+from strategies import cases
 
 KINDS = {TreeDomain: "tree", IntervalDomain: "interval", SetDomain: "set"}
 KIND_PLAIN = ("integer", "float", "date", "boolean", "plain")
@@ -103,7 +107,7 @@ def test_cuts_into_children_score_what_they_save_per_bit(drawn, strict):
                 allowed = value_cuts(attributes, group, j, way, case.k, strict)
                 ranked += [cut.score for cut in allowed if cut[:4] == (way, j, where, extra)]
         assert None not in ranked
-        assert all(a <= b + 1e-9 for a, b in zip(ranked, ranked[1:]))  # the best first
+        assert all(a <= b + 1e-9 for a, b in pairwise(ranked))  # the best first
         trees = {j for j, a in enumerate(attributes) if a.kind == "tree"}
         cuttable = {
             j
@@ -150,7 +154,7 @@ def test_the_widest_attribute_comes_first_and_is_cut_most_evenly(drawn, strict):
     for number, cuts in enumerate(found_cuts(problem, order, starts, ends, strict=strict, widest=True)):
         group = order[starts[number] : ends[number]].tolist()
         ranges = [attributes[j].cost_of([attributes[j].texts[r] for r in group]) for _, j, *_ in cuts]
-        assert all(a >= b - 1e-9 for a, b in zip(ranges, ranges[1:]))
+        assert all(a >= b - 1e-9 for a, b in pairwise(ranges))
         for way, j, where, extra in cuts:
             if way != BY_CHILD:
                 allowed = value_cuts(attributes, group, j, way, case.k, strict)
@@ -210,10 +214,6 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
 
 
 def _problem_of(columns, k):
-    import pyarrow as pa
-
-    import kohort as ko
-
     release = ko.anonymize(
         pa.table(columns), quasi_identifiers=list(columns), privacy=[ko.KAnonymity(k)], time_limit=1e-9
     )

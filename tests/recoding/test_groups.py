@@ -1,16 +1,16 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from by_definition.domains import STAR, TreeDomain, domain_of
-from by_definition.verification import members
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import NASTY_TEXTS, columns, paths_over, texts_of
 
 import kohort as ko
+from by_definition.domains import STAR, TreeDomain, domain_of
+from by_definition.verification import members
 from kohort.data.column import code_column
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.recoding.groups import Groups, set_label
+from strategies import NASTY_TEXTS, columns, paths_over, texts_of
 
 
 def labels_of(groups, attribute):
@@ -96,7 +96,9 @@ def test_a_missing_value_stays_missing_alone_and_is_a_star_in_company():
 
 
 def test_hidden_leaves_are_published_as_the_root_only():
-    hierarchy = ko.Hierarchy.from_paths([("a", "A", "*"), ("b", "A", "*")]).with_leaves(["x", "y"], hidden=True)
+    hierarchy = ko.Hierarchy.from_paths([("a", "A", "*"), ("b", "A", "*")]).with_leaves(
+        ["x", "y"], hidden=True
+    )
     attribute = Attribute(code_column("q", pa.array(["a", "b", "x", "y", "x"])), hierarchy)
     assert labels_of(Groups(np.array([0, 0, 1, 2, 3])), attribute) == ["A", "A", "*", "*", "*"]
 

@@ -3,17 +3,17 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from by_definition.domains import STAR, TreeDomain
-from by_definition.verification import covers
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import INNER_LABELS, NASTY_TEXTS, columns, paths_over, texts_of
 
 import kohort as ko
+from by_definition.domains import STAR, TreeDomain
+from by_definition.verification import covers
 from kohort.data.column import code_column
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.recoding.groups import set_label
 from kohort.verification.reading import read_labels
+from strategies import INNER_LABELS, NASTY_TEXTS, columns, paths_over, texts_of
 
 ANIMALS = [("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*"), ("hen", "farm", "*")]
 

@@ -33,8 +33,10 @@ def algorithms(json: Json = False) -> None:
         for name, algorithm in ALGORITHMS.items()
     ]
     output.result(rows)
-    table = Table("algorithm", "what it does", "guarantee", "models", "costs")
+    table = Table("algorithm", "what it does", "guarantee", show_lines=True)
+    for heading in ("models", "costs"):
+        table.add_column(heading, no_wrap=True)
     for row in rows:
-        lists = (", ".join(row["models"]), ", ".join(row["costs"]))
+        lists = ("\n".join(row["models"]), "\n".join(row["costs"]))
         table.add_row(row["name"], row["summary"], row["guarantee"], *lists)
     output.show(table)

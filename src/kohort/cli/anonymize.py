@@ -25,6 +25,9 @@ def anonymize(
     out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
     report: Annotated[Path | None, typer.Option(help="Also write a report to read (HTML).")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
+    hierarchies: Annotated[
+        Path | None, typer.Option(help="Also write the hierarchies to this folder, to read labels by.")
+    ] = None,
     algorithm: Annotated[
         str | None, typer.Option(help="Instead of the spec's; see 'kohort algorithms'.")
     ] = None,
@@ -72,6 +75,8 @@ def anonymize(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
         )
     facts = _write(source, release, out, report=report, certificate=certificate)
+    if hierarchies is not None:
+        _write_hierarchies(release, hierarchies)
     output.result(facts)
     _tell(output, facts, files)
 
@@ -126,6 +131,22 @@ def _write(
         if report is not None:
             write_report(release.facts(sha256=sha256), draft_of[report])
     return release.facts(sha256=sha256)
+
+
+def _write_hierarchies(release: Release, folder: Path) -> None:
+    """One file per quasi-identifier that has a hierarchy, named by its place and column."""
+    from kohort.data.hierarchy import Hierarchy
+    from kohort.errors import InputError
+    from kohort.io.hierarchies import write_hierarchy
+
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {str(folder)!r} cannot be made: {error.strerror}.") from None
+    for attribute in release.problem.attributes:
+        if isinstance(attribute.domain, Hierarchy):
+            name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in attribute.name)
+            write_hierarchy(attribute.domain, folder / f"{name}.csv")
 
 
 def _tell(output: Output, facts: dict, files: list[Path]) -> None:

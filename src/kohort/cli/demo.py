@@ -34,6 +34,7 @@ def demo(
     from kohort.io.tables import write_table
 
     output = Output(as_json=json, quiet=quiet)
+    output.console.soft_wrap = True  # commands are to be copied whole
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

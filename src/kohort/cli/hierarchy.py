@@ -85,6 +85,7 @@ def build(
     from rich.text import Text
 
     from kohort.cli.console import Output
+    from kohort.data.check_hierarchy import check as check_hierarchy
     from kohort.io.hierarchies import write_hierarchy
 
     output = Output(as_json=json, quiet=quiet)
@@ -108,6 +109,7 @@ def build(
     coded = _column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet)
     builder, why = _builder({name: value for name, value in asked.items() if value is not None}, coded)
     tree = builder.build(coded)
+    check_hierarchy(tree, coded).raise_if_broken(column)
     write_hierarchy(tree, out)
     size = {"leaves": len(tree.leaves), "height": tree.height}
     output.result({"file": str(out), "column": column, "hierarchy": builder.to_spec(), "why": why, **size})

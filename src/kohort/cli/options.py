@@ -16,9 +16,9 @@ Data = Annotated[
     ),
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the cells of a CSV file.", show_default="told")
+    str | None, typer.Option(help="What separates the cells of a CSV file.", show_default="detected")
 ]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="told")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="detected")]
 Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file.", show_default="the first")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

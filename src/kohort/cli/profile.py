@@ -22,7 +22,9 @@ _WORST_SHOWN = 3  # combinations of each size
 
 def profile(
     data: Data,
-    show_values: Annotated[bool, typer.Option(help="Also show each column's most common value.")] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Also show each column's most common value.")
+    ] = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,

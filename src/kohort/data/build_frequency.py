@@ -14,7 +14,7 @@ from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["ByFrequency"]
+__all__ = ["ByFrequency", "by_frequency"]
 
 _NAMED_VALUES = 4  # a node of more values than this, or a longer name, gets a number
 _NAME_LENGTH = 40
@@ -44,6 +44,11 @@ class ByFrequency:
 
     def to_spec(self) -> dict[str, Any]:
         return {"frequency": self.fanout}
+
+
+def by_frequency(fanout: int = 3) -> ByFrequency:
+    """Rare values together first, `fanout` at a time."""
+    return ByFrequency(fanout)
 
 
 def _huffman(counts: np.ndarray, fanout: int) -> list[int]:

@@ -48,7 +48,7 @@ class Groups:
 
     def build(self, column: Column) -> Hierarchy:
         paths = self.paths()
-        check(paths, column).raise_if_broken(column.name)
+        check(paths, column).raise_if_broken(column.name, allow_missing=True)
         return Hierarchy.from_paths(paths)
 
     def to_spec(self) -> dict[str, Any]:

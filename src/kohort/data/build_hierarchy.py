@@ -9,12 +9,12 @@ from typing import Any
 
 from kohort.data.build_auto import Auto, Choice, auto
 from kohort.data.build_dates import Dates, dates
-from kohort.data.build_frequency import ByFrequency
+from kohort.data.build_frequency import ByFrequency, by_frequency
 from kohort.data.build_groups import Flat, Groups, flat, groups
 from kohort.data.build_intervals import Intervals, intervals
 from kohort.data.build_mask import Mask, mask
 from kohort.data.build_order import Order, order
-from kohort.data.build_quantiles import Quantiles
+from kohort.data.build_quantiles import Quantiles, quantiles
 from kohort.data.builder import Builder
 from kohort.errors import InputError, did_you_mean
 
@@ -32,6 +32,7 @@ __all__ = [
     "Order",
     "Quantiles",
     "auto",
+    "by_frequency",
     "dates",
     "flat",
     "from_spec",
@@ -39,6 +40,7 @@ __all__ = [
     "intervals",
     "mask",
     "order",
+    "quantiles",
 ]
 
 _KINDS = ("auto", "leaf-first", "pairs", "tree")

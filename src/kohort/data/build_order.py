@@ -56,7 +56,7 @@ class Order:
         levels = [_labels(values, size, by_size) for size in self._sizes(len(values))]
         paths = list(zip(values, *levels, [STAR] * len(values)))
         if isinstance(self.values, tuple):
-            check(paths, column).raise_if_broken(column.name)
+            check(paths, column).raise_if_broken(column.name, allow_missing=True)
         return Hierarchy.from_paths(paths)
 
     def to_spec(self) -> dict[str, Any]:

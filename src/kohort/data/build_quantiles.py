@@ -17,7 +17,7 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Quantiles"]
+__all__ = ["Quantiles", "quantiles"]
 
 _SLACK = 0.1  # of a part's records: how far a cut may move to a rounder number
 
@@ -69,6 +69,11 @@ class Quantiles:
                 limits.update(new)
             levels.append(limits)
         return levels
+
+
+def quantiles(split: int = 3, depth: int = 3) -> Quantiles:
+    """Intervals with about equally many records: `split` parts, `depth` times."""
+    return Quantiles(split, depth)
 
 
 def roundest_between(low: float, high: float) -> Decimal:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from kohort.algorithms import ALGORITHMS, Algorithm, algorithm_named
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
@@ -40,7 +40,7 @@ class AttributeSpec(_Part):
 
     role: str
     hierarchy: Any = None
-    order: Literal["natural"] | list[str | int | float] | None = None
+    order: Literal["natural"] | list[str | bool | int | float] | None = None
     scheme: str | None = None
     weight: float | None = None
     on_missing: Literal["error", "suppress"] | None = None
@@ -157,10 +157,12 @@ class Spec(_Part):
         algorithm_named(name)
         return name
 
-    @model_validator(mode="after")
-    def _known_parameters(self) -> Spec:
-        _algorithm(self.algorithm, self.parameters)
-        return self
+    @field_validator("parameters")
+    @classmethod
+    def _known_parameters(cls, parameters: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "algorithm" in info.data:  # else the algorithm itself is wrong
+            _algorithm(info.data["algorithm"], parameters)
+        return parameters
 
     def overridden(self, **changes: Any) -> Spec:
         """The same spec with some keys changed (those that are not None); `k` changes the privacy."""
@@ -262,16 +264,38 @@ def _validated(content: Any, name: str, places: Mapping[tuple, Place]) -> Spec:
 
 def _problem(found: Any, name: str, places: Mapping[tuple, Place]) -> str:
     """One validation error in words: where it is, what is wrong, what would be right."""
-    where = tuple(found["loc"])
+    where = _as_written(tuple(found["loc"]), places)
     place = next((places[where[:n]] for n in range(len(where), 0, -1) if where[:n] in places), None)
     line = f", line {place.line}" if place else ""
     dotted = ".".join(str(part) for part in where) or "the spec"
     if found["type"] == "extra_forbidden":
         return f"{name}{line}: unknown key {dotted!r}. {did_you_mean(str(where[-1]), _known_keys(where))}"
     message = found["msg"].removeprefix("Value error, ")
-    if found["type"] == "missing":
-        message = "this key is missing."
+    message = _PLAIN_WORDS.get(found["type"], message)
     return f"{name}{line}: {dotted}: {message}"
+
+
+def _as_written(where: tuple, places: Mapping[tuple, Place]) -> tuple:
+    """The path of a value in the file: a single model need not be in a list, and keys are texts there."""
+    if where[2:3] == (0,) and where[:3] not in places:
+        where = where[:2] + where[3:]
+    if where[-1:] == ("[key]",):
+        where = (*where[:-2], str(where[-2]))
+    return where
+
+
+_PLAIN_WORDS = {  # instead of pydantic's own
+    "missing": "this key is missing.",
+    "model_type": "this must be a mapping, such as {role: sensitive}.",
+    "dict_type": "this must be a mapping.",
+    "list_type": "this must be a list.",
+    "string_type": "this must be a text: put it in quotes.",
+    "float_parsing": "this must be a number.",
+    "float_type": "this must be a number.",
+    "int_parsing": "this must be a whole number.",
+    "int_type": "this must be a whole number.",
+    "bool_parsing": "this must be true or false.",
+}
 
 
 def _known_keys(where: tuple) -> list[str]:

@@ -51,12 +51,14 @@ def _read(path: Path, function: str, title: str) -> pa.Table:
         frame, notes = getattr(package, function)(path, output_format="polars")
     except (package.ReadstatError, package.PyreadstatError, UnicodeError):
         raise InputError(f"{path} is damaged, or not {title}.") from None
-    table = frame.with_columns(_whole_numbers(column) for column in frame).to_arrow()
+    table = frame.with_columns(_natural(column) for column in frame).to_arrow()
     return _with_labels(table, notes.column_names_to_labels, notes.variable_value_labels)
 
 
-def _whole_numbers(column: pl.Series) -> pl.Series:
-    """Both programs store most numbers as floats; whole ones are read as integers."""
+def _natural(column: pl.Series) -> pl.Series:
+    """Both programs store whole numbers as floats, and a missing text as an empty one."""
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
     if not column.dtype.is_float():
         return column
     values = column.drop_nulls()

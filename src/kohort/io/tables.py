@@ -152,7 +152,7 @@ def _refuse_unreadable(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.")
     if not path.exists():
-        close = get_close_matches(path.name, _names_beside(path), n=1)
+        close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
         raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty (0 bytes).")

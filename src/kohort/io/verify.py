@@ -62,7 +62,7 @@ def verify_release(
             classes,
             request.models,
             suppression=request.suppression,
-            checks=[_no_identifier(published, request)],
+            checks=[_columns_alone(published, request)],
         )
         return Verification(verdict)
     return _against(published, original, request, classes)
@@ -145,15 +145,19 @@ def _refuse_unknown(published: Dataset, quasi_identifiers: list[str]) -> None:
             )
 
 
-def _no_identifier(published: Dataset, request: Request) -> Check:
+def _columns_alone(published: Dataset, request: Request) -> Check:
     shown = [
         name
         for name in request.roles.having("identifier")
         if name in published.names and request.treatments.get(name, "drop") == "drop"
     ]
     if shown:
-        return Check("identifiers", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
-    return Check("identifiers", True, "No identifier of the spec is published.")
+        return Check("columns", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
+    unnamed = [name for name in published.names if name not in request.roles.of]
+    if unnamed and request.roles.others != "keep":
+        names = ", ".join(map(repr, unnamed))
+        return Check("columns", False, f"Columns are published that the spec does not name: {names}.")
+    return Check("columns", True, "No identifier is published, and no column that the spec does not name.")
 
 
 def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:

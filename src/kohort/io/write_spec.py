@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from kohort.algorithms import ALGORITHMS
 from kohort.data.profile import ColumnProfile, Profile
-from kohort.problem.costs import COSTS
 
 __all__ = ["spec_text", "suggested_attribute"]
 
@@ -103,7 +103,7 @@ def _privacy(found: Profile, k: int) -> str:
 
 
 def _options(found: Profile) -> str:
-    costs = ", ".join(COSTS)
+    costs = ", ".join(ALGORITHMS["auto"].costs)
     weighted = found.quasi_identifiers[:1]
     weights = _dumped("weights", dict.fromkeys(weighted, 2))
     return (

@@ -290,7 +290,7 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
 
     Each probe multiplies the numbers of ways to go on; its expectation is the number of records.
     """
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
     n, r = leaves.shape
     total = 0.0
     rows = np.empty(n, np.int32)
@@ -346,7 +346,7 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
             if n_options == 0:
                 break
             factor *= n_options
-            way = np.random.randint(n_options)
+            way = np.random.randint(n_options)  # noqa: NPY002
             core = options[way, 0]
             first, size = options[way, 1], options[way, 2] - options[way, 1]
             for i in range(size):

@@ -128,7 +128,7 @@ def _take_uncovered(rows, first_slot, uncovered, cluster, owner, size, most):
 
 @njit(cache=True, nogil=True)
 def _take_spare(rows, first_slot, uncovered, cluster, owner, size, cost, k, dearer):
-    """Fill a cluster up to k with covered records that their clusters can spare; `dearer`: only from those."""
+    """Fill a cluster up to k with records that others can spare; `dearer`: only from dearer ones."""
     for row in rows:
         for slot in range(first_slot[row], first_slot[row + 1] - uncovered[row]):
             if size[cluster] >= k:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from kohort.algorithms import Algorithm, Progress, Run, algorithm_named, paramet
 from kohort.algorithms.auto import Auto
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
-from kohort.errors import InternalError
+from kohort.errors import InternalError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
@@ -68,14 +69,14 @@ def make_release(
         roles=roles,
         problem=problem,
         columns=columns,
-        rows=_final_order(request, problem.n_records, kept),
+        rows=_final_order(request, problem, kept),
         verdict=verdict,
         loss=loss,
         algorithm=chosen.name,
         parameters=parameters_of(chosen),
         guarantee=recoding.guarantee,
         bound=recoding.bound,
-        notes=(*why, *_notes(problem), *recoding.notes),
+        notes=(*why, *_notes(problem, verdict.withheld), *recoding.notes),
         seconds=clock.seconds,
     )
 
@@ -160,24 +161,38 @@ def _costs(
     return measure_costs(published_table(classes.columns, problem.attributes, rows, withheld, sizes))
 
 
-def _final_order(request: Request, n_records: int, kept: np.ndarray | None) -> np.ndarray | None:
+def _final_order(request: Request, problem: Problem, kept: np.ndarray | None) -> np.ndarray | None:
     """Which records are published and in which order; None: all, as they came."""
     if not request.shuffle:
         return kept
-    rows = np.arange(n_records) if kept is None else kept
-    return np.random.default_rng(request.seed).permutation(rows)
+    rows = np.arange(problem.n_records) if kept is None else kept
+    return np.random.default_rng(_secret_seed(request, problem)).permutation(rows)
 
 
-def _notes(problem: Problem) -> list[str]:
+def _secret_seed(request: Request, problem: Problem) -> list[int]:
+    """The seed together with a digest of the original values.
+
+    The seed is in the certificate; with it alone anybody could undo the shuffle.
+    """
+    digest = hashlib.sha256()
+    for attribute in problem.attributes:
+        digest.update(attribute.column.codes.tobytes())
+        digest.update("\n".join(text or "" for text in attribute.column.texts).encode())
+    return [request.seed, *np.frombuffer(digest.digest(), dtype=np.uint32).tolist()]
+
+
+def _notes(problem: Problem, n_withheld: int) -> list[str]:
     notes = []
     if all(isinstance(model, KAnonymity) and model.k == 1 for model in problem.models):
         notes.append("k = 1 protects nobody: every record may be published as it is.")
+    if problem.max_withheld and not n_withheld:
+        notes.append(f"Up to {problem.max_withheld:,} records may be withheld; none was.")
     for model in problem.models:
         if isinstance(model, AlphaDeassociation) and model.attribute is not None:
             unknown = model.unknown_values(problem.sensitive[model.attribute].context)
             if unknown:
                 notes.append(
-                    f"{len(unknown)} of the values that alpha protects in {model.attribute!r} "
-                    "do not occur in the table."
+                    f"{counted(len(unknown), 'value', 'values')} that alpha protects in {model.attribute!r} "
+                    f"{'does' if len(unknown) == 1 else 'do'} not occur in the table."
                 )
     return notes

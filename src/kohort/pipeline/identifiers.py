@@ -26,7 +26,7 @@ def pseudonyms(column: Column, key: bytes | None) -> pa.DictionaryArray:
     if not isinstance(key, bytes) or len(key) < _MIN_KEY:
         raise InputError(
             f"Pseudonyms for {column.name!r} need a secret key of at least {_MIN_KEY} bytes: give a key file "
-            "(--key-file) or set the environment variable KOHORT_KEY."
+            "(--key-file, or key= in Python) or set the environment variable KOHORT_KEY."
         )
     texts = [None if text is None else _pseudonym(text, key) for text in column.texts]
     order = np.argsort(np.array([text or "" for text in texts]))  # the order of the originals is no hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from kohort.version import __version__
 __all__ = ["Release"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A verified release. `table` is the published table, of the kind that came in.
 
@@ -34,12 +34,12 @@ class Release:
     notes     sentences that the one who signs should read
     """
 
-    dataset: Dataset = field(repr=False)
-    request: Request = field(repr=False)
-    roles: Roles = field(repr=False)
-    problem: Problem = field(repr=False)
-    columns: Mapping[str, pa.DictionaryArray | None] = field(repr=False)
-    rows: np.ndarray | None = field(repr=False)
+    dataset: Dataset
+    request: Request
+    roles: Roles
+    problem: Problem
+    columns: Mapping[str, pa.DictionaryArray | None]
+    rows: np.ndarray | None
     verdict: Verdict
     loss: dict[str, float]
     algorithm: str
@@ -77,6 +77,13 @@ class Release:
             return 0.0 if self.cost == 0 else None
         return self.cost / self.bound - 1
 
+    def __repr__(self) -> str:
+        promises = "; ".join(model.promise for model in self.verdict.models)
+        return (
+            f"<Release of {self.dataset.n_records:,} records in {self.verdict.classes:,} classes: "
+            f"{promises}; {self.problem.cost.name} {self.cost:.4g}>"
+        )
+
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
         """What the certificate, the report and `--json` all print. No cell of the data is in it."""
         verdict = self.verdict.to_dict()
@@ -106,6 +113,12 @@ class Release:
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             "sha256": dict(sha256 or {"input": None, "output": None}),
         }
+
+    def report(self, path: str | Path) -> None:
+        """Write a page for people: whether it is safe, what it cost, how it was made."""
+        from kohort.report.html import write_report
+
+        write_report(self.facts(), path)
 
     def certificate(self, path: str | Path, *, sha256: Mapping[str, str | None] | None = None) -> None:
         """Write the facts as JSON."""

@@ -63,6 +63,8 @@ class Request:
             _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
         for column, treatment in self.treatments.items():
             _one_of(f"treatment of {column}", treatment, get_args(Treatment))
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise InputError(f"'seed' must be a whole number from 0 on. Got {self.seed!r}.")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"'time_limit' must be a number of seconds above 0. Got {self.time_limit}.")
         for model in self.models:
@@ -76,6 +78,11 @@ class Request:
                     f"An order is given for {column!r}, which is neither a quasi-identifier nor sensitive."
                 )
         quasi = self.roles.having("quasi-identifier")
+        for column, source in self.hierarchies.items():
+            if source is not None and self.roles.of.get(column) not in ("quasi-identifier", "sensitive"):
+                raise InputError(
+                    f"A hierarchy is given for {column!r}, which is neither a quasi-identifier nor sensitive."
+                )
         for column in self.weights:
             if column not in quasi:
                 raise InputError(f"A weight is given for {column!r}, which is not a quasi-identifier.")

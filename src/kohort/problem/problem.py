@@ -122,7 +122,7 @@ class Problem:
             )
         reasons = [reason for model in self.models if (reason := self._refusal(model))]
         if reasons:
-            raise InfeasibleError("\n".join(reasons))
+            raise InfeasibleError("\n".join(f"{reason.rstrip('.')}." for reason in reasons))
 
     def _refusal(self, model: Model) -> str | None:
         if model.attribute is None:

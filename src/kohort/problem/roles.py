@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from kohort.errors import InputError, did_you_mean
+from kohort.errors import InputError, counted, did_you_mean
 
 __all__ = ["ROLES", "Role", "Roles"]
 
@@ -39,8 +39,9 @@ class Roles:
         unnamed = [name for name in names if name not in self.of]
         if unnamed and self.others == "error":
             raise InputError(
-                f"{len(unnamed)} columns have no role: {', '.join(map(repr, unnamed))}. Give each one a role "
-                f"({', '.join(ROLES)}), or say others: keep or others: drop."
+                f"{counted(len(unnamed), 'column has', 'columns have')} no role: "
+                f"{', '.join(map(repr, unnamed))}. Give each one a role (identifier, quasi-identifier, "
+                "sensitive or insensitive), or say others: keep or others: drop."
             )
         rest: Role = "insensitive" if self.others == "keep" else "identifier"
         return Roles({name: self.of.get(name, rest) for name in names}, "error")

@@ -31,11 +31,18 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld.",
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + (f", at most {facts['gap']:.1%} above the best possible." if facts["gap"] is not None else "."),
-        f"Made by {facts['algorithm']} in {sum(facts['seconds'].values()):.1f} s.",
+        _making(facts),
     ]
     if facts["guarantee"] is not None:
         sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
     return sentences
+
+
+def _making(facts: dict[str, Any]) -> str:
+    seconds = dict(facts["seconds"])
+    compiling = seconds.pop("compile", 0.0)
+    apart = f" (and {compiling:.0f} s to compile, the first time only)" if compiling > 1 else ""
+    return f"Made by {facts['algorithm']} in {sum(seconds.values()):.1f} s{apart}."
 
 
 def verdict_story(facts: dict[str, Any]) -> Panel:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kohort.errors import counted
 from kohort.problem.models import Measure
 
 __all__ = ["Check", "ModelVerdict", "Verdict"]
@@ -54,7 +55,7 @@ class Check:
         return {"check": self.name, "holds": self.holds, "detail": self.detail}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether a published table keeps its promises.
 
@@ -76,11 +77,15 @@ class Verdict:
     def holds(self) -> bool:
         return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
 
+    def __repr__(self) -> str:
+        found = "holds" if self.holds else " ".join(self.reasons())
+        return f"<Verdict on {self.records:,} records in {self.classes:,} classes: {found}>"
+
     def reasons(self) -> list[str]:
         """Why it does not hold, a sentence each."""
         failing = [
-            f"{model.failing_classes} classes break the promise that {model.promise} "
-            f"(asked {as_number(model.asked)}, measured {as_number(model.measured)})."
+            f"{counted(model.failing_classes, 'class breaks', 'classes break')} the promise that "
+            f"{model.promise} (asked {as_number(model.asked)}, measured {as_number(model.measured)})."
             for model in self.models
             if not model.holds
         ]

@@ -3,15 +3,15 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
-from by_definition.mondrian import median_groups
-from by_definition.verification import classes, value_counts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases
 
 import kohort as ko
+from by_definition.mondrian import median_groups
+from by_definition.verification import classes, value_counts
 from kohort.algorithms import Run
 from kohort.errors import InputError, UnsupportedError
+from strategies import cases
 
 
 def release_of(columns, k, *, quasi_identifiers=None, **options):
@@ -235,7 +235,9 @@ def test_under_the_ceiling_no_two_groups_look_alike(data):
     """Under Definition 5 two valid groups with the same values may be one class that is not."""
     case = data.draw(cases(max_records=30).filter(lambda case: case.sensitive))
     share = data.draw(st.sampled_from([0.3, 0.5, 0.7]))
-    values = [str(v).lower() if isinstance(v, bool) else str(v) for v in case.table["illness"].to_pylist()[:1]]
+    values = [
+        str(v).lower() if isinstance(v, bool) else str(v) for v in case.table["illness"].to_pylist()[:1]
+    ]
     model = ko.AlphaDeassociation("illness", share, values=values, rounding="ceiling")
     case.privacy = [case.privacy[0], model]
     try:

@@ -4,20 +4,20 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kohort as ko
 from by_definition import costs as by_definition
 from by_definition.domains import Generalized, domain_of
 from by_definition.verification import classes
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import cases
-
-import kohort as ko
 from kohort.data.column import code_column
 from kohort.data.domain import GeneralizedValues
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import COSTS, SeparableCost, cost_named
 from kohort.verification import measure_costs, published_table
+from strategies import cases
 
 KINDS = ("integer", "float", "date", "boolean", "plain")
 
@@ -61,7 +61,9 @@ def test_hierarchical_discernibility_of_self_employed_is_4_19ths_and_1_16th():
     one_not_inc = [*values[:50], "Self-employed", *values[51:]]
     assert costs_of([work], [one_not_inc])["hierarchical-discernibility"] == pytest.approx(1 / 16)
     all_of_them = ["Self-employed"] * 250 + ["Private"] * 750
-    assert costs_of([work], [all_of_them])["hierarchical-discernibility"] == pytest.approx(50 * 4 / 19 + 200 / 16)
+    assert costs_of([work], [all_of_them])["hierarchical-discernibility"] == pytest.approx(
+        50 * 4 / 19 + 200 / 16
+    )
 
 
 def test_ncp_of_the_cut_to_a_is_2_5_elevenths():
@@ -84,7 +86,7 @@ def test_loss_is_the_mean_over_attributes_of_the_share_of_other_leaves():
 
 
 def test_entropy_is_not_monotone_but_its_weighted_kin_is():
-    """Two equally rare values cost one bit; a frequent value besides lowers that (reading notes, section 1)."""
+    """Two equally rare values cost one bit; with a frequent value besides they cost less."""
     paths = [("a", "ab", "abc", "*"), ("b", "ab", "abc", "*"), ("c", "abc", "*"), ("d", "*")]
     values = ["a", "b"] + ["c"] * 98
     x = attribute(values, paths)
@@ -104,7 +106,9 @@ def test_tree_counts_levels_climbed_over_the_height():
 
 def test_tree_with_heights_as_weights_is_the_distortion_ratio():
     """Wong et al.: all levels climbed over all levels there are."""
-    tall = attribute(["a", "c"], [("a", "A", "top", "*"), ("b", "A", "top", "*"), ("c", "top", "*")], weight=3)
+    tall = attribute(
+        ["a", "c"], [("a", "A", "top", "*"), ("b", "A", "top", "*"), ("c", "top", "*")], weight=3
+    )
     flat = attribute(["u", "v"], [("u", "*"), ("v", "*")], weight=1)
     climbed, levels = (1 + 0) + (2 + 0) + (1 + 0), 3 + 1 + 3 + 1
     published = [["A", "top"], ["*", "v"]]

@@ -161,7 +161,8 @@ def _joined(found: list[tuple], node_start: np.ndarray, *, with_supports: bool) 
     weight = np.concatenate([part[1] for part in found])
     complete = all(part[4] for part in found)
     if not with_supports:
-        return ClosedRecords(nodes, weight, *_nothing(1)[2:], complete)
+        start, rows = _nothing(1)[2:]
+        return ClosedRecords(nodes, weight, start, rows, complete)
     offsets = np.cumsum([0, *(len(part[3]) for part in found)])
     start = np.concatenate([*(part[2][:-1] + offset for part, offset in zip(found, offsets)), offsets[-1:]])
     rows = np.empty(offsets[-1], dtype=np.int32)

@@ -188,15 +188,15 @@ def _guarantee(problem: Problem) -> float | None:
 
 def _low_memory_note(n_records: int) -> str:
     return (
-        f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were found "
-        "anew whenever they were needed: slower, with the same result."
+        f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were "
+        "found anew whenever they were needed: slower, with the same result."
     )
 
 
 def _regions_note(expected: float, algorithm: KAnonCF, n_regions: int) -> str:
     gigabytes = expected * _BYTES_PER_RECORD / 1e9
     return (
-        f"About {expected:,.0f} closed records would need {gigabytes:,.1f} GB or more, so the table was split into "
-        f"{n_regions} regions of at most about {algorithm.records:g} million, solved one by one. The guarantee "
-        "holds inside each region only."
+        f"About {expected:,.0f} closed records would need {gigabytes:,.1f} GB or more, so the table was "
+        f"split into {n_regions} regions of at most about {algorithm.records:g} million each, solved one by "
+        "one. The guarantee holds inside each region only."
     )

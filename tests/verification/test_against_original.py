@@ -1,0 +1,213 @@
+from datetime import date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kohort as ko
+from kohort.data.column import code_column
+from kohort.data.dataset import Dataset
+from kohort.problem.attribute import Attribute, tight_domain
+from kohort.verification import check_columns, check_conserved, check_coverage, matching_rows
+from strategies import cases, columns
+
+NAN = float("nan")
+
+
+def numbers(name, values):
+    column = code_column(name, pa.array(values))
+    return Attribute(column, tight_domain(column))
+
+
+def same(after, before, rows=None):
+    rows = np.arange(len(after)) if rows is None else np.array(rows)
+    after, before = (x if isinstance(x, pa.Array) else pa.array(x) for x in (after, before))
+    published, original = Dataset(pa.table({"x": after})), Dataset(pa.table({"x": before}))
+    [check] = check_conserved(published, original, ["x"], rows)
+    return check
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+def test_values_that_do_not_cover_their_original_are_counted():
+    published = Dataset(pa.table({"age": ["[20, 30)", "[20, 30)", "[20, 30)", "40"]}))
+    [check] = check_coverage(published, [numbers("age", [20, 30, 31, 40])], np.arange(4))
+    assert check.holds is False
+    assert check.detail == "2 values of 'age' do not cover their original."
+
+
+def test_labels_that_are_not_understood_are_counted_apart():
+    published = Dataset(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
+    [check] = check_coverage(published, [numbers("age", [20, 21, 22, 30])], np.arange(4))
+    assert "3 values of 'age'" in check.detail
+    assert "2 published values are no value, node, interval, set or *" in check.detail
+
+
+def test_rows_say_which_original_a_record_has():
+    published = Dataset(pa.table({"age": ["40", "20"]}))
+    x = numbers("age", [20, 30, 40])
+    assert check_coverage(published, [x], np.array([2, 0]))[0].holds
+    assert not check_coverage(published, [x], np.array([0, 2]))[0].holds
+
+
+@given(cases(kinds=("integer", "plain", "date")), st.data())
+def test_another_value_in_place_of_a_published_one_is_noticed(case, data):
+    release = case.anonymize()
+    attribute = data.draw(st.sampled_from(release.problem.attributes))
+    record = data.draw(st.integers(0, case.table.num_rows - 1))
+    label = data.draw(st.sampled_from([*attribute.column.texts, "no such label"]))
+    labels = release.table[attribute.name].to_pylist()
+    labels[record] = label
+    place = release.table.column_names.index(attribute.name)
+    published = Dataset(release.table.set_column(place, attribute.name, pa.array(labels, pa.string())))
+    checks = check_coverage(published, release.problem.attributes, np.arange(len(labels)))
+    failing = [check.name for check in checks if not check.holds]
+    is_own = label == attribute.column.texts[attribute.column.codes[record]]
+    assert failing == ([] if is_own else [f"coverage of {attribute.name!r}"])
+
+
+# -- columns that nobody should touch --------------------------------------------------------------
+
+
+def test_changed_records_are_counted():
+    check = same(["a", "b", "x"], ["a", "c", "b"])
+    assert (check.holds, check.detail) == (False, "Column 'x' was changed in 2 records.")
+
+
+@pytest.mark.parametrize(
+    "after, before",
+    [
+        ([1, 2, None], [1, 2, None]),
+        ([1.0, 2.0, NAN], pa.array([1, 2, None])),  # whole numbers that became floats
+        (["1", "2", "x"], ["1", "2", "x"]),
+        (["1", "2"], [1, 2]),  # a CSV file of the same table
+        (["1.50", "2"], [1.5, 2.0]),
+        (["true", None], [True, None]),
+        ([date(2024, 1, 2)], ["2024-01-02"]),
+        ([datetime(2024, 1, 2)], [date(2024, 1, 2)]),
+        (pa.array(["a", None]).dictionary_encode(), ["a", None]),
+        ([[1.0, NAN], None], [[1.0, NAN], None]),
+        ([{"a": NAN, "b": [1]}], [{"a": NAN, "b": [1]}]),
+        (pa.array([0.1], pa.float32()), pa.array([0.1], pa.float32())),
+        (pa.array([2**62], pa.timestamp("s")), pa.array([2**62], pa.timestamp("s"))),  # no year of Python's
+        (pa.array([b"\xff", None]), pa.array([b"\xff", None])),
+        ([None, None], [None, None]),
+    ],
+)
+def test_the_same_values_in_any_type_are_conserved(after, before):
+    assert same(after, before).holds is True
+
+
+@pytest.mark.parametrize(
+    "after, before",
+    [
+        ([1, 2], [1, 3]),
+        ([1, None], [1, 2]),
+        ([1, 2], [1, None]),
+        (["a", None], ["a", ""]),
+        (["a"], ["A"]),
+        ([4], [date(1970, 1, 5)]),  # days since 1970 are no dates
+        ([[1, 2]], [[2, 1]]),
+        ([[1]], [[1, None]]),
+        ([{"a": 1}], [{"a": 2}]),
+        ([None, None], ["a", None]),
+        ([2**53], [2**53 + 1]),
+    ],
+)
+def test_other_values_are_not(after, before):
+    assert same(after, before).holds is False
+
+
+@given(columns(6), columns(6))
+def test_columns_are_the_same_where_their_python_values_are(after, before):
+    [check] = check_conserved(
+        Dataset(pa.table({"x": after})), Dataset(pa.table({"x": before})), ["x"], np.arange(6)
+    )
+    if after.type == before.type:
+        changed = sum(a != b for a, b in zip(after.to_pylist(), before.to_pylist()))
+        assert check.holds is (changed == 0)
+        assert changed == 0 or f"in {changed} records" in check.detail
+
+
+def test_only_columns_that_are_published_are_compared():
+    table = Dataset(pa.table({"x": [1]}))
+    assert check_conserved(table, Dataset(pa.table({"x": [1], "y": [2]})), ["y"], np.arange(1)) == []
+
+
+# -- which columns there are -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "names, says",
+    [
+        (["age", "illness", "name"], "identifiers are published: 'name'"),
+        (["age"], "columns are missing: 'illness'"),
+        (["age", "illness", "new"], "columns were not in the original: 'new'"),
+    ],
+)
+def test_columns_that_should_not_be_there_are_named(names, says):
+    published = Dataset(pa.table({name: [1] for name in names}))
+    check = check_columns(published, kept=["illness"], hidden=["name"], replaced=["age"])
+    assert check.holds is False
+    assert says in check.detail
+
+
+def test_the_right_columns_in_any_order_are_fine():
+    published = Dataset(pa.table({"illness": [1], "age": [1]}))
+    assert check_columns(published, kept=["illness"], hidden=["name"], replaced=["age"]).holds
+
+
+# -- records that were left out --------------------------------------------------------------------
+
+
+def matched(published, original, conserved=("rest",)):
+    attributes = [numbers("age", original["age"])]
+    rows = matching_rows(
+        Dataset(pa.table(published)), Dataset(pa.table(original)), attributes, list(conserved)
+    )
+    return None if rows is None else rows.tolist()
+
+
+def test_records_left_out_are_found_by_what_is_left():
+    original = {"age": [20, 25, 30, 35, 40], "rest": ["a", "b", "c", "d", "e"]}
+    assert matched({"age": ["[20, 30]", "[20, 30]", "40"], "rest": ["a", "c", "e"]}, original) == [0, 2, 4]
+    assert matched({"age": ["[20, 30]", "[20, 30]"], "rest": ["c", "a"]}, original) is None  # order is kept
+    assert matched({"age": ["[20, 25]"], "rest": ["e"]}, original) is None
+
+
+def test_missing_values_and_nan_fit_themselves():
+    original = {"age": [20, 25, 30], "rest": [NAN, 1.5, NAN]}
+    assert matched({"age": ["20", "30"], "rest": [NAN, NAN]}, original) == [0, 2]
+    assert matched({"age": ["20", "30"], "rest": [None, None]}, original) == [0, 2]
+
+
+def test_a_csv_file_of_the_release_fits_its_typed_original():
+    original = {"age": [20, 25, 30], "rest": [1, 2, 3]}
+    assert matched({"age": ["20", "30"], "rest": ["1", "3"]}, original) == [0, 2]
+
+
+@given(cases(), st.data())
+def test_any_subset_of_a_release_is_matched(case, data):
+    release = case.anonymize()
+    kept = sorted(data.draw(st.sets(st.integers(0, case.table.num_rows - 1), min_size=1)))
+    published, original = Dataset(release.table.take(kept)), Dataset(case.table)
+    rows = matching_rows(published, original, release.problem.attributes, ["rest"])
+    assert rows is not None
+    assert (np.diff(rows) > 0).all()
+    assert all(rows[i] <= row for i, row in enumerate(kept))  # the first that fits
+    for check in (
+        *check_coverage(published, release.problem.attributes, rows),
+        *check_conserved(published, original, ["rest"], rows),
+    ):
+        assert check.holds
+
+
+def test_hierarchy_labels_are_matched_too():
+    hierarchy = ko.Hierarchy.from_paths([("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*")])
+    original = Dataset(pa.table({"animal": ["cow", "cat", "dog"]}))
+    attributes = [Attribute(original.column("animal"), hierarchy)]
+    published = Dataset(pa.table({"animal": ["pet", "pet"]}))
+    assert matching_rows(published, original, attributes, []).tolist() == [1, 2]
