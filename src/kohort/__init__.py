@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.local.k_anon import KAnon as KAnon
+    from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
     from kohort.api import anonymize as anonymize
+    from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
     from kohort.api import verify as verify
@@ -46,6 +49,8 @@ _HOMES = {
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
+    "KAnon": "kohort.algorithms.local.k_anon",
+    "KAnonCF": "kohort.algorithms.local.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
@@ -64,6 +69,7 @@ _HOMES = {
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",
+    "mine_closed_records": "kohort.api",
     "order": "kohort.data.build_hierarchy",
     "profile": "kohort.api",
     "quantiles": "kohort.data.build_hierarchy",

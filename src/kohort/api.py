@@ -26,7 +26,7 @@ from kohort.problem.models import Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
-__all__ = ["anonymize", "profile", "read_hierarchy", "verify"]
+__all__ = ["anonymize", "mine_closed_records", "profile", "read_hierarchy", "verify"]
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
@@ -159,6 +159,41 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
         raise InputError(
             f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
         )
+
+
+def mine_closed_records(
+    data: Any,
+    *,
+    quasi_identifiers: Mapping[str, Source],
+    k: int,
+    on_missing: Literal["error", "suppress"] = "error",
+) -> pa.Table:
+    """All closed generalized records that at least k records support, and by how many (`support`).
+
+    A generalized record is closed if no narrower one has the same support. Every column needs a hierarchy.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"sex": ["f", "f", "m"], "town": ["Ayr", "Ely", "Ely"]})
+    >>> found = ko.mine_closed_records(people, quasi_identifiers={"sex": ko.flat(), "town": ko.flat()}, k=2)
+    >>> sorted(found.to_pylist(), key=str)  # doctest: +NORMALIZE_WHITESPACE
+    [{'sex': '*', 'town': '*', 'support': 3}, {'sex': '*', 'town': 'Ely', 'support': 2},
+     {'sex': 'f', 'town': '*', 'support': 2}]
+    """
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    trees = _hierarchies(quasi_identifiers)
+    request = Request(
+        roles=Roles(dict.fromkeys(trees, "quasi-identifier"), "keep"),
+        models=(KAnonymity(k),),
+        hierarchies=trees,
+        on_missing=dict.fromkeys(trees, on_missing),
+    )
+    problem = build_problem(dataset, request, settled_roles(dataset, request))
+    found = closed_records.mine_closed_records(problem)
+    columns = {
+        attribute.name: [tree.published[node] for node in nodes]
+        for attribute, tree, nodes in zip(problem.attributes, hierarchies_of(problem), found.nodes.T)
+    }
+    return pa.table(columns | {"support": found.weight})
 
 
 def profile(data: Any, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> profiles.Profile:

@@ -184,9 +184,9 @@ def _require_multiples(widths: Sequence[Number]) -> None:
 
 
 def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
-    if numbers.dtype.kind == "i":
+    if numbers.dtype.kind == "i" and grid.unit == 1:  # exact in whole numbers
         return
-    far = int((~(np.abs(numbers) * grid.unit / grid.width < 2**52)).sum())
+    far = int((~(np.abs(numbers.astype(float)) * grid.unit / grid.width < 2**52)).sum())
     if far:
         raise InputError(
             f"Column {name!r} has {far} values that are infinite or too large for intervals this narrow. "

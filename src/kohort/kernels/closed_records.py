@@ -288,7 +288,8 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
 def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed):
     """About how many records `extend_closed` would find, by random ways down its search tree (Knuth, 1975).
 
-    Each probe multiplies the numbers of ways to go on; its expectation is the number of records.
+    A probe goes on with a probability in proportion to the size of the support, which what is below it
+    roughly follows, and counts as many times as it was unlikely: its expectation is the number of records.
     """
     np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
     n, r = leaves.shape
@@ -345,8 +346,15 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
                     first = end
             if n_options == 0:
                 break
-            factor *= n_options
-            way = np.random.randint(n_options)  # noqa: NPY002
+            all_rows = 0
+            for way in range(n_options):
+                all_rows += options[way, 2] - options[way, 1]
+            chosen = np.random.randint(all_rows)  # noqa: NPY002
+            way = 0
+            while chosen >= options[way, 2] - options[way, 1]:
+                chosen -= options[way, 2] - options[way, 1]
+                way += 1
+            factor *= all_rows / (options[way, 2] - options[way, 1])
             core = options[way, 0]
             first, size = options[way, 1], options[way, 2] - options[way, 1]
             for i in range(size):

@@ -15,7 +15,7 @@ from kohort.problem.problem import Problem
 
 __all__ = ["ClosedRecords", "Table", "guess_number", "mine", "mine_closed_records"]
 
-_PROBES = 4  # per way to narrow the most general record
+_PROBES = 25  # per way to narrow the most general record
 
 
 @dataclass(frozen=True, eq=False)

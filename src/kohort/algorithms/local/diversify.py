@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -28,6 +27,7 @@ from kohort.recoding.groups import Groups
 __all__ = ["diversify"]
 
 SCALE = 1.0
+NORM = lambda i, m, p: i / m
 FIRST = 16
 GROWTH = 4
 MAX_BLOCK = 1024
@@ -61,9 +61,13 @@ class _Uniting:
         ranges = [ranges_by_group(a.leaves, self.number, n) for a in problem.attributes]
         lo = np.column_stack([lo for lo, _ in ranges]).astype(np.int64)
         hi = np.column_stack([hi for _, hi in ranges]).astype(np.int64)
-        self.summaries = Summaries(lo, hi, np.bincount(number, minlength=n), record_costs(self.tables, lo, hi))
+        self.summaries = Summaries(
+            lo, hi, np.bincount(number, minlength=n), record_costs(self.tables, lo, hi)
+        )
         self.cells = {
-            name: _Cells.of_records(number, problem.sensitive[name].column.codes[kept], n, problem.sensitive[name].n_values)
+            name: _Cells.of_records(
+                number, problem.sensitive[name].column.codes[kept], n, problem.sensitive[name].n_values
+            )
             for name in {m.attribute for m in problem.models if m.attribute is not None}
         }
         self.joined = np.arange(n)
@@ -114,12 +118,18 @@ class _Uniting:
             if p in changed:
                 heappush(self.queue, (-float(self.deficits[h]), h))
                 continue
-            changed.add(h); changed.add(p)
-            a.append(min(h, p)); b.append(max(h, p))
-        self.stats['blocks'] += 1; self.stats['heads'] += len(heads); self.stats['commits'] += len(a)
+            changed.add(h)
+            changed.add(p)
+            a.append(min(h, p))
+            b.append(max(h, p))
+        self.stats["blocks"] += 1
+        self.stats["heads"] += len(heads)
+        self.stats["commits"] += len(a)
         self.unite(np.array(a), np.array(b))
         if self.partners is not None:
-            self.block = min(2 * self.block, MAX_BLOCK) if 2 * len(a) > len(heads) else max(1, self.block // 2)
+            self.block = (
+                min(2 * self.block, MAX_BLOCK) if 2 * len(a) > len(heads) else max(1, self.block // 2)
+            )
 
     def unite(self, a, b):
         s = self.summaries
@@ -154,18 +164,28 @@ class _Uniting:
                 p = p[p != hs[0]][None]
                 added = added_costs(self.tables, self.summaries, hs[0], p[0])[None]
             else:
-                parts = in_threads(lambda r: cheapest_partners(self.tables, self.summaries, self.branches, hs[r], wanted), np.ones(len(hs))) if len(hs) > 32 else [cheapest_partners(self.tables, self.summaries, self.branches, hs, wanted)]
-                p = np.concatenate([x for x, _ in parts]); added = np.concatenate([y for _, y in parts])
-            self.stats['pairs'] += p.size
+                parts = (
+                    in_threads(
+                        lambda r: cheapest_partners(
+                            self.tables, self.summaries, self.branches, hs[r], wanted
+                        ),
+                        np.ones(len(hs)),
+                    )
+                    if len(hs) > 32
+                    else [cheapest_partners(self.tables, self.summaries, self.branches, hs, wanted)]
+                )
+                p = np.concatenate([x for x, _ in parts])
+                added = np.concatenate([y for _, y in parts])
+            self.stats["pairs"] += p.size
             D = self._deficits_of_unions(np.repeat(hs, p.shape[1]), p.ravel()).reshape(p.shape)
-            I = added / self.summaries.size[hs][:, None] * SCALE
+            I = NORM(added, self.summaries.size[hs][:, None], self.summaries.size[p])
             cost = np.round(self.w * I + (1 - self.w) * D, DIGITS)
             order = np.lexsort((p, I, D, cost), axis=-1)[:, 0]
             rows = np.arange(len(hs))
             best[todo] = p[rows, order]
             sure = cost[rows, order] <= self.w * I.max(axis=1)
             if self.partners is None or wanted >= self.partners or wanted == self.n_alive - 1:
-                self.stats['uncert'] += int((~sure).sum())
+                self.stats["uncert"] += int((~sure).sum())
                 break
             todo = todo[~sure]
             wanted = min(wanted * GROWTH, self.partners)
@@ -206,7 +226,13 @@ class _Cells:
         before = np.cumsum(lengths) - lengths
         at = np.arange(lengths.sum()) + np.repeat(self.start[g] - before, lengths)
         count = self.count[at]
-        return ClassCounts(np.add.reduceat(count, before), np.repeat(np.arange(len(g)), lengths), self.value[at], count, self.n_values)
+        return ClassCounts(
+            np.add.reduceat(count, before),
+            np.repeat(np.arange(len(g)), lengths),
+            self.value[at],
+            count,
+            self.n_values,
+        )
 
     def unite(self, a, b):
         first, value, count = merged_cells(self.start, self.end, self.value, self.count, a, b)
@@ -214,8 +240,8 @@ class _Cells:
         if need > len(self.value):
             self.value = np.resize(self.value, 2 * need)
             self.count = np.resize(self.count, 2 * need)
-        self.value[self.used:need] = value
-        self.count[self.used:need] = count
+        self.value[self.used : need] = value
+        self.count[self.used : need] = count
         self.start[a] = self.used + first[:-1]
         self.end[a] = self.used + first[1:]
         self.used = need

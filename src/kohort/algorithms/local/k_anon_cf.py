@@ -18,7 +18,16 @@ from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["SEPARABLE_COSTS", "KAnonCF", "node_costs", "of_records", "record_costs"]
+__all__ = [
+    "SEPARABLE_COSTS",
+    "KAnonCF",
+    "cover_sets",
+    "first_slots",
+    "guarantee_of",
+    "node_costs",
+    "of_records",
+    "record_costs",
+]
 
 SEPARABLE_COSTS = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 _BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in the heap, start
@@ -87,7 +96,7 @@ class KAnonCF:
             return self._by_regions(problem, table, run, expected)
         notes = () if closed.has_supports else (_low_memory_note(len(closed)),)
         groups = of_records(problem, _clusters(table, closed, problem))
-        return Groups(groups, guarantee=_guarantee(problem), notes=notes)
+        return Groups(groups, guarantee=guarantee_of(problem), notes=notes)
 
     def _mined(self, table: Table, k: int, run: Run, max_records: int) -> ClosedRecords:
         rows = int(self.memory * 1e9 / 4)
@@ -97,7 +106,7 @@ class KAnonCF:
         """Split the table until every part can be mined, and solve the parts one by one."""
         max_records = int(self.records * 1e6)
         group_of_slot = np.full(int(table.counts.sum()), -1, dtype=np.int64)
-        first_slot = _first_slots(table.counts)
+        first_slot = first_slots(table.counts)
         todo = [np.arange(len(table.counts))]
         n_regions = n_groups = 0
         while todo:
@@ -128,13 +137,17 @@ def _too_large(part: Table, problem: Problem, max_records: int, run: Run) -> boo
 
 def _clusters(table: Table, closed: ClosedRecords, problem: Problem) -> np.ndarray:
     """GEN-COVER-CF and the cover made disjoint: the cluster of each slot."""
+    owner, _ = cover_greedily(cover_sets(table, closed, problem), first_slots(table.counts), problem.k)
+    return np.unique(owner, return_inverse=True)[1]
+
+
+def cover_sets(table: Table, closed: ClosedRecords, problem: Problem) -> Sets:
+    """The supports of closed records as sets to cover with."""
     words = np.zeros((0, 0), dtype=np.uint64)
     nodes = np.zeros((0, 0), dtype=np.int32)
     if not closed.has_supports:
         words, nodes = _bit_sets(table), closed.nodes + table.node_start.astype(np.int32)
-    sets = Sets(record_costs(problem, closed), closed.weight, closed.start, closed.rows, nodes, words)
-    owner, _ = cover_greedily(sets, _first_slots(table.counts), problem.k)
-    return np.unique(owner, return_inverse=True)[1]
+    return Sets(record_costs(problem, closed), closed.weight, closed.start, closed.rows, nodes, words)
 
 
 def node_costs(problem: Problem) -> list[np.ndarray]:
@@ -163,7 +176,8 @@ def of_records(problem: Problem, group_of_slot: np.ndarray) -> np.ndarray:
     return groups
 
 
-def _first_slots(counts: np.ndarray) -> np.ndarray:
+def first_slots(counts: np.ndarray) -> np.ndarray:
+    """Per distinct row, and one more, its first slot: the copies of a row are side by side."""
     return np.concatenate([[0], np.cumsum(counts)])
 
 
@@ -182,7 +196,8 @@ def _bit_sets(table: Table) -> np.ndarray:
     return np.packbits(inside, axis=1, bitorder="little").view(np.uint64)
 
 
-def _guarantee(problem: Problem) -> float | None:
+def guarantee_of(problem: Problem) -> float | None:
+    """The factor of Theorem 4, where the cost is monotone."""
     return 2 * (1 + math.log(2 * problem.k)) if problem.cost.monotone else None
 
 

@@ -1,0 +1,74 @@
+import subprocess
+import sys
+
+import pytest
+
+import kohort
+
+NAMES = [
+    "AlphaDeassociation",
+    "Hierarchy",
+    "InfeasibleError",
+    "InputError",
+    "InternalError",
+    "KAnonymity",
+    "KohortError",
+    "LDiversity",
+    "MissingPackageError",
+    "Mondrian",
+    "Release",
+    "TCloseness",
+    "UnsupportedError",
+    "Verdict",
+    "__version__",
+    "anonymize",
+    "auto",
+    "datasets",
+    "dates",
+    "flat",
+    "groups",
+    "intervals",
+    "mask",
+    "order",
+    "profile",
+    "read_hierarchy",
+    "verify",
+]
+
+
+def test_the_public_names_are_these():
+    assert kohort.__all__ == NAMES == sorted(NAMES)
+    assert dir(kohort) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_is_there(name):
+    assert getattr(kohort, name) is not None
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="anonymise"):
+        kohort.anonymise  # noqa: B018
+
+
+def in_a_fresh_interpreter(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_kohort_imports_nothing_heavy():
+    code = "import sys, kohort; print(*sys.modules)"
+    modules = in_a_fresh_interpreter(code).split()
+    for heavy in ("numba", "polars", "pyarrow", "pandas", "numpy", "pydantic", "narwhals", "typer"):
+        assert heavy not in modules
+
+
+def test_importing_kohort_takes_less_than_half_a_second():
+    code = "import time; start = time.perf_counter(); import kohort; print(time.perf_counter() - start)"
+    assert min(float(in_a_fresh_interpreter(code)) for _ in range(3)) < 0.5
+
+
+def test_every_error_is_a_kohort_error():
+    for name in ("InputError", "UnsupportedError", "InfeasibleError", "MissingPackageError", "InternalError"):
+        assert issubclass(getattr(kohort, name), kohort.KohortError)
+    assert issubclass(kohort.InputError, ValueError)
+    assert issubclass(kohort.MissingPackageError, ImportError)
