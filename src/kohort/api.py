@@ -10,6 +10,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, Progress
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.local import closed_records
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
@@ -22,7 +24,8 @@ from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
 from kohort.pipeline import Release, Request, make_release
-from kohort.problem.models import Model
+from kohort.pipeline.prepare import build_problem, settled_roles
+from kohort.problem.models import KAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, Progress, Run, algorithm_named, parameters_of
+from kohort.algorithms import ALGORITHMS, Algorithm, Progress, Run, algorithm_named, parameters_of
 from kohort.algorithms.auto import Auto
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
-from kohort.errors import InternalError, counted
+from kohort.errors import InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
@@ -53,6 +53,7 @@ def make_release(
         roles = settled_roles(dataset, request)
         problem = build_problem(dataset, request, roles)
         chosen, why = _choose(request, problem)
+        _refuse_models(chosen, problem)
         chosen.refuse(problem)
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, progress=progress)
@@ -106,6 +107,17 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
         algorithm, reason = algorithm.choose(problem)
         return algorithm, [reason]
     return algorithm, []
+
+
+def _refuse_models(algorithm: Algorithm, problem: Problem) -> None:
+    """Models that the algorithm does not declare: its groups would fail the verification."""
+    asked = {model.name for model in problem.models}
+    if not asked <= set(algorithm.models):
+        able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
+        raise UnsupportedError(
+            f"{algorithm.name} does not meet {', '.join(sorted(asked - set(algorithm.models)))}. "
+            f"Choose an algorithm that does: {', '.join(able)}."
+        )
 
 
 def _verified(

@@ -10,11 +10,13 @@ import numpy as np
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import closure_tables
 from kohort.kernels.diversify import (
+    Climbs,
     Summaries,
     added_costs,
     cheapest_partners,
     grow,
     merged_cells,
+    node_starts,
     raise_costs,
     record_costs,
 )
@@ -27,7 +29,7 @@ from kohort.recoding.groups import Groups
 __all__ = ["diversify"]
 
 SCALE = 1.0
-NORM = lambda i, m, p: i / m
+NORM = lambda i, m, p: i / (i + m)
 FIRST = 16
 GROWTH = 4
 MAX_BLOCK = 1024
@@ -58,9 +60,10 @@ class _Uniting:
         self.number[kept] = number
         n = int(number.max(initial=-1)) + 1
         self.tables = closure_tables(problem)
+        self.climbs = Climbs(self.tables, *node_starts(self.tables))
         ranges = [ranges_by_group(a.leaves, self.number, n) for a in problem.attributes]
-        lo = np.column_stack([lo for lo, _ in ranges]).astype(np.int64)
-        hi = np.column_stack([hi for _, hi in ranges]).astype(np.int64)
+        lo = np.column_stack([lo for lo, _ in ranges]).astype(np.int32)
+        hi = np.column_stack([hi for _, hi in ranges]).astype(np.int32)
         self.summaries = Summaries(
             lo, hi, np.bincount(number, minlength=n), record_costs(self.tables, lo, hi)
         )
@@ -162,17 +165,17 @@ class _Uniting:
             if wanted == self.n_alive - 1 and len(hs) == 1:
                 p = np.flatnonzero(self.summaries.size)
                 p = p[p != hs[0]][None]
-                added = added_costs(self.tables, self.summaries, hs[0], p[0])[None]
+                added = added_costs(self.climbs, self.summaries, hs[0], p[0])[None]
             else:
                 parts = (
                     in_threads(
                         lambda r: cheapest_partners(
-                            self.tables, self.summaries, self.branches, hs[r], wanted
+                            self.climbs, self.summaries, self.branches, hs[r], wanted
                         ),
                         np.ones(len(hs)),
                     )
                     if len(hs) > 32
-                    else [cheapest_partners(self.tables, self.summaries, self.branches, hs, wanted)]
+                    else [cheapest_partners(self.climbs, self.summaries, self.branches, hs, wanted)]
                 )
                 p = np.concatenate([x for x, _ in parts])
                 added = np.concatenate([y for _, y in parts])
@@ -180,8 +183,13 @@ class _Uniting:
             D = self._deficits_of_unions(np.repeat(hs, p.shape[1]), p.ravel()).reshape(p.shape)
             I = NORM(added, self.summaries.size[hs][:, None], self.summaries.size[p])
             cost = np.round(self.w * I + (1 - self.w) * D, DIGITS)
-            order = np.lexsort((p, I, D, cost), axis=-1)[:, 0]
             rows = np.arange(len(hs))
+            order = np.zeros(len(hs), dtype=np.int64)
+            tie = cost == cost.min(axis=1)[:, None]
+            r, c = np.nonzero(tie)
+            o = np.lexsort((p[r, c], I[r, c], D[r, c], r))
+            first = np.searchsorted(r, rows)
+            order = c[o][first]
             best[todo] = p[rows, order]
             sure = cost[rows, order] <= self.w * I.max(axis=1)
             if self.partners is None or wanted >= self.partners or wanted == self.n_alive - 1:

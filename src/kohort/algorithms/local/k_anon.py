@@ -19,7 +19,7 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["KAnon", "disjoint", "greedy_cover"]
 
-MOST_SETS = 500_000
+MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
