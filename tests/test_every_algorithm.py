@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+from functools import cache
+from itertools import combinations
 
 import numba
 import pyarrow as pa
@@ -10,9 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.domains import TreeDomain
+from by_definition.costs import cell_cost
+from by_definition.domains import TreeDomain, domain_of
 from by_definition.verification import classes, covers
 from kohort.algorithms import ALGORITHMS, Run, algorithm_named, parameters_of
+from kohort.algorithms.local import k_anon
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.costs import COSTS
 from kohort.problem.models import MODELS
@@ -65,6 +69,12 @@ MODEL_EXAMPLES = {
     ],
     "t-closeness": [ko.TCloseness("illness", 0.4)],
 }
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(monkeypatch):
+    """k-anon looks at every set of records: let it refuse what takes more than a moment."""
+    monkeypatch.setattr(k_anon, "MOST_SETS", 2000)
 
 
 def release_of(name, **changes):
@@ -177,6 +187,52 @@ def test_costs_lie_in_their_range(name, case):
     assert release.cost == loss[case.options["cost"]]
     assert release.bound is None or release.bound <= release.cost + 1e-9
     assert release.guarantee is None or release.guarantee >= 1
+
+
+@every_algorithm
+@given(case=cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",), max_records=7))
+def test_bounds_and_guarantees_hold_against_the_best_of_all_partitions(name, case):
+    case.privacy = case.privacy[:1]
+    release = attempt(case, name)
+    plain = [
+        (
+            domain_of(a.column, paths=case.paths.get(a.name)),
+            [a.column.texts[code] for code in a.column.codes],
+            weight,
+        )
+        for a, weight in zip(release.problem.attributes, release.problem.weights)
+    ]
+
+    @cache
+    def cost_of(group):
+        cells = [
+            (domain.closure([texts[r] for r in group]), domain, weight) for domain, texts, weight in plain
+        ]
+        name = case.options["cost"]
+        return len(group) * sum(
+            weight * cell_cost(name, cell, len(domain.leaves)) for cell, domain, weight in cells
+        )
+
+    n = case.table.num_rows
+    best = min(sum(map(cost_of, partition)) for partition in partitions(list(range(n)), case.k)) / n
+    assert release.cost >= best - 1e-9
+    assert release.bound is None or release.bound <= best + 1e-9
+    assert release.guarantee is None or release.cost <= release.guarantee * best + 1e-9
+
+
+def partitions(records, k):
+    """All ways to deal records to groups of at least k."""
+    if not records:
+        yield []
+    first, *others = records
+    for size in range(k - 1, len(others) + 1):
+        for company in combinations(others, size):
+            rest = [record for record in others if record not in company]
+            if not rest:
+                yield [(first, *company)]
+            elif len(rest) >= k:
+                for partition in partitions(rest, k):
+                    yield [(first, *company), *partition]
 
 
 @every_algorithm

@@ -36,14 +36,14 @@ def test_values_that_do_not_cover_their_original_are_counted():
     published = Dataset(pa.table({"age": ["[20, 30)", "[20, 30)", "[20, 30)", "40"]}))
     [check] = check_coverage(published, [numbers("age", [20, 30, 31, 40])], np.arange(4))
     assert check.holds is False
-    assert check.detail == "2 values of 'age' do not cover their original."
+    assert check.detail == "2 values of 'age' do not cover their originals."
 
 
 def test_labels_that_are_not_understood_are_counted_apart():
     published = Dataset(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
     [check] = check_coverage(published, [numbers("age", [20, 21, 22, 30])], np.arange(4))
     assert "3 values of 'age'" in check.detail
-    assert "2 published values are no value, node, interval, set or *" in check.detail
+    assert "2 published labels are no value, node, interval, set or *" in check.detail
 
 
 def test_rows_say_which_original_a_record_has():

@@ -83,7 +83,7 @@ def test_a_label_that_nobody_understands_is_found(native_frame):
     release = changed(RELEASE, age=["twenties", "twenties", "thirties", "thirties"])
     verdict = verdict_of(native_frame, release)
     assert failing(verdict) == ["coverage of 'age'"]
-    assert "2 published values are no" in verdict.reasons()[0]
+    assert "2 published labels are no" in verdict.reasons()[0]
     assert verdict_of(native_frame, release, original=None).holds  # classes need no hierarchy
 
 

@@ -1,7 +1,7 @@
 """Inner loops of diversify: which groups can join a group at the least added cost, and their joint values.
 
-Groups lie in a k-d tree. What the groups of a branch add to another group is bounded from below by the
-smallest ranges and sizes in that branch. Groups only grow, so these stay right when two become one.
+Groups lie in buckets of neighbours. What those of a bucket add to another group is bounded from below by the
+smallest range, size and saving in it. Groups only grow, so ranges and sizes stay right when two become one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from numba import njit
 from kohort.kernels.generalization import TREE, Tables, lowest_node, range_cost
 
 __all__ = [
-    "Branches",
+    "Buckets",
     "Climbs",
     "Summaries",
     "added_costs",
     "cheapest_partners",
-    "grow",
+    "fill_buckets",
     "merged_cells",
     "node_starts",
     "raise_costs",
     "record_costs",
 ]
 
-LEAF = 8  # groups in a leaf of the tree, about
+BUCKET = 24  # groups in a bucket, about
 
 
 class Climbs(NamedTuple):
@@ -46,17 +46,13 @@ class Summaries(NamedTuple):
     cost: np.ndarray  # of one record
 
 
-class Branches(NamedTuple):
-    """A balanced k-d tree: node 1 is the root, 2i and 2i + 1 are the children of i."""
+class Buckets(NamedTuple):
+    """Groups by bucket, and what every group of a bucket is at least or at most."""
 
-    group: np.ndarray  # the groups in the order of the tree's leaves
-    start: np.ndarray  # per node: its first place in `group`
-    end: np.ndarray
-    leaf: np.ndarray  # per group: the leaf that holds it
-    lo: np.ndarray  # per node and attribute: every group begins here or before
-    hi: np.ndarray  # and ends here or after
-    size: np.ndarray  # per node: no group has fewer records
-    cost: np.ndarray  # per node: no group costs more per record
+    group: np.ndarray  # the groups, one bucket after the other
+    start: np.ndarray  # per bucket and one more: its first place in `group`
+    of: np.ndarray  # per group: its bucket
+    inner: Summaries  # ranges inside those of all groups, the least size, the highest cost
 
 
 @njit(cache=True, nogil=True)
@@ -95,9 +91,8 @@ class _Head(NamedTuple):
     lo: np.ndarray
     hi: np.ndarray
     cost: np.ndarray  # of one record, per attribute
-    first: np.ndarray  # per attribute and step up: the first leaf
-    last: np.ndarray  # and the last
-    more: np.ndarray  # and what the node costs more than the group
+    steps: np.ndarray  # per leaf of a hierarchy: how many steps up its node is that covers it, too
+    more: np.ndarray  # per attribute and step up: what that node costs more than the group
 
 
 @njit(cache=True, nogil=True)
@@ -105,11 +100,10 @@ def _new_head(climbs):
     r = len(climbs.tables.kind)
     steps = (r, climbs.longest)
     return _Head(
-        np.zeros(r, np.int64),
-        np.zeros(r, np.int64),
+        np.zeros(r, np.int32),
+        np.zeros(r, np.int32),
         np.zeros(r),
-        np.zeros(steps, np.int64),
-        np.zeros(steps, np.int64),
+        np.zeros(len(climbs.tables.leaf_node), np.int16),
         np.zeros(steps),
     )
 
@@ -123,87 +117,88 @@ def _look_up(climbs, groups, group, head):
         own = range_cost(tables, attribute, lo, hi)
         head.lo[attribute], head.hi[attribute], head.cost[attribute] = lo, hi, own
         if tables.kind[attribute] == TREE:
-            node, step = lowest_node(tables, attribute, lo, hi), 0
+            node, step, start = lowest_node(tables, attribute, lo, hi), 0, tables.leaf_start[attribute]
+            done_from, done_to = lo, lo
             while node >= 0:
-                head.first[attribute, step] = climbs.first_leaf[node]
-                head.last[attribute, step] = tables.last_leaf[node]
                 head.more[attribute, step] = tables.node_cost[node] - own
+                from_leaf, to_leaf = climbs.first_leaf[node], tables.last_leaf[node] + 1
+                head.steps[start + from_leaf : start + done_from] = step
+                head.steps[start + done_to : start + to_leaf] = step
+                done_from, done_to = from_leaf, to_leaf
                 node = tables.parent[node]
                 step += 1
             head.more[attribute, 0] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _added_cost(tables, head, cost, size, others, other, limit):
-    """What the records of two groups cost more together than apart: Eq. 9 of the paper; inf above a limit."""
-    other_size, other_cost = others.size[other], others.cost[other]
-    # joint costs above the ceiling are dearer than the limit
-    ceiling = (limit + size * cost + other_size * other_cost) / (size + other_size)
-    joint = cost
-    for attribute in range(len(head.lo)):
-        lo, hi = others.lo[other, attribute], others.hi[other, attribute]
-        if tables.kind[attribute] == TREE:
-            step = 0
-            while head.first[attribute, step] > lo or head.last[attribute, step] < hi:
-                step += 1
-            joint += head.more[attribute, step]
-        elif lo < head.lo[attribute] or hi > head.hi[attribute]:
-            lo, hi = min(lo, head.lo[attribute]), max(hi, head.hi[attribute])
-            joint += range_cost(tables, attribute, lo, hi) - head.cost[attribute]
-        if joint > ceiling:
-            return np.inf
-    return size * (joint - cost) + other_size * (joint - other_cost)
+def _raised_costs(tables, head, others, members, raised):
+    """How much more a record of the head costs when it covers each of these others, too."""
+    kind, loners_from = tables.kind, tables.loners_from
+    base, slope, full = tables.base, tables.slope, tables.full
+    own_lo, own_hi, own_cost = head.lo, head.hi, head.cost
+    steps, more, leaf_start = head.steps, head.more, tables.leaf_start
+    all_lo, all_hi = others.lo, others.hi
+    for i in range(len(members)):
+        other = members[i]
+        total = 0.0
+        for j in range(len(kind)):
+            lo, hi = min(all_lo[other, j], own_lo[j]), max(all_hi[other, j], own_hi[j])
+            if kind[j] == TREE:
+                total += more[j, max(steps[leaf_start[j] + lo], steps[leaf_start[j] + hi])]
+            elif lo < own_lo[j] or hi > own_hi[j]:
+                union = full[j] if hi >= loners_from[j] else base[j] + slope[j] * (hi - lo)
+                total += union - own_cost[j]
+        raised[i] = total
 
 
 @njit(cache=True, nogil=True)
 def added_costs(climbs, groups, group, partners):
-    """What each partner adds to one group."""
-    head = _new_head(climbs)
+    """What all records of a group and of each partner cost more together than apart: Eq. 9 of the paper."""
+    head, added = _new_head(climbs), np.empty(len(partners))
     _look_up(climbs, groups, group, head)
-    cost, size = groups.cost[group], groups.size[group]
-    added = np.empty(len(partners))
+    _raised_costs(climbs.tables, head, groups, partners, added)
+    size, cost = groups.size[group], groups.cost[group]
     for i in range(len(partners)):
-        added[i] = _added_cost(climbs.tables, head, cost, size, groups, partners[i], np.inf)
+        partner = partners[i]
+        added[i] = size * added[i] + groups.size[partner] * (cost + added[i] - groups.cost[partner])
     return added
 
 
 @njit(cache=True, nogil=True)
-def grow(tables, groups, members):
-    """The tree of some groups. O(n log^2 n), n = len(members)."""
+def fill_buckets(tables, groups, members):
+    """Cut some groups in two along one attribute, again and again, until the parts are small."""
     n, r = len(members), groups.lo.shape[1]
     depth = 0
-    while n >> depth > LEAF:
+    while n >> depth > BUCKET:
         depth += 1
-    n_nodes = 2 << depth
+    n_buckets = 1 << depth
     group = members.copy()
-    start, end = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    end[1] = n
-    leaf = np.zeros(len(groups.size), np.int64)
-    for node in range(1, n_nodes):
-        if node > 1:
-            middle = (start[node >> 1] + end[node >> 1]) // 2
-            start[node] = middle if node & 1 else start[node >> 1]
-            end[node] = end[node >> 1] if node & 1 else middle
-        inside = group[start[node] : end[node]]
-        if node >= n_nodes >> 1:
-            leaf[inside] = node
-            continue
-        attribute = _widest(tables, groups, inside)
-        order = np.argsort(groups.lo[inside, attribute] + groups.hi[inside, attribute], kind="mergesort")
-        group[start[node] : end[node]] = inside[order]
-    lo = np.full((n_nodes, r), -1, groups.lo.dtype)
-    hi = np.full((n_nodes, r), 2**31 - 1, groups.hi.dtype)
-    size, cost = np.full(n_nodes, np.int64(2**62)), np.full(n_nodes, -np.inf)
-    for member in members:
-        node = leaf[member]
-        while node > 0:
-            size[node] = min(size[node], groups.size[member])
-            cost[node] = max(cost[node], groups.cost[member])
-            for attribute in range(r):
-                lo[node, attribute] = max(lo[node, attribute], groups.lo[member, attribute])
-                hi[node, attribute] = min(hi[node, attribute], groups.hi[member, attribute])
-            node >>= 1
-    return Branches(group, start, end, leaf, lo, hi, size, cost)
+    for level in range(depth):
+        for part in range(1 << level):
+            start, end = (part * n) >> level, ((part + 1) * n) >> level
+            inside = group[start:end].copy()
+            attribute = _widest(tables, groups, inside)
+            middles = groups.lo[inside, attribute] + groups.hi[inside, attribute]
+            group[start:end] = inside[np.argsort(middles, kind="mergesort")]
+    start = np.empty(n_buckets + 1, np.int64)
+    of = np.zeros(len(groups.size), np.int64)
+    inner = Summaries(
+        np.full((n_buckets, r), -1, groups.lo.dtype),
+        np.full((n_buckets, r), 2**31 - 1, groups.hi.dtype),
+        np.full(n_buckets, np.int64(2**62)),
+        np.full(n_buckets, -np.inf),
+    )
+    for bucket in range(n_buckets + 1):
+        start[bucket] = (bucket * n) >> depth
+    for bucket in range(n_buckets):
+        for member in group[start[bucket] : start[bucket + 1]]:
+            of[member] = bucket
+            inner.size[bucket] = min(inner.size[bucket], groups.size[member])
+            inner.cost[bucket] = max(inner.cost[bucket], groups.cost[member])
+            for j in range(r):
+                inner.lo[bucket, j] = max(inner.lo[bucket, j], groups.lo[member, j])
+                inner.hi[bucket, j] = min(inner.hi[bucket, j], groups.hi[member, j])
+    return Buckets(group, start, of, inner)
 
 
 @njit(cache=True, nogil=True)
@@ -223,50 +218,42 @@ def _widest(tables, groups, members):
 
 
 @njit(cache=True, nogil=True)
-def raise_costs(branches, groups, grown):
-    """Tell the branches above some groups that these have grown."""
+def raise_costs(buckets, groups, grown):
+    """Tell the buckets of some groups that these have grown."""
     for group in grown:
-        node = branches.leaf[group]
-        while node > 0:
-            branches.cost[node] = max(branches.cost[node], groups.cost[group])
-            node >>= 1
+        bucket = buckets.of[group]
+        buckets.inner.cost[bucket] = max(buckets.inner.cost[bucket], groups.cost[group])
 
 
 @njit(cache=True, nogil=True)
-def cheapest_partners(climbs, groups, branches, heads, n_partners):
+def cheapest_partners(climbs, groups, buckets, heads, n_partners):
     """For each head the groups that add least to it, in no order; -1 and inf where there are no more.
 
-    Exact for monotone costs. Near-linear in practice: a branch that cannot hold one of them is left out.
+    Exact for monotone costs. A bucket that cannot hold one of them is left out.
     """
-    tables = climbs.tables
     partners = np.full((len(heads), n_partners), -1, np.int64)
     added = np.full((len(heads), n_partners), np.inf)
     head = _new_head(climbs)
-    waiting, least = np.empty(128, np.int64), np.empty(128)
+    n_buckets = len(buckets.start) - 1
+    every, least = np.arange(n_buckets), np.empty(n_buckets)
+    raised = np.empty(2 * BUCKET)
     for i in range(len(heads)):
+        size, cost = groups.size[heads[i]], groups.cost[heads[i]]
         _look_up(climbs, groups, heads[i], head)
-        own, size = groups.cost[heads[i]], groups.size[heads[i]]
-        waiting[0], least[0] = 1, -np.inf
-        n_waiting = 1
-        while n_waiting:
-            n_waiting -= 1
-            node = waiting[n_waiting]
-            if least[n_waiting] >= added[i, 0]:
-                continue
-            if 2 * node >= len(branches.start):
-                for place in range(branches.start[node], branches.end[node]):
-                    other = branches.group[place]
-                    if other != heads[i] and groups.size[other] > 0:
-                        extra = _added_cost(tables, head, own, size, groups, other, added[i, 0])
-                        if extra < added[i, 0]:
-                            _replace_dearest(partners[i], added[i], other, extra)
-                continue
-            left = _added_cost(tables, head, own, size, branches, 2 * node, added[i, 0])
-            right = _added_cost(tables, head, own, size, branches, 2 * node + 1, added[i, 0])
-            near = 0 if left < right else 1
-            waiting[n_waiting], least[n_waiting] = 2 * node + 1 - near, max(left, right)
-            waiting[n_waiting + 1], least[n_waiting + 1] = 2 * node + near, min(left, right)
-            n_waiting += 2
+        _raised_costs(climbs.tables, head, buckets.inner, every, least)
+        for bucket in range(n_buckets):
+            saved = max(0.0, cost + least[bucket] - buckets.inner.cost[bucket])
+            least[bucket] = size * least[bucket] + buckets.inner.size[bucket] * saved
+        for bucket in np.argsort(least):
+            if least[bucket] >= added[i, 0]:
+                break
+            members = buckets.group[buckets.start[bucket] : buckets.start[bucket + 1]]
+            _raised_costs(climbs.tables, head, groups, members, raised)
+            for m in range(len(members)):
+                other = members[m]
+                extra = size * raised[m] + groups.size[other] * (cost + raised[m] - groups.cost[other])
+                if extra < added[i, 0] and other != heads[i] and groups.size[other] > 0:
+                    _replace_dearest(partners[i], added[i], other, extra)
     return partners, added
 
 

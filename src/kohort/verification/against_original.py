@@ -11,6 +11,7 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset
+from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
 from kohort.verification.verdict import Check
@@ -55,9 +56,11 @@ def _coverage(labels: Column, attribute: Attribute, rows: np.ndarray) -> Check:
     if covered.all():
         return Check(name, True, f"Every value of {attribute.name!r} covers its original.")
     unread = int((~reading.understood).sum())
-    hint = f" {unread} published values are no value, node, interval, set or *." if unread else ""
+    labels_unread = counted(unread, "published label is", "published labels are")
+    hint = f" {labels_unread} no value, node, interval, set or *." if unread else ""
     wrong = int(uses[~covered].sum())
-    return Check(name, False, f"{wrong} values of {attribute.name!r} do not cover their original.{hint}")
+    fails = "does not cover its original" if wrong == 1 else "do not cover their originals"
+    return Check(name, False, f"{counted(wrong, 'value')} of {attribute.name!r} {fails}.{hint}")
 
 
 def check_conserved(
@@ -73,7 +76,7 @@ def check_conserved(
         detail = (
             f"Column {name!r} is as it was."
             if not wrong
-            else f"Column {name!r} was changed in {wrong} records."
+            else f"Column {name!r} was changed in {counted(wrong, 'record')}."
         )
         checks.append(Check(f"column {name!r} conserved", not wrong, detail))
     return checks

@@ -14,7 +14,7 @@ from kohort.kernels.diversify import (
     Summaries,
     added_costs,
     cheapest_partners,
-    grow,
+    fill_buckets,
     merged_cells,
     node_starts,
     raise_costs,
@@ -83,7 +83,7 @@ class _Uniting:
         self.stats = dict(blocks=0, pairs=0, heads=0, commits=0, uncert=0)
 
     def _regrow(self):
-        self.branches = grow(self.tables, self.summaries, np.flatnonzero(self.summaries.size))
+        self.buckets = fill_buckets(self.tables, self.summaries, np.flatnonzero(self.summaries.size))
         self.n_grown = self.n_alive
 
     def _deficits_of(self, g):
@@ -153,7 +153,7 @@ class _Uniting:
         if 2 * self.n_alive < self.n_grown:
             self._regrow()
         else:
-            raise_costs(self.branches, s, a)
+            raise_costs(self.buckets, s, a)
 
     def best_partners(self, heads):
         best = np.full(len(heads), -1)
@@ -170,12 +170,12 @@ class _Uniting:
                 parts = (
                     in_threads(
                         lambda r: cheapest_partners(
-                            self.climbs, self.summaries, self.branches, hs[r], wanted
+                            self.climbs, self.summaries, self.buckets, hs[r], wanted
                         ),
                         np.ones(len(hs)),
                     )
                     if len(hs) > 32
-                    else [cheapest_partners(self.climbs, self.summaries, self.branches, hs, wanted)]
+                    else [cheapest_partners(self.climbs, self.summaries, self.buckets, hs, wanted)]
                 )
                 p = np.concatenate([x for x, _ in parts])
                 added = np.concatenate([y for _, y in parts])
