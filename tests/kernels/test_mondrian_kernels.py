@@ -166,11 +166,12 @@ def test_the_widest_attribute_comes_first_and_is_cut_most_evenly(drawn, strict):
 def test_dealing_out_sorts_by_part_and_keeps_the_order_inside(drawn, random):
     _, problem, order, starts, ends = drawn
     rows, records = searched_leaves(problem)[order], order.copy()
-    n_parts = np.array([random.randint(1, 3) for _ in starts])
+    n_parts = [random.randint(1, 3) for _ in starts]
     parts = np.array(
-        [random.randrange(n) for n, size in zip(n_parts, ends - starts) for _ in range(size)], dtype=np.int32
+        [random.randrange(n) for n, size in zip(n_parts, (ends - starts).tolist()) for _ in range(size)],
+        dtype=np.int32,
     )
-    deal_out(rows, records, starts, ends, parts, n_parts)
+    deal_out(rows, records, starts, ends, parts, np.array(n_parts))
     expected = [
         record
         for start, end in zip(starts, ends)

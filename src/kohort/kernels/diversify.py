@@ -226,7 +226,7 @@ def raise_costs(buckets, groups, grown):
 
 
 @njit(cache=True, nogil=True)
-def cheapest_partners(climbs, groups, buckets, heads, n_partners):
+def cheapest_partners(climbs, groups, buckets, heads, n_partners, mode, differ):
     """For each head the groups that add least to it, in no order; -1 and inf where there are no more.
 
     Exact for monotone costs. A bucket that cannot hold one of them is left out.
@@ -252,7 +252,7 @@ def cheapest_partners(climbs, groups, buckets, heads, n_partners):
             for m in range(len(members)):
                 other = members[m]
                 extra = size * raised[m] + groups.size[other] * (cost + raised[m] - groups.cost[other])
-                if extra < added[i, 0] and other != heads[i] and groups.size[other] > 0:
+                if extra < added[i, 0] and other != heads[i] and groups.size[other] > 0 and not (differ and mode[other] == mode[heads[i]]):
                     _replace_dearest(partners[i], added[i], other, extra)
     return partners, added
 

@@ -31,6 +31,7 @@ __all__ = ["diversify"]
 SCALE = 1.0
 NORM = lambda i, m, p: i / (i + m)
 FIRST = 16
+MODES = True
 GROWTH = 4
 MAX_BLOCK = 1024
 START_BLOCK = 64
@@ -80,7 +81,16 @@ class _Uniting:
         heapify(self.queue)
         self.block = START_BLOCK if partners is not None else 1
         self._regrow()
+        self._set_mode(np.arange(n))
         self.stats = dict(blocks=0, pairs=0, heads=0, commits=0, uncert=0)
+
+    def _set_mode(self, g):
+        if not hasattr(self, 'mode'): self.mode = np.zeros(self.n_alive, dtype=np.int64)
+        self.mode[g] = 0
+        for c in self.cells.values():
+            k = c.of(g)
+            order = np.lexsort((k.value_of, -k.count, k.class_of))
+            self.mode[g] = self.mode[g] * c.n_values + k.value_of[order][k.starts]
 
     def _regrow(self):
         self.buckets = fill_buckets(self.tables, self.summaries, np.flatnonzero(self.summaries.size))
@@ -147,6 +157,7 @@ class _Uniting:
         self.n_alive -= len(a)
         self.deficits[a] = self._deficits_of(a)
         self.deficits[b] = 0
+        self._set_mode(a)
         for g, d in zip(a.tolist(), self.deficits[a].tolist()):
             if d > 0:
                 heappush(self.queue, (-d, g))
@@ -166,19 +177,21 @@ class _Uniting:
                 p = np.flatnonzero(self.summaries.size)
                 p = p[p != hs[0]][None]
                 added = added_costs(self.climbs, self.summaries, hs[0], p[0])[None]
+                radius = added.max(axis=1)
             else:
-                parts = (
-                    in_threads(
-                        lambda r: cheapest_partners(
-                            self.climbs, self.summaries, self.buckets, hs[r], wanted
-                        ),
-                        np.ones(len(hs)),
-                    )
-                    if len(hs) > 32
-                    else [cheapest_partners(self.climbs, self.summaries, self.buckets, hs, wanted)]
-                )
+                def find(differ):
+                    return in_threads(lambda r: cheapest_partners(self.climbs, self.summaries, self.buckets, hs[r], wanted, self.mode, differ), np.ones(len(hs))) if len(hs) > 32 else [cheapest_partners(self.climbs, self.summaries, self.buckets, hs, wanted, self.mode, differ)]
+                parts = find(False)
                 p = np.concatenate([x for x, _ in parts])
                 added = np.concatenate([y for _, y in parts])
+                radius = added.max(axis=1)
+                if MODES:
+                    parts = find(True)
+                    p = np.concatenate([p, np.concatenate([x for x, _ in parts])], axis=1)
+                    added = np.concatenate([added, np.concatenate([y for _, y in parts])], axis=1)
+                    bad = p < 0
+                    p = np.where(bad, p[:, :1], p)
+                    added = np.where(bad, added[:, :1], added)
             self.stats["pairs"] += p.size
             D = self._deficits_of_unions(np.repeat(hs, p.shape[1]), p.ravel()).reshape(p.shape)
             I = NORM(added, self.summaries.size[hs][:, None], self.summaries.size[p])
@@ -191,7 +204,7 @@ class _Uniting:
             first = np.searchsorted(r, rows)
             order = c[o][first]
             best[todo] = p[rows, order]
-            sure = cost[rows, order] <= self.w * I.max(axis=1)
+            sure = cost[rows, order] <= self.w * radius / (radius + self.summaries.size[hs])
             if self.partners is None or wanted >= self.partners or wanted == self.n_alive - 1:
                 self.stats["uncert"] += int((~sure).sum())
                 break

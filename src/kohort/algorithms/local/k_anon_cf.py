@@ -70,7 +70,7 @@ class KAnonCF:
     costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
 
     memory: float = 1.0
-    records: float = 15.0
+    records: float = 10.0
 
     def __post_init__(self) -> None:
         for name in ("memory", "records"):
