@@ -129,7 +129,7 @@ def test_columns_are_the_same_where_their_python_values_are(after, before):
     if after.type == before.type:
         changed = sum(a != b for a, b in zip(after.to_pylist(), before.to_pylist()))
         assert check.holds is (changed == 0)
-        assert changed == 0 or f"in {changed} records" in check.detail
+        assert changed == 0 or f"in {changed} record" in check.detail
 
 
 def test_only_columns_that_are_published_are_compared():
