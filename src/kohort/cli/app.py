@@ -19,8 +19,6 @@ from kohort.errors import InfeasibleError, InternalError, KohortError
 
 __all__ = ["app", "main"]
 
-_STOPPED = "Stopped. Nothing was written."
-
 app = typer.Typer(
     name="kohort",
     help="Publish data about people without giving anybody away.",
@@ -51,10 +49,10 @@ def main() -> None:
     except KohortError as error:
         _fail(str(error), type(error).__name__, _exit_code(error))
     except KeyboardInterrupt:
-        _fail(_STOPPED, "Stopped", 130)
+        _stop()
     except SystemExit as stop:  # typer turns Ctrl-C into this
         if stop.code == 130:
-            _fail(_STOPPED, "Stopped", 130)
+            _stop()
         raise
     except MemoryError:
         _fail("There is not enough memory for this. Nothing was written.", "MemoryError", 2)
@@ -71,6 +69,16 @@ def main() -> None:
             "InternalError",
             1,
         )
+
+
+def _stop() -> None:
+    """Ctrl-C: everything half-written is gone already, so leave at once, whatever other threads do."""
+    try:
+        _fail("Stopped. Nothing was written.", "Stopped", 130)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)
 
 
 def _exit_code(error: KohortError) -> int:
