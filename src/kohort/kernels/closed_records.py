@@ -99,6 +99,47 @@ def _grown(array, size):
 
 
 @njit(cache=True, nogil=True)
+def _levels(trees, attribute):
+    """How many depths the lineages of an attribute have."""
+    if attribute + 1 < len(trees.lineage_start):
+        end = trees.lineage_start[attribute + 1]
+    else:
+        end = len(trees.lineage)
+    return (end - trees.lineage_start[attribute]) // trees.n_leaves[attribute]
+
+
+@njit(cache=True, nogil=True)
+def _weight(counts, rows, start, end):
+    """How many records these rows stand for."""
+    total = 0
+    for i in range(start, end):
+        total += counts[rows[i]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _narrow(leaves, rows, start, end, above, core, trees, record):
+    """Write the closure of these rows, all under `above`; whether it leaves the attributes before core."""
+    for j in range(len(above)):
+        record[j] = _narrowed(leaves, rows, start, end, j, above[j], trees)
+        if j < core and record[j] != above[j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _rows_under(leaves, trees, attribute, child, rows):
+    """Write the rows under one node; how many."""
+    base = trees.lineage_start[attribute] + trees.depth[child] * trees.n_leaves[attribute]
+    size = 0
+    for row in range(len(leaves)):
+        if trees.lineage[base + leaves[row, attribute]] == child:
+            rows[size] = row
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
 def narrowings(leaves, counts, trees, k, root):
     """The ways to narrow the root record: attribute and child, where the support stays frequent."""
     r = leaves.shape[1]
@@ -113,10 +154,7 @@ def narrowings(leaves, counts, trees, k, root):
         n_runs = _sort_by_child(leaves, rows, 0, len(rows), j, root[j], trees, out, 0, children)
         begin = 0
         for run in range(n_runs):
-            weight = 0
-            for i in range(begin, children[run, 1]):
-                weight += counts[out[i]]
-            if weight >= k and children[run, 0] >= 0:
+            if children[run, 0] >= 0 and _weight(counts, out, begin, children[run, 1]) >= k:
                 found[n_found, 0] = j
                 found[n_found, 1] = children[run, 0]
                 n_found += 1
@@ -125,123 +163,93 @@ def narrowings(leaves, counts, trees, k, root):
 
 
 @njit(cache=True, nogil=True)
-def _levels(trees, attribute):
-    """How many depths the lineages of an attribute have."""
-    if attribute + 1 < len(trees.lineage_start):
-        end = trees.lineage_start[attribute + 1]
-    else:
-        end = len(trees.lineage)
-    return (end - trees.lineage_start[attribute]) // trees.n_leaves[attribute]
+def _depth_limit(trees, r):
+    """How often a record can be narrowed at most, and one more."""
+    limit = 2
+    for j in range(r):
+        limit += _levels(trees, j)
+    return limit
 
 
 @njit(cache=True, nogil=True)
 def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records, max_rows):
     """All closed frequent records that narrow `root` first in `attribute`, to `child`.
 
-    Stops, incomplete, at `max_records` records; keeps no supports once they hold more than `max_rows` rows.
-    O(rows in the support * attributes^2) per record.
+    Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
+    incomplete, at `max_records` records; keeps no supports once they hold more than `max_rows` rows. Time per
+    record: O(rows in its support * attributes), mostly less: few rows show that a node is the lowest.
     """
     n, r = leaves.shape
-    # -- what has been found ------------------------------------------------------------------------
+    # what has been found
     nodes = np.empty(64 * r, np.int32)
     weights = np.empty(64, np.int64)
-    starts = np.empty(65, np.int64)
+    starts = np.zeros(65, np.int64)
     kept = np.empty(1024, np.int32)
-    n_found = 0
-    n_kept = 0
-    keep = max_rows > 0
-    starts[0] = 0
-    # -- the way down: per depth a record, its support, the attribute being narrowed, its runs ------
-    depth_limit = 2
-    for j in range(r):
-        depth_limit += _levels(trees, j)
-    record = np.empty((depth_limit, r), np.int32)
-    support_start = np.zeros(depth_limit, np.int64)
-    support_end = np.zeros(depth_limit, np.int64)
-    free = np.zeros(depth_limit, np.int64)  # where `stack` is free for its runs
-    narrowing = np.zeros(depth_limit, np.int64)
-    core = np.zeros(depth_limit, np.int64)
-    run_first = np.zeros(depth_limit, np.int64)  # in `runs`
-    run_next = np.zeros(depth_limit, np.int64)
-    run_last = np.zeros(depth_limit, np.int64)
-    begin = np.zeros(depth_limit, np.int64)  # where the next run begins in `stack`
+    n_found = n_kept = 0
+    # the way down: per depth a record, its support in `stack`, the attribute being narrowed, and `runs` of
+    # the support by the children of that attribute's node, which lie in `stack` from `free` on
+    limit = _depth_limit(trees, r)
+    record = np.empty((limit, r), np.int32)
+    support = np.zeros((limit, 2), np.int64)
+    free = np.zeros(limit, np.int64)
+    core = np.zeros(limit, np.int64)
+    narrowing = np.zeros(limit, np.int64)
+    run_first = np.zeros(limit, np.int64)
+    run_next = np.zeros(limit, np.int64)
+    run_last = np.zeros(limit, np.int64)
+    begin = np.zeros(limit, np.int64)  # where the next run begins in `stack`
     stack = np.empty(4 * n + 16, np.int32)
     runs = np.empty((4 * n + 16, 2), np.int64)
-    # -- the first support ----------------------------------------------------------------------------
-    size = 0
-    base = trees.lineage_start[attribute] + trees.depth[child] * trees.n_leaves[attribute]
-    weight = 0
-    for row in range(n):
-        if trees.lineage[base + leaves[row, attribute]] == child:
-            stack[size] = row
-            size += 1
-            weight += counts[row]
-    if weight < k:
-        return nodes[:0].reshape(0, r), weights[:0], starts[:1], kept[:0], True
-    for j in range(r):
-        record[0, j] = _narrowed(leaves, stack, 0, size, j, root[j], trees)
-        if j < attribute and record[0, j] != root[j]:
-            return nodes[:0].reshape(0, r), weights[:0], starts[:1], kept[:0], True
-    support_end[0] = free[0] = size
-    narrowing[0] = core[0] = attribute
-    top = 0
-    fresh = True
-    first_weight = weight
+
+    top = -1
     complete = True
-    while top >= 0:
+    support[0, 1] = free[0] = _rows_under(leaves, trees, attribute, child, stack)
+    core[0] = attribute
+    weight = _weight(counts, stack, 0, free[0])
+    fresh = weight >= k and _narrow(leaves, stack, 0, free[0], root, attribute, trees, record[0])
+    while fresh or top >= 0:
         if fresh:  # a closed record met for the first time
+            top += 1
+            fresh = False
             if n_found == max_records:
                 complete = False
                 break
             if n_found == len(weights):
                 nodes = _grown(nodes, 2 * len(nodes))
                 weights = _grown(weights, 2 * len(weights))
-                starts = _grown(starts, 2 * len(weights) + 1)
-            for j in range(r):
-                nodes[n_found * r + j] = record[top, j]
-            weights[n_found] = first_weight
-            length = support_end[top] - support_start[top]
-            if keep and n_kept + length > max_rows:
-                keep = False
+                starts = _grown(starts, len(weights) + 1)
+            nodes[n_found * r : (n_found + 1) * r] = record[top]
+            weights[n_found] = weight
+            length = support[top, 1] - support[top, 0]
+            if n_kept + length > max_rows:
+                max_rows = n_kept = 0
                 kept = np.empty(0, np.int32)
-                n_kept = 0
-            if keep:
+            if max_rows > 0:
                 if n_kept + length > len(kept):
                     kept = _grown(kept, max(2 * len(kept), n_kept + length))
-                kept[n_kept : n_kept + length] = stack[support_start[top] : support_end[top]]
+                kept[n_kept : n_kept + length] = stack[support[top, 0] : support[top, 1]]
                 n_kept += length
             n_found += 1
             starts[n_found] = n_kept
             narrowing[top] = core[top] - 1
             run_next[top] = run_last[top] = run_first[top]
-            fresh = False
         if run_next[top] == run_last[top]:  # on to the next attribute
             narrowing[top] += 1
             j = narrowing[top]
             if j == r:
                 top -= 1
                 continue
-            node = record[top, j]
-            if trees.depth[node] + 1 >= _levels(trees, j):
+            if trees.depth[record[top, j]] + 1 >= _levels(trees, j):
                 continue
-            length = support_end[top] - support_start[top]
+            length = support[top, 1] - support[top, 0]
             if free[top] + length > len(stack):
                 stack = _grown(stack, 2 * (free[top] + length))
             if run_first[top] + length > len(runs):
-                longer = np.empty((2 * (run_first[top] + length), 2), np.int64)
-                longer[: len(runs)] = runs
-                runs = longer
+                runs = _grown(runs.ravel(), 4 * (run_first[top] + length)).reshape(-1, 2)
+            below = runs[run_first[top] :]
+            first, end = support[top]
             n_runs = _sort_by_child(
-                leaves,
-                stack,
-                support_start[top],
-                support_end[top],
-                j,
-                node,
-                trees,
-                stack,
-                free[top],
-                runs[run_first[top] :],
+                leaves, stack, first, end, j, record[top, j], trees, stack, free[top], below
             )
             begin[top] = free[top]
             run_next[top] = run_first[top]
@@ -251,30 +259,14 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
         run_next[top] += 1
         first, end = begin[top], runs[run, 1]
         begin[top] = end
-        if runs[run, 0] < 0:
-            continue
-        weight = 0
-        for i in range(first, end):
-            weight += counts[stack[i]]
-        if weight < k:
-            continue
+        weight = 0 if runs[run, 0] < 0 else _weight(counts, stack, first, end)
         j = narrowing[top]
-        preserved = True
-        for i in range(r):
-            record[top + 1, i] = _narrowed(leaves, stack, first, end, i, record[top, i], trees)
-            if i < j and record[top + 1, i] != record[top, i]:
-                preserved = False
-                break
-        if not preserved:
-            continue
-        top += 1
-        support_start[top] = first
-        support_end[top] = end
-        free[top] = free[top - 1] + support_end[top - 1] - support_start[top - 1]
-        core[top] = j
-        run_first[top] = run_last[top - 1]
-        first_weight = weight
-        fresh = True
+        if weight >= k and _narrow(leaves, stack, first, end, record[top], j, trees, record[top + 1]):
+            fresh = True
+            support[top + 1] = first, end
+            free[top + 1] = free[top] + support[top, 1] - support[top, 0]
+            core[top + 1] = j
+            run_first[top + 1] = run_last[top]
     return (
         nodes[: n_found * r].copy().reshape(n_found, r),
         weights[:n_found].copy(),
@@ -285,80 +277,64 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
 
 
 @njit(cache=True, nogil=True)
+def _ways_on(leaves, counts, trees, k, record, core, rows, size, by_child, runs, options):
+    """The frequent closed records next below one: attribute and a run of `by_child` each; how many."""
+    n_options = 0
+    scratch = np.empty(len(record), np.int64)
+    for j in range(core, len(record)):
+        if trees.depth[record[j]] + 1 >= _levels(trees, j):
+            continue
+        n_runs = _sort_by_child(leaves, rows, 0, size, j, record[j], trees, by_child[j], 0, runs)
+        first = 0
+        for run in range(n_runs):
+            end = runs[run, 1]
+            frequent = runs[run, 0] >= 0 and _weight(counts, by_child[j], first, end) >= k
+            if frequent and _narrow(leaves, by_child[j], first, end, record, j, trees, scratch):
+                options[n_options, 0] = j
+                options[n_options, 1] = first
+                options[n_options, 2] = end
+                n_options += 1
+            first = end
+    return n_options
+
+
+@njit(cache=True, nogil=True)
 def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed):
     """About how many records `extend_closed` would find, by random ways down its search tree (Knuth, 1975).
 
     A probe goes on with a probability in proportion to the size of the support, which what is below it
     roughly follows, and counts as many times as it was unlikely: its expectation is the number of records.
+    Few probes mostly guess too low.
     """
     np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
     n, r = leaves.shape
-    total = 0.0
     rows = np.empty(n, np.int32)
     runs = np.empty((n, 2), np.int64)
-    sorted_rows = np.empty((r, n), np.int32)
+    by_child = np.empty((r, n), np.int32)
     options = np.empty((r * n, 3), np.int64)
     record = np.empty(r, np.int64)
+    total = 0.0
     for _ in range(probes):
-        size = 0
-        weight = 0
-        base = trees.lineage_start[attribute] + trees.depth[child] * trees.n_leaves[attribute]
-        for row in range(n):
-            if trees.lineage[base + leaves[row, attribute]] == child:
-                rows[size] = row
-                size += 1
-                weight += counts[row]
-        if weight < k:
-            return 0.0
+        size = _rows_under(leaves, trees, attribute, child, rows)
         core = attribute
-        for j in range(r):
-            record[j] = _narrowed(leaves, rows, 0, size, j, root[j], trees)
-            if j < attribute and record[j] != root[j]:
-                return 0.0
-        factor = 1.0
+        if _weight(counts, rows, 0, size) < k:
+            return 0.0
+        if not _narrow(leaves, rows, 0, size, root, core, trees, record):
+            return 0.0
+        times = 1.0
         while True:
-            total += factor
-            n_options = 0
-            for j in range(core, r):
-                if trees.depth[record[j]] + 1 >= _levels(trees, j):
-                    continue
-                n_runs = _sort_by_child(leaves, rows, 0, size, j, record[j], trees, sorted_rows[j], 0, runs)
-                first = 0
-                for run in range(n_runs):
-                    end = runs[run, 1]
-                    weight = 0
-                    for i in range(first, end):
-                        weight += counts[sorted_rows[j, i]]
-                    if weight >= k and runs[run, 0] >= 0:
-                        preserved = True
-                        for i in range(j):
-                            if (
-                                _narrowed(leaves, sorted_rows[j], first, end, i, record[i], trees)
-                                != record[i]
-                            ):
-                                preserved = False
-                                break
-                        if preserved:
-                            options[n_options, 0] = j
-                            options[n_options, 1] = first
-                            options[n_options, 2] = end
-                            n_options += 1
-                    first = end
+            total += times
+            n_options = _ways_on(leaves, counts, trees, k, record, core, rows, size, by_child, runs, options)
             if n_options == 0:
                 break
-            all_rows = 0
-            for way in range(n_options):
-                all_rows += options[way, 2] - options[way, 1]
-            chosen = np.random.randint(all_rows)  # noqa: NPY002
+            sizes = options[:n_options, 2] - options[:n_options, 1]
+            chosen = np.random.randint(sizes.sum())  # noqa: NPY002
             way = 0
-            while chosen >= options[way, 2] - options[way, 1]:
-                chosen -= options[way, 2] - options[way, 1]
+            while chosen >= sizes[way]:
+                chosen -= sizes[way]
                 way += 1
-            factor *= all_rows / (options[way, 2] - options[way, 1])
-            core = options[way, 0]
-            first, size = options[way, 1], options[way, 2] - options[way, 1]
-            for i in range(size):
-                rows[i] = sorted_rows[core, first + i]
-            for j in range(r):
-                record[j] = _narrowed(leaves, rows, 0, size, j, record[j], trees)
+            times *= sizes.sum() / sizes[way]
+            core, size = options[way, 0], sizes[way]
+            rows[:size] = by_child[core, options[way, 1] : options[way, 2]]
+            _narrow(leaves, rows, 0, size, record, core, trees, record)
     return total / probes

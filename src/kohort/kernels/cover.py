@@ -35,17 +35,24 @@ class Sets(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _common_word(sets, s, w):
+    """The rows 64w to 64w + 63 of a set, as bits."""
+    word = sets.words[sets.nodes[s, 0], w]
+    for j in range(1, sets.nodes.shape[1]):
+        if word == 0:
+            break
+        word &= sets.words[sets.nodes[s, j], w]
+    return word
+
+
+@njit(cache=True, nogil=True)
 def _support(sets, s, buffer):
     """The rows of a set."""
     if len(sets.rows):
         return sets.rows[sets.start[s] : sets.start[s + 1]]
     size = 0
     for w in range(sets.words.shape[1]):
-        word = sets.words[sets.nodes[s, 0], w]
-        for j in range(1, sets.nodes.shape[1]):
-            if word == 0:
-                break
-            word &= sets.words[sets.nodes[s, j], w]
+        word = _common_word(sets, s, w)
         while word:
             lowest = word & (~word + np.uint64(1))
             buffer[size] = 64 * w + ones(lowest - np.uint64(1))
@@ -61,11 +68,7 @@ def _uncovered_in(sets, s, uncovered, enough):
         return _uncovered(sets.rows[sets.start[s] : sets.start[s + 1]], uncovered, enough)
     total = 0
     for w in range(sets.words.shape[1]):
-        word = sets.words[sets.nodes[s, 0], w]
-        for j in range(1, sets.nodes.shape[1]):
-            if word == 0:
-                break
-            word &= sets.words[sets.nodes[s, j], w]
+        word = _common_word(sets, s, w)
         while word:
             lowest = word & (~word + np.uint64(1))
             total += uncovered[64 * w + ones(lowest - np.uint64(1))]
