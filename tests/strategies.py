@@ -194,6 +194,9 @@ def cases(draw, kinds=KINDS, max_records=24, free=True, labels=("hierarchy", "ti
         "cost": draw(st.sampled_from(("loss", "ncp", "tree"))),
         "seed": draw(st.integers(0, 3)),
     }
+    texts = [name for name in hierarchies if name not in paths and pa.types.is_string(arrays[name].type)]
+    if texts and draw(st.booleans()):
+        options["orders"] = {texts[0]: draw(st.permutations([*texts_of(arrays[texts[0]]), "unused"]))}
     if draw(st.booleans()):
         options["weights"] = {"q0": draw(st.sampled_from([0.5, 3.0, 1e6]))}
     if "q1" in hierarchies and draw(st.booleans()):

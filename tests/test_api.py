@@ -44,12 +44,15 @@ def spec_of(case, folder=None, **options):
             lines = [";".join(path) for path in case.paths[name]]
             (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
             attributes[name]["hierarchy"] = f"{name}.csv"
+    asked = {**case.options, **options}
+    for name, order in asked.pop("orders", {}).items():
+        attributes[name]["order"] = order
     attributes |= {name: {"role": "sensitive"} for name in case.sensitive}
     attributes |= {name: {"role": "insensitive"} for name in case.insensitive}
     privacy = {"k": case.privacy[0].k}
     for model in case.privacy[1:]:
         privacy.setdefault(BY_MODEL[model.name], []).append(model.to_dict())
-    return {"attributes": attributes, "privacy": privacy, **case.options, **options}
+    return {"attributes": attributes, "privacy": privacy, **asked}
 
 
 extra_options = st.fixed_dictionaries(

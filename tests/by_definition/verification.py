@@ -31,11 +31,22 @@ def covers(label, value, *, tree=None, values=(), key=None):
         return True
     if label is None or value is None:
         return False
-    if key is not None and label[0] == "[" and label[-1] in ")]" and ", " in label:
-        low, high = label[1:-1].split(", ")
-        reaches = key(value) <= key(high) if label[-1] == "]" else key(value) < key(high)
-        return key(low) <= key(value) and reaches
+    if key is not None and label[:1] == "[" and label[-1:] in ("]", ")"):
+        closed = label.endswith("]")
+        for low, high in _ends(label[1:-1], key):
+            if low <= key(value) and (key(value) < high or (closed and key(value) == high)):
+                return True
     return label[:1] == "{" and label[-1:] == "}" and value in members(label)
+
+
+def _ends(inside, key):
+    """All ways to read two ends of an interval: values may have commas themselves."""
+    parts = inside.split(", ")
+    for cut in range(1, len(parts)):
+        try:
+            yield key(", ".join(parts[:cut])), key(", ".join(parts[cut:]))
+        except ValueError:
+            continue
 
 
 def members(label):

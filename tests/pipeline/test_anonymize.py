@@ -268,6 +268,8 @@ def test_values_missing_from_a_hierarchy_are_an_error_that_counts_them(native_fr
     assert "Atlantis" not in str(caught.value)
     release = ko.anonymize(frame, on_missing="suppress", **asked)
     assert as_lists(release.table)["town"] == ["BE", "BE", "*", "*"]
+    tight = ko.anonymize(frame, on_missing="suppress", labels="tight", **asked)
+    assert as_lists(tight.table)["town"][2:] == ["*", "*"]
 
 
 def test_booleans_are_spelled_as_in_their_hierarchy(native_frame):

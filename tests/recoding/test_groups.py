@@ -103,6 +103,17 @@ def test_hidden_leaves_are_published_as_the_root_only():
     assert labels_of(Groups(np.array([0, 0, 1, 2, 3])), attribute) == ["A", "A", "*", "*", "*"]
 
 
+@pytest.mark.parametrize("values", [["a", "b", "x", "a", "a"], [1, 2, 9, 1, 1]])
+def test_hidden_leaves_are_stars_with_tight_labels_too(values):
+    known = [str(value) for value in values[:2]]
+    hierarchy = ko.Hierarchy.from_paths([(text, "*") for text in [*known, "0"]])
+    hierarchy = hierarchy.with_leaves([str(values[2])], hidden=True)
+    attribute = Attribute(code_column("q", pa.array(values)), hierarchy, tight=True)
+    groups = Groups(np.array([0, 0, 1, 1, 2]))
+    both = f"[{known[0]}, {known[1]}]" if attribute.column.ordered else f"{{{known[0]}, {known[1]}}}"
+    assert labels_of(groups, attribute) == [both, both, "*", "*", known[0]]
+
+
 def test_withheld_records_belong_to_no_group():
     groups = Groups(np.array([-1, 0, 0, -1]))
     assert groups.withheld.tolist() == [True, False, False, True]

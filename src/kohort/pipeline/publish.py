@@ -64,7 +64,7 @@ def as_native(
     new = nw.from_arrow(texts, backend=backend)
     frame = frame.with_columns(*(new[name] for name in texts.column_names))
     if rows is not None:
-        frame = nw.maybe_reset_index(frame[rows.tolist()])
+        frame = nw.maybe_reset_index(frame[rows])
     return frame.to_native()
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.domain import STAR, Domain
+from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.recoding.recoding import PublishedColumn
@@ -36,13 +37,20 @@ class Groups:
         return int(self.group_of_record.max(initial=-1)) + 1
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
-        """The closure of each group's values, or with tight labels exactly the values it has."""
+        """The closure of each group's values, or with tight labels exactly the values it has.
+
+        Either way a group with a hidden value (one that its hierarchy lacks) is published as `*`.
+        """
         if attribute.tight and not attribute.column.ordered:
             labels, label_of_group = self._sets(attribute)
         elif attribute.tight:
             labels, label_of_group = self._ranges(attribute.column.codes, tight_domain(attribute.column))
         else:
             labels, label_of_group = self._ranges(attribute.leaves, attribute.domain)
+        if attribute.tight and isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any():
+            hidden = attribute.domain.hidden[attribute.leaves] & ~self.withheld
+            label_of_group[self.group_of_record[hidden]] = len(labels)
+            labels = [*labels, STAR]
         return PublishedColumn(labels, label_of_group[self.group_of_record])
 
     def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray]:
