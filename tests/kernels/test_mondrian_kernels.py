@@ -16,11 +16,13 @@ from by_definition.mondrian import (
     CutAttribute,
     child_cut_score,
     child_parts,
+    record_cost,
     value_cuts,
 )
 from kohort.algorithms.tables import kernel_tables, searched_leaves
+from kohort.kernels.generalization import part_cost
 from kohort.kernels.grouping import ranges_by_group
-from kohort.kernels.mondrian import deal_out, find_cuts, part_records
+from kohort.kernels.mondrian import _summaries, deal_out, find_cuts, part_records
 from strategies import cases
 
 KINDS = {TreeDomain: "tree", IntervalDomain: "interval", SetDomain: "set"}
@@ -67,6 +69,18 @@ def found_cuts(problem, order, starts, ends, *, strict, widest=False):
     rows = searched_leaves(problem)[order]
     cuts = find_cuts(rows, starts, ends, kernel_tables(problem), problem.k, strict, widest, 16)
     return [[tuple(cut) for cut in of_group if cut[0] >= 0] for of_group in cuts.tolist()]
+
+
+@given(groups())
+def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
+    case, problem, order, starts, ends = drawn
+    attributes, tables = plain_attributes(case, problem), kernel_tables(problem)
+    for start, end in zip(starts, ends):
+        group = order[start:end]
+        rows = searched_leaves(problem)[group]
+        _, lo, hi, words = _summaries(rows, 0, 1, np.zeros(len(group), dtype=np.int64), 1, tables)
+        cost = part_cost(tables, lo[0], hi[0], words[0])
+        assert cost == pytest.approx(record_cost(attributes, group.tolist()), abs=1e-9)
 
 
 @given(groups(), st.booleans())
