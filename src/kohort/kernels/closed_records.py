@@ -60,33 +60,44 @@ def _narrowed(leaves, rows, start, end, attribute, node, trees):
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_child(leaves, rows, start, end, attribute, node, trees, out, out_start, children):
-    """Deal rows out by the child of `node` they are under, into `out`; child and end of each run, how many.
+def _sort_by_child(leaves, counts, k, rows, attribute, node, trees, out, runs, scratch):
+    """Deal rows out by the child of `node` they are under, frequent children only; how many these are.
 
-    Runs are in the order of the children (a counting sort over the children that occur).
+    `runs` gets child, end of its rows in `out`, and weight, in the order of the children. `scratch` holds per
+    node size and weight, all 0 before and after, and room for a list of nodes. Mostly no child is frequent,
+    which one pass over the rows tells.
     """
-    n_leaves = trees.n_leaves[attribute]
-    base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * n_leaves
+    base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
+    size, weight, touched = scratch[0], scratch[1], scratch[2]
+    n_touched = 0
+    frequent = False
+    for row in rows:
+        child = trees.lineage[base + leaves[row, attribute]]
+        if child >= 0:
+            if size[child] == 0:
+                touched[n_touched] = child
+                n_touched += 1
+            size[child] += 1
+            weight[child] += counts[row]
+            frequent |= weight[child] >= k
     n_runs = 0
-    least = np.int64(2**62)
-    greatest = np.int64(-1)
-    for i in range(start, end):
-        child = trees.lineage[base + leaves[rows[i], attribute]]
-        least = min(least, child)
-        greatest = max(greatest, child)
-    counts = np.zeros(greatest - least + 2, np.int64)
-    for i in range(start, end):
-        counts[trees.lineage[base + leaves[rows[i], attribute]] - least + 1] += 1
-    for c in range(greatest - least + 1):
-        if counts[c + 1]:
-            children[n_runs, 0] = least + c
-            children[n_runs, 1] = out_start + counts[c] + counts[c + 1]
-            n_runs += 1
-        counts[c + 1] += counts[c]
-    for i in range(start, end):
-        c = trees.lineage[base + leaves[rows[i], attribute]] - least
-        out[out_start + counts[c]] = rows[i]
-        counts[c] += 1
+    if frequent:
+        end = 0
+        for child in np.sort(touched[:n_touched]):
+            if weight[child] >= k:
+                begin, end = end, end + size[child]
+                size[child] = begin
+                runs[n_runs, 0] = child
+                runs[n_runs, 1] = end
+                runs[n_runs, 2] = weight[child]
+                n_runs += 1
+        for row in rows:
+            child = trees.lineage[base + leaves[row, attribute]]
+            if child >= 0 and weight[child] >= k:
+                out[size[child]] = row
+                size[child] += 1
+    for t in range(n_touched):
+        size[touched[t]] = weight[touched[t]] = 0
     return n_runs
 
 
@@ -145,20 +156,17 @@ def narrowings(leaves, counts, trees, k, root):
     r = leaves.shape[1]
     rows = np.arange(len(leaves)).astype(np.int32)
     out = np.empty(len(leaves), np.int32)
-    children = np.empty((len(leaves), 2), np.int64)
+    runs = np.empty((len(leaves), 3), np.int64)
     found = np.empty((r * len(leaves), 2), np.int64)
+    scratch = np.zeros((3, len(trees.parent)), np.int64)
     n_found = 0
     for j in range(r):
         if trees.depth[root[j]] + 1 >= _levels(trees, j):
             continue
-        n_runs = _sort_by_child(leaves, rows, 0, len(rows), j, root[j], trees, out, 0, children)
-        begin = 0
-        for run in range(n_runs):
-            if children[run, 0] >= 0 and _weight(counts, out, begin, children[run, 1]) >= k:
-                found[n_found, 0] = j
-                found[n_found, 1] = children[run, 0]
-                n_found += 1
-            begin = children[run, 1]
+        for run in range(_sort_by_child(leaves, counts, k, rows, j, root[j], trees, out, runs, scratch)):
+            found[n_found, 0] = j
+            found[n_found, 1] = runs[run, 0]
+            n_found += 1
     return found[:n_found].copy()
 
 
@@ -199,7 +207,8 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
     run_last = np.zeros(limit, np.int64)
     begin = np.zeros(limit, np.int64)  # where the next run begins in `stack`
     stack = np.empty(4 * n + 16, np.int32)
-    runs = np.empty((4 * n + 16, 2), np.int64)
+    runs = np.empty((4 * n + 16, 3), np.int64)
+    scratch = np.zeros((3, len(trees.parent)), np.int64)
 
     top = -1
     complete = True
@@ -245,11 +254,10 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
             if free[top] + length > len(stack):
                 stack = _grown(stack, 2 * (free[top] + length))
             if run_first[top] + length > len(runs):
-                runs = _grown(runs.ravel(), 4 * (run_first[top] + length)).reshape(-1, 2)
-            below = runs[run_first[top] :]
-            first, end = support[top]
+                runs = _grown(runs.ravel(), 6 * (run_first[top] + length)).reshape(-1, 3)
+            rows, below = stack[support[top, 0] : support[top, 1]], stack[free[top] :]
             n_runs = _sort_by_child(
-                leaves, stack, first, end, j, record[top, j], trees, stack, free[top], below
+                leaves, counts, k, rows, j, record[top, j], trees, below, runs[run_first[top] :], scratch
             )
             begin[top] = free[top]
             run_next[top] = run_first[top]
@@ -257,11 +265,10 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
             continue
         run = run_next[top]  # the next child of the node that is being narrowed
         run_next[top] += 1
-        first, end = begin[top], runs[run, 1]
+        first, end, weight = begin[top], free[top] + runs[run, 1], runs[run, 2]
         begin[top] = end
-        weight = 0 if runs[run, 0] < 0 else _weight(counts, stack, first, end)
         j = narrowing[top]
-        if weight >= k and _narrow(leaves, stack, first, end, record[top], j, trees, record[top + 1]):
+        if _narrow(leaves, stack, first, end, record[top], j, trees, record[top + 1]):
             fresh = True
             support[top + 1] = first, end
             free[top + 1] = free[top] + support[top, 1] - support[top, 0]
@@ -277,19 +284,18 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
 
 
 @njit(cache=True, nogil=True)
-def _ways_on(leaves, counts, trees, k, record, core, rows, size, by_child, runs, options):
+def _ways_on(leaves, counts, trees, k, record, core, rows, by_child, runs, scratch, options):
     """The frequent closed records next below one: attribute and a run of `by_child` each; how many."""
     n_options = 0
-    scratch = np.empty(len(record), np.int64)
+    narrower = np.empty(len(record), np.int64)
     for j in range(core, len(record)):
         if trees.depth[record[j]] + 1 >= _levels(trees, j):
             continue
-        n_runs = _sort_by_child(leaves, rows, 0, size, j, record[j], trees, by_child[j], 0, runs)
+        n_runs = _sort_by_child(leaves, counts, k, rows, j, record[j], trees, by_child[j], runs, scratch)
         first = 0
         for run in range(n_runs):
             end = runs[run, 1]
-            frequent = runs[run, 0] >= 0 and _weight(counts, by_child[j], first, end) >= k
-            if frequent and _narrow(leaves, by_child[j], first, end, record, j, trees, scratch):
+            if _narrow(leaves, by_child[j], first, end, record, j, trees, narrower):
                 options[n_options, 0] = j
                 options[n_options, 1] = first
                 options[n_options, 2] = end
@@ -309,7 +315,8 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
     np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
     n, r = leaves.shape
     rows = np.empty(n, np.int32)
-    runs = np.empty((n, 2), np.int64)
+    runs = np.empty((n, 3), np.int64)
+    scratch = np.zeros((3, len(trees.parent)), np.int64)
     by_child = np.empty((r, n), np.int32)
     options = np.empty((r * n, 3), np.int64)
     record = np.empty(r, np.int64)
@@ -324,7 +331,9 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
         times = 1.0
         while True:
             total += times
-            n_options = _ways_on(leaves, counts, trees, k, record, core, rows, size, by_child, runs, options)
+            n_options = _ways_on(
+                leaves, counts, trees, k, record, core, rows[:size], by_child, runs, scratch, options
+            )
             if n_options == 0:
                 break
             sizes = options[:n_options, 2] - options[:n_options, 1]
