@@ -247,16 +247,18 @@ def test_declared_costs_work_and_others_are_refused(name, cost):
 
 @every_algorithm
 @pytest.mark.parametrize("model", MODELS)
-def test_declared_models_work_and_others_are_refused(name, model):
+def test_every_model_works_by_itself_or_by_uniting_groups(name, model):
     for example in MODEL_EXAMPLES[model] or [None]:
         privacy = [ko.KAnonymity(2), *([] if example is None else [example])]
         if model in ALGORITHMS[name].models:
             release = release_of(name, privacy=privacy)
             assert [verdict.model for verdict in release.verdict.models] == [m.name for m in privacy]
             assert release.verdict.holds
+            assert "diversify" not in release.parameters
         else:
-            with pytest.raises(UnsupportedError, match=model):
-                release_of(name, privacy=privacy)
+            release = release_of(name, privacy=privacy)
+            assert release.verdict.holds
+            assert release.parameters["diversify"] == {"w": 0.15}
 
 
 @every_algorithm

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local import closed_records
+from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
@@ -52,6 +53,7 @@ def anonymize(
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: Literal["value", "star", "refuse"] = "value",
     on_missing: Literal["error", "suppress"] = "error",
+    diversify_weight: float = WEIGHT,
     shuffle: bool = False,
     seed: int = 0,
     time_limit: float | None = None,
@@ -85,6 +87,8 @@ def anonymize(
         Where detail matters more; the order of a column's values.
     nulls, on_missing
         What a missing value is; what becomes of values missing from a hierarchy.
+    diversify_weight
+        Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     key
         The secret for pseudonyms, at least 16 bytes.
     spec
@@ -126,6 +130,7 @@ def anonymize(
         suppressed=suppressed,
         labels=labels,
         nulls=nulls,
+        diversify_weight=diversify_weight,
         shuffle=shuffle,
         seed=seed,
         time_limit=time_limit,

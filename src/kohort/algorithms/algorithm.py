@@ -18,7 +18,8 @@ class Algorithm(Protocol):
     summary     what it does, in a sentence
     paper       where it comes from
     promise     the guarantee it gives, in a sentence
-    models      names of the privacy models it meets
+    models      names of the privacy models it meets itself; others that survive unions are met by uniting its
+                groups (diversify), which the pipeline does
     costs       names of the costs it can minimise
     """
 

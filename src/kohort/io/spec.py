@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from kohort.algorithms import ALGORITHMS, Algorithm, algorithm_named
+from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, did_you_mean
@@ -140,6 +141,7 @@ class Spec(_Part):
     others: Literal["error", "keep", "drop"] = "error"
     weights: dict[str, float] = {}
     scheme: str | None = None
+    diversify_weight: float = Field(WEIGHT, ge=0, le=1)
     shuffle: bool = False
     seed: int = Field(0, ge=0)
     time_limit: float | None = Field(None, gt=0)
@@ -208,6 +210,7 @@ class Spec(_Part):
             suppressed=self.suppressed,
             labels=self.labels,
             nulls=self.nulls,
+            diversify_weight=self.diversify_weight,
             shuffle=self.shuffle,
             seed=self.seed,
             time_limit=self.time_limit,

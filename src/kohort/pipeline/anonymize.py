@@ -6,12 +6,15 @@ import hashlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import get_type_hints
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS, Algorithm, Progress, Run, algorithm_named, parameters_of
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.local.diversify import diversify
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InternalError, UnsupportedError, counted
@@ -23,6 +26,8 @@ from kohort.pipeline.request import Request
 from kohort.problem.models import AlphaDeassociation, KAnonymity
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
+from kohort.recoding.groups import Groups
+from kohort.recoding.recoding import Recoding
 from kohort.verification import (
     Verdict,
     check_columns,
@@ -53,11 +58,13 @@ def make_release(
         roles = settled_roles(dataset, request)
         problem = build_problem(dataset, request, roles)
         chosen, why = _choose(request, problem)
-        _refuse_models(chosen, problem)
+        unmet = _unmet_models(chosen, problem)
         chosen.refuse(problem)
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, progress=progress)
         recoding = engine_named(request.engine).solve(problem, chosen, run)
+        if unmet:
+            recoding = _diversified(problem, chosen, recoding, run, unmet, request.diversify_weight)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("apply"):
         columns = replaced_columns(dataset, request, roles, problem, recoding)
@@ -74,7 +81,7 @@ def make_release(
         verdict=verdict,
         loss=loss,
         algorithm=chosen.name,
-        parameters=parameters_of(chosen),
+        parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
         guarantee=recoding.guarantee,
         bound=recoding.bound,
         notes=(*why, *_notes(problem, verdict.withheld), *recoding.notes),
@@ -109,15 +116,44 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
     return algorithm, []
 
 
-def _refuse_models(algorithm: Algorithm, problem: Problem) -> None:
-    """Models that the algorithm does not declare: its groups would fail the verification."""
+def _unmet_models(algorithm: Algorithm, problem: Problem) -> list[str]:
+    """Names of models that the algorithm does not declare: they will be met by uniting its groups.
+
+    Refused where that cannot be: some model does not survive unions, or there are no groups.
+    """
     asked = {model.name for model in problem.models}
-    if not asked <= set(algorithm.models):
+    unmet = sorted(asked - set(algorithm.models))
+    if unmet and not (all(model.survives_unions for model in problem.models) and _makes_groups(algorithm)):
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
-            f"{algorithm.name} does not meet {', '.join(sorted(asked - set(algorithm.models)))}. "
+            f"{algorithm.name} does not meet {', '.join(unmet)}. "
             f"Choose an algorithm that does: {', '.join(able)}."
         )
+    return unmet
+
+
+def _makes_groups(algorithm: Algorithm) -> bool:
+    """Whether it returns groups that can be united, as far as its signature tells."""
+    made = get_type_hints(type(algorithm).solve).get("return", Groups)
+    return made is Recoding or (isinstance(made, type) and issubclass(made, Groups))
+
+
+def _diversified(
+    problem: Problem, algorithm: Algorithm, recoding: Recoding, run: Run, unmet: list[str], weight: float
+) -> Groups:
+    """The groups of an algorithm, united until the models that it does not meet hold as well."""
+    if not isinstance(recoding, Groups):
+        raise UnsupportedError(
+            f"{algorithm.name} does not meet {', '.join(unmet)}, and makes no groups to be united."
+        )
+    united = diversify(problem, recoding, run, w=weight)
+    if united is recoding:
+        return recoding
+    note = (
+        f"{counted(recoding.n_groups, 'group')} were united into {united.n_groups:,}, "
+        f"until {' and '.join(unmet)} held (diversify)."
+    )
+    return replace(united, notes=(*united.notes, note))
 
 
 def _verified(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm
+from kohort.algorithms.local.diversify import WEIGHT, check_weight
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -35,6 +36,7 @@ class Request:
     nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
     suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
+    diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
     """
 
     roles: Roles
@@ -52,6 +54,7 @@ class Request:
     suppressed: str = "star"
     labels: str = "hierarchy"
     nulls: str = "value"
+    diversify_weight: float = WEIGHT
     shuffle: bool = False
     seed: int = 0
     time_limit: float | None = None
@@ -63,6 +66,7 @@ class Request:
             _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
         for column, treatment in self.treatments.items():
             _one_of(f"treatment of {column}", treatment, get_args(Treatment))
+        check_weight(self.diversify_weight)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"'seed' must be a whole number from 0 on. Got {self.seed!r}.")
         if self.time_limit is not None and not self.time_limit > 0:

@@ -72,6 +72,12 @@ class AlphaDeassociation(Model):
     def _worst(self, counts: ClassCounts, context: ValueContext) -> Fraction:
         return largest_ratio(self._sensitive(counts, context), counts.sizes)
 
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        if self.rounding != "none":  # a share above alpha may be right
+            return super()._gaps(counts, context)
+        alpha = float(self.asked)
+        return self._sensitive(counts, context) / counts.sizes - alpha, 1 - alpha
+
     def _sensitive(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
         """The records of each class that alpha bounds: of all listed values, or of the most frequent one."""
         if self.values is None:

@@ -37,6 +37,9 @@ class KAnonymity(Model):
     def _worst(self, counts: ClassCounts, context: ValueContext) -> int:
         return int(counts.sizes.min())
 
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        return (self.k - counts.sizes).astype(float), self.k - 1
+
     def describe(self) -> str:
         return f"every class has at least {_records(self.k)}"
 

@@ -90,6 +90,9 @@ class LDiversity(Model):
     def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
         return KINDS[self.kind].worst(self, counts)
 
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        return KINDS[self.kind].gaps(self, counts)
+
     def describe(self) -> str:
         return KINDS[self.kind].describe(self)
 
@@ -107,6 +110,9 @@ class Kind(ABC):
     def worst(self, model: LDiversity, counts: ClassCounts) -> Measure: ...
 
     @abstractmethod
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]: ...
+
+    @abstractmethod
     def describe(self, model: LDiversity) -> str: ...
 
     @abstractmethod
@@ -119,6 +125,10 @@ class Frequency(Kind):
 
     def worst(self, model: LDiversity, counts: ClassCounts) -> Fraction:
         return 1 / largest_ratio(counts.largest, counts.sizes)
+
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
+        l = float(model.exact_l)  # noqa: E741
+        return l - counts.sizes / counts.largest, l - 1
 
     def describe(self, model: LDiversity) -> str:
         share = readable(1 / model.exact_l)
@@ -138,6 +148,10 @@ class Distinct(Kind):
 
     def worst(self, model: LDiversity, counts: ClassCounts) -> int:
         return int(counts.distinct.min())
+
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
+        l = math.ceil(model.exact_l)  # noqa: E741
+        return (l - counts.distinct).astype(float), l - 1
 
     def describe(self, model: LDiversity) -> str:
         return f"every class has at least {math.ceil(model.exact_l)} different values of {model.attribute!r}"
@@ -165,6 +179,10 @@ class Entropy(Kind):
 
     def worst(self, model: LDiversity, counts: ClassCounts) -> float:
         return math.exp(_entropies(counts).min())
+
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
+        l = float(model.exact_l)  # noqa: E741
+        return l - np.exp(_entropies(counts)), l - 1
 
     def describe(self, model: LDiversity) -> str:
         bound = f"log({readable(model.exact_l)})"
@@ -200,6 +218,10 @@ class Recursive(Kind):
     def worst(self, model: LDiversity, counts: ClassCounts) -> Measure:
         tails = _tails(counts, int(model.exact_l))
         return largest_ratio(counts.largest, tails) if tails.all() else math.inf
+
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
+        tails = _tails(counts, int(model.exact_l))
+        return 1 - float(model.asked) * tails / counts.largest, 1.0
 
     def describe(self, model: LDiversity) -> str:
         return (

@@ -17,6 +17,9 @@ from kohort.problem.models.exact import plain
 
 Measure = Fraction | int | float
 
+NEAR = 1e-9
+"""Gaps nearer than this to 0 are told from 0 without floating point."""
+
 
 @dataclass(frozen=True, eq=False)
 class ValueTree:
@@ -87,6 +90,21 @@ class Model(ABC):
 
     @abstractmethod
     def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure: ...
+
+    def deficit(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        """For each class how far it is from keeping the rule: 0 if it keeps it, and 1 at most.
+
+        Whether it is 0 is decided exactly, how large it is in floating point.
+        """
+        gaps, widest = self._gaps(counts, context)
+        near = np.abs(gaps) < NEAR
+        if near.any():
+            gaps = np.where(near, np.where(self.holds(counts, context), 0.0, NEAR), gaps)
+        return np.clip(gaps / max(widest, NEAR), 0.0, 1.0)
+
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        """By how much each class misses what is asked (at most 0: it does not), and by how much one can."""
+        return 1.0 - self.holds(counts, context), 1.0
 
     @abstractmethod
     def describe(self) -> str:

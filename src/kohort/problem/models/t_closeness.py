@@ -73,6 +73,11 @@ class TCloseness(Model):
     def _worst(self, counts: ClassCounts, context: ValueContext) -> Fraction:
         return largest_ratio(*self._distances(counts, context))
 
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        numerator, denominator = self._distances(counts, context)
+        t = float(self.asked)
+        return (numerator / denominator).astype(float) - t, 1 - t
+
     def _distances(self, counts: ClassCounts, context: ValueContext) -> Distances:
         if len(context.overall) != counts.n_values or (counts.n_classes and not context.overall.any()):
             raise InternalError(f"The counts of {self.attribute!r} in the whole table are needed.")
