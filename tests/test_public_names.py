@@ -6,8 +6,10 @@ import pytest
 import kohort
 
 NAMES = [
+    "Agglomerative",
     "AlphaDeassociation",
     "Hierarchy",
+    "Hilbert",
     "InfeasibleError",
     "InputError",
     "InternalError",
@@ -19,6 +21,7 @@ NAMES = [
     "MissingPackageError",
     "Mondrian",
     "Release",
+    "Sequential",
     "TCloseness",
     "UnsupportedError",
     "Verdict",

@@ -10,9 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
+    from kohort.algorithms.local.hilbert import Hilbert as Hilbert
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
+    from kohort.algorithms.local.sequential import Sequential as Sequential
     from kohort.api import anonymize as anonymize
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
@@ -44,8 +47,10 @@ if TYPE_CHECKING:
 
 # where each public name lives: it is imported when it is first used, so that `import kohort` is instant
 _HOMES = {
+    "Agglomerative": "kohort.algorithms.local.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "Hierarchy": "kohort.data.hierarchy",
+    "Hilbert": "kohort.algorithms.local.hilbert",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
@@ -57,6 +62,7 @@ _HOMES = {
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.local.mondrian",
     "Release": "kohort.pipeline",
+    "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",

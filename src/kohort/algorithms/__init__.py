@@ -7,16 +7,20 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.local.agglomerative import Agglomerative
+from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "parameters_of"]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
-    algorithm.name: algorithm for algorithm in (Auto, KAnon, KAnonCF, Mondrian)
+    algorithm.name: algorithm
+    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert)
 }
 
 
