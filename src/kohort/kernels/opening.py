@@ -1,0 +1,315 @@
+"""Steps of a local search over assignments: open or fill a slot, close one, each only if that costs less."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kohort.kernels.assignment import (
+    AFTER,
+    COUNT,
+    FIRST,
+    LOGGED,
+    NEXT,
+    SEARCHED,
+    SIZE,
+    SLOT,
+    STAMP,
+    TAKEN,
+    TOUCHED,
+    UNIT,
+    can_spare,
+    cheapest_place,
+    log_is_full,
+    move,
+    price,
+    sync_lists,
+    undo,
+    undo_last,
+)
+from kohort.kernels.promises import shortfall
+
+__all__ = ["EPSILON", "open_in_order", "place_waiting", "polish", "try_close", "try_open"]
+
+EPSILON = 1e-9  # costs are at most about 1 a record; less than this is rounding
+
+
+@njit(cache=True, nogil=True)
+def try_open(offers, promises, state, q, scratch):
+    """Let a slot take every record that then pays less, if the whole costs less; whether it did.
+
+    A slot that would be left with too few records gives only what it can spare, or all, and is closed: its
+    other records go to their cheapest open slots. If too few come, cheaper slots that can spare records fill
+    it up. O(rows under the slot + records of the slots that lose some).
+    """
+    gain, n_coming, n_donors = _look(offers, state, q, scratch)
+    if gain <= EPSILON:
+        return False
+    gain, n_coming = _plan(offers, promises, state, q, scratch, n_donors)
+    if gain <= EPSILON:
+        return False
+    missing = promises.k - state.slots[q, SIZE] - n_coming
+    if missing > 0 and gain - missing * _cheapest_filler(offers, promises, state, q, missing) <= EPSILON:
+        return False
+    if log_is_full(state, 2 * offers.start[q + 1] - 2 * offers.start[q] + len(offers.copies)):
+        return False
+    entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
+    _take(offers, promises, state, q)
+    done = _close_donors(offers, promises, state, scratch, n_donors)
+    done = done and _fill(offers, promises, state, q)
+    if not done or state.amounts[SEARCHED] - before > -EPSILON:
+        undo(offers, promises, state, entry)
+        return False
+    sync_lists(offers, state, entry)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _look(offers, state, q, scratch):
+    """What could be won at most, how many records would come, and from how many slots (in scratch)."""
+    state.numbers[STAMP] += 2
+    stamp = state.numbers[STAMP]
+    gain, n_coming, n_donors = 0.0, 0, 0
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        state.mark[row] = stamp
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                slot = state.pieces[piece, SLOT]
+                won = price(offers, state, row, slot) - offers.cost[q]
+                if won > EPSILON and slot != q:
+                    if state.slots[slot, TOUCHED] != stamp:
+                        state.slots[slot, TOUCHED] = stamp
+                        state.slots[slot, TAKEN] = 0
+                        scratch[n_donors] = slot
+                        n_donors += 1
+                    state.slots[slot, TAKEN] += state.pieces[piece, COUNT]
+                    gain += won * state.pieces[piece, COUNT]
+                    n_coming += state.pieces[piece, COUNT]
+                piece = state.pieces[piece, NEXT]
+    return gain, n_coming, n_donors
+
+
+@njit(cache=True, nogil=True)
+def _plan(offers, promises, state, q, scratch, n_donors):
+    """Decide for each donor whether it gives what it can spare, or all and is closed.
+
+    `taken` becomes what it gives; the `touched` of one that is closed becomes the stamp minus 1.
+    """
+    stamp = state.numbers[STAMP]
+    nowhere = len(offers.cost) - 2
+    total, n_coming = 0.0, 0
+    for d in range(n_donors):
+        slot = scratch[d]
+        if slot >= nowhere:
+            continue
+        won = offers.cost[slot] - offers.cost[q]
+        spare = state.slots[slot, SIZE] - promises.k
+        if state.slots[slot, TAKEN] > spare:
+            closing = state.slots[slot, TAKEN] * won - _rest_cost(offers, promises, state, slot, stamp)
+            if closing > spare * won:
+                state.slots[slot, TOUCHED] = stamp - 1
+                total += closing
+            else:
+                state.slots[slot, TAKEN] = spare
+                total += spare * won
+        else:
+            total += state.slots[slot, TAKEN] * won
+        n_coming += state.slots[slot, TAKEN]
+    for d in range(n_donors):
+        slot = scratch[d]
+        if slot >= nowhere:
+            total += _worth(offers, state, q, slot)
+            n_coming += state.slots[slot, TAKEN]
+    return total, n_coming
+
+
+@njit(cache=True, nogil=True)
+def _worth(offers, state, q, slot):
+    """What is won with the waiting or withheld records under q."""
+    total = 0.0
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        won = price(offers, state, row, slot) - offers.cost[q]
+        if won <= EPSILON:
+            continue
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                if state.pieces[piece, SLOT] == slot:
+                    total += won * state.pieces[piece, COUNT]
+                piece = state.pieces[piece, NEXT]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _rest_cost(offers, promises, state, slot, stamp):
+    """What it adds to place the records of a slot that are in unmarked rows elsewhere."""
+    total = 0.0
+    piece = state.slots[slot, FIRST]
+    while piece >= 0:
+        unit = state.pieces[piece, UNIT]
+        if state.mark[offers.row_of_unit[unit]] != stamp:
+            place = cheapest_place(offers, promises, state, unit, state.pieces[piece, COUNT], slot, stamp - 1)
+            if place < 0:
+                return np.inf
+            total += state.pieces[piece, COUNT] * (offers.cost[place] - offers.cost[slot])
+        piece = state.pieces[piece, AFTER]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _cheapest_filler(offers, promises, state, q, missing):
+    """What a record of a cheaper slot would add at least; infinite where too few can be spared."""
+    least, n_spare = np.inf, 0
+    withheld = len(offers.cost) - 1
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                slot = state.pieces[piece, SLOT]
+                if slot != q and (slot >= withheld - 1 or state.slots[slot, SIZE] > promises.k):
+                    added = offers.cost[q] - price(offers, state, row, slot)
+                    if added >= -EPSILON:
+                        least = min(least, max(added, 0.0))
+                        n_spare += state.pieces[piece, COUNT]
+                piece = state.pieces[piece, NEXT]
+    return least if n_spare >= missing else np.inf
+
+
+@njit(cache=True, nogil=True)
+def _take(offers, promises, state, q):
+    """Move the records that pay less in q, as planned."""
+    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                slot, copies, following = state.pieces[piece, SLOT], state.pieces[piece, COUNT], state.pieces[piece, NEXT]
+                if slot != q and price(offers, state, row, slot) - offers.cost[q] > EPSILON:
+                    if slot < nowhere and state.slots[slot, TOUCHED] == stamp:
+                        copies = min(copies, state.slots[slot, TAKEN])
+                        copies = can_spare(promises, state, unit, copies, slot)
+                        state.slots[slot, TAKEN] -= copies
+                    if copies > 0:
+                        move(offers, promises, state, unit, slot, q, copies)
+                piece = following
+
+
+@njit(cache=True, nogil=True)
+def _close_donors(offers, promises, state, scratch, n_donors):
+    """Place what is left of the donors that are to be closed; whether there was a place for all."""
+    stamp = state.numbers[STAMP]
+    for d in range(n_donors):
+        if state.slots[scratch[d], TOUCHED] == stamp - 1:
+            if not _empty(offers, promises, state, scratch[d], stamp - 1):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _empty(offers, promises, state, slot, avoided):
+    """Move every record of a slot to its cheapest other place; whether each had one."""
+    piece = state.slots[slot, FIRST]
+    while piece >= 0:
+        unit, copies, following = state.pieces[piece, UNIT], state.pieces[piece, COUNT], state.pieces[piece, AFTER]
+        place = cheapest_place(offers, promises, state, unit, copies, slot, avoided)
+        if place < 0:
+            return False
+        move(offers, promises, state, unit, slot, place, copies)
+        piece = following
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _fill(offers, promises, state, q):
+    """Take records that others can spare, those that add least first, until q keeps its promises."""
+    missing = shortfall(promises, q, state.slots[q, SIZE])
+    if missing == 0:
+        return True
+    units, slots, added = _fillers(offers, promises, state, q)
+    nowhere = len(offers.cost) - 2
+    for filler in np.argsort(added):
+        unit, slot = units[filler], slots[filler]
+        piece = state.head[unit]
+        while piece >= 0 and state.pieces[piece, SLOT] != slot:
+            piece = state.pieces[piece, NEXT]
+        copies = min(state.pieces[piece, COUNT], max(1, promises.k - state.slots[q, SIZE]))
+        if slot < nowhere:
+            copies = can_spare(promises, state, unit, copies, slot)
+        if copies <= 0:
+            continue
+        move(offers, promises, state, unit, slot, q, copies)
+        now = shortfall(promises, q, state.slots[q, SIZE])
+        if now == 0:
+            return True
+        if now >= missing:  # one more record, and no nearer to the promises
+            undo_last(offers, promises, state)
+        else:
+            missing = now
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _fillers(offers, promises, state, q):
+    """Pieces under q whose slots have more than k records: unit, slot, and what a record would add."""
+    withheld = len(offers.cost) - 1
+    size = 2 * (offers.start[q + 1] - offers.start[q]) + 16
+    units, slots, added = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    n = 0
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0 and n < size:
+                slot = state.pieces[piece, SLOT]
+                if slot != q and (slot >= withheld - 1 or state.slots[slot, SIZE] > promises.k):
+                    units[n], slots[n] = unit, slot
+                    added[n] = offers.cost[q] - price(offers, state, row, slot)
+                    n += 1
+                piece = state.pieces[piece, NEXT]
+    return units[:n], slots[:n], added[:n]
+
+
+@njit(cache=True, nogil=True)
+def try_close(offers, promises, state, slot):
+    """Close a slot if its records pay less elsewhere; whether they do. O(records of the slot)."""
+    if state.slots[slot, SIZE] == 0 or log_is_full(state, state.slots[slot, SIZE]):
+        return False
+    entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
+    if _empty(offers, promises, state, slot, -1) and state.amounts[SEARCHED] - before < -EPSILON:
+        sync_lists(offers, state, entry)
+        return True
+    undo(offers, promises, state, entry)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def place_waiting(offers, promises, state):
+    """Move every waiting record to its cheapest open slot; whether all have a place."""
+    nowhere = len(offers.cost) - 2
+    if log_is_full(state, len(offers.copies)):
+        return False
+    return _empty(offers, promises, state, nowhere, -1)
+
+
+@njit(cache=True, nogil=True)
+def polish(offers, promises, state, entry, scratch):
+    """Open and close anew what was touched since an entry of the log."""
+    slots = np.sort(state.log[entry : state.numbers[LOGGED], 1:3].copy().ravel())
+    for place in range(len(slots)):
+        slot = slots[place]
+        if place > 0 and slot == slots[place - 1]:
+            continue
+        if slot < len(offers.cost) - 2 and state.slots[slot, SIZE] > 0:
+            if not try_close(offers, promises, state, slot):
+                try_open(offers, promises, state, slot, scratch)
+
+
+@njit(cache=True, nogil=True)
+def open_in_order(offers, promises, state, order, scratch):
+    """Try to open closed records one after the other; how many were opened."""
+    n_opened = 0
+    for q in order:
+        if try_open(offers, promises, state, q, scratch):
+            n_opened += 1
+            state.numbers[LOGGED] = 0
+    return n_opened

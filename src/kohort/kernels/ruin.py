@@ -1,0 +1,138 @@
+"""Ruin and recreate: dissolve some slots that lie together, build them anew, keep what costs less."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from kohort.kernels.assignment import (
+    AFTER,
+    COUNT,
+    FIRST,
+    LOGGED,
+    MU,
+    NEXT,
+    REAL,
+    SIZE,
+    SLOT,
+    STAMP,
+    TAKEN,
+    TOUCHED,
+    UNIT,
+    log_is_full,
+    move,
+    sync_lists,
+    undo,
+)
+from kohort.kernels.opening import EPSILON, place_waiting, polish, try_open
+
+__all__ = ["Near", "ruin_and_recreate"]
+
+_MOST_RUINED = 14
+_MOST_TRIED = 100
+_LEAST_SHARE = 0.4  # of k: so many freed records a candidate has
+
+
+class Near(NamedTuple):
+    """The closed records that could be in a good solution."""
+
+    record: np.ndarray
+    slack: np.ndarray  # per near record: how far it is from a place in the dual's solution
+    start: np.ndarray  # per row and one more: the near records over it, by number in `record`
+    over: np.ndarray
+    wide: np.ndarray  # closed records of 3k to 12k records, to ruin
+
+
+@njit(cache=True, nogil=True)
+def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
+    """So many rounds. Every record has a place before and after each. How many of them cost less."""
+    np.random.seed(seed)
+    n_better = 0
+    found = np.zeros(len(near.record), np.int64)
+    for _ in range(rounds):
+        state.numbers[LOGGED] = 0
+        before = state.amounts[REAL]
+        if not _ruin(offers, promises, state, near, scratch):
+            continue
+        tried = _candidates(offers, state, near, promises.k, found)
+        for mu in (0.01, 0.04, 1.0):
+            state.amounts[MU] = mu
+            for q in tried:
+                try_open(offers, promises, state, q, scratch)
+        done = place_waiting(offers, promises, state)
+        sync_lists(offers, state, 0)
+        if done:
+            polish(offers, promises, state, 0, scratch)
+        if not done or state.amounts[REAL] > before + EPSILON:
+            undo(offers, promises, state, 0)
+        elif state.amounts[REAL] < before - EPSILON:
+            n_better += 1
+    return n_better
+
+
+@njit(cache=True, nogil=True)
+def _ruin(offers, promises, state, near, scratch):
+    """Let all records of some slots that share records with a random closed record wait."""
+    if np.random.random() < 0.7 or len(near.wide) == 0:
+        q = near.record[np.random.randint(len(near.record))]
+    else:
+        q = near.wide[np.random.randint(len(near.wide))]
+    state.numbers[STAMP] += 2
+    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    n_slots = 0
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                slot = state.pieces[piece, SLOT]
+                if state.slots[slot, TOUCHED] != stamp:
+                    state.slots[slot, TOUCHED] = stamp
+                    state.slots[slot, TAKEN] = 0
+                    if slot < nowhere:
+                        scratch[n_slots] = slot
+                        n_slots += 1
+                state.slots[slot, TAKEN] += state.pieces[piece, COUNT]
+                piece = state.pieces[piece, NEXT]
+    shared = state.slots[scratch[:n_slots], TAKEN] * (0.5 + np.random.random(n_slots))
+    n_ruined = 2 + np.random.randint(_MOST_RUINED - 1)
+    ruined = scratch[:n_slots][np.argsort(-shared)[:n_ruined]]
+    if log_is_full(state, 4 * state.slots[ruined, SIZE].sum()):
+        return False
+    for slot in ruined:
+        while state.slots[slot, FIRST] >= 0:
+            piece = state.slots[slot, FIRST]
+            move(offers, promises, state, state.pieces[piece, UNIT], slot, nowhere, state.pieces[piece, COUNT])
+    sync_lists(offers, state, 0)
+    return len(ruined) > 0
+
+
+@njit(cache=True, nogil=True)
+def _candidates(offers, state, near, k, found):
+    """The near records over many of the waiting records, those of least slack (and some noise) first."""
+    piece = state.slots[len(offers.cost) - 2, FIRST]
+    touched = np.empty(1024, np.int64)
+    n = 0
+    while piece >= 0:
+        row = offers.row_of_unit[state.pieces[piece, UNIT]]
+        for number in near.over[near.start[row] : near.start[row + 1]]:
+            if found[number] == 0:
+                if n == len(touched):
+                    longer = np.empty(2 * n, np.int64)
+                    longer[:n] = touched
+                    touched = longer
+                touched[n] = number
+                n += 1
+            found[number] += state.pieces[piece, COUNT]
+        piece = state.pieces[piece, AFTER]
+    n_kept = 0
+    for t in range(n):
+        enough = found[touched[t]] >= _LEAST_SHARE * k
+        found[touched[t]] = 0
+        if enough:
+            touched[n_kept] = touched[t]
+            n_kept += 1
+    kept = touched[:n_kept]
+    order = np.argsort(near.slack[kept] + 0.003 * np.random.random(n_kept))
+    return near.record[kept[order[:_MOST_TRIED]]]
