@@ -8,6 +8,7 @@ import kohort
 NAMES = [
     "Agglomerative",
     "AlphaDeassociation",
+    "Forest",
     "Hierarchy",
     "Hilbert",
     "InfeasibleError",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
+    from kohort.algorithms.local.forest import Forest as Forest
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agglomerative": "kohort.algorithms.local.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
+    "Forest": "kohort.algorithms.local.forest",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "InfeasibleError": "kohort.errors",

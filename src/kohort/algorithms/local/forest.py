@@ -12,7 +12,7 @@ from kohort.algorithms.local.graph import (
     Graph,
     Neighbours,
     charge_bound,
-    refuse_cost,
+    refuse_without_graph,
     searches_what_is_measured,
 )
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
@@ -60,7 +60,7 @@ class Forest:
     costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
 
     def refuse(self, problem: Problem) -> None:
-        refuse_cost(self.name, problem)
+        refuse_without_graph(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.data.hierarchy import Hierarchy
@@ -22,12 +24,14 @@ __all__ = [
     "Neighbours",
     "charge_bound",
     "in_measured_units",
-    "refuse_cost",
+    "lower_bound",
+    "refuse_without_graph",
     "searches_what_is_measured",
 ]
 
 METRIC_COSTS = ("loss", "ncp", "tree", "suppressions", "monotone-entropy")
 _AT_A_TIME = 4096
+_MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,17 @@ def charge_bound(problem: Problem, graph: Graph, neighbours: Neighbours) -> floa
     return in_measured_units(problem, float(np.dot(graph.counts, neighbours.radius)))
 
 
+def lower_bound(problem: Problem, run: Run) -> float | None:
+    """`charge_bound` where it is cheap: for at most 20,000 distinct rows and a cost that it holds for."""
+    if problem.cost.name not in METRIC_COSTS or len(problem.rows.counts) > _MOST_ROWS:
+        return None
+    try:
+        graph = Graph.of(problem)
+    except UnsupportedError:  # this cost of free intervals or sets is measured, not searched
+        return None
+    return charge_bound(problem, graph, graph.nearest(problem.k, run))
+
+
 def in_measured_units(problem: Problem, total: float) -> float | None:
     """A sum of weighted costs over records as the cost is reported: mostly the mean.
 
@@ -122,11 +137,7 @@ def searches_what_is_measured(problem: Problem) -> bool:
     return in_measured_units(problem, 0.0) is not None and not (problem.tight and hidden)
 
 
-def refuse_cost(name: str, problem: Problem) -> None:
-    """Refuse a cost for which there is no graph."""
-    if problem.cost.name not in METRIC_COSTS:
-        raise UnsupportedError(
-            f"{name} cannot minimise {problem.cost.name!r}: it needs a monotone cost that is a sum over "
-            f"cells. Choose one of {', '.join(METRIC_COSTS)}."
-        )
-    kernel_tables(problem)
+def refuse_without_graph(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
+    refuse_other_costs(algorithm, problem)
+    kernel_tables(problem)  # with tight labels, too
