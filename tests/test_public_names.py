@@ -21,6 +21,7 @@ NAMES = [
     "LDiversity",
     "MissingPackageError",
     "Mondrian",
+    "Optimal",
     "Release",
     "Sequential",
     "TCloseness",

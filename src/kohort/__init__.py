@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
+    from kohort.algorithms.local.optimal import Optimal as Optimal
     from kohort.algorithms.local.sequential import Sequential as Sequential
     from kohort.api import anonymize as anonymize
     from kohort.api import mine_closed_records as mine_closed_records
@@ -63,6 +64,7 @@ _HOMES = {
     "LDiversity": "kohort.problem.models",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.local.mondrian",
+    "Optimal": "kohort.algorithms.local.optimal",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
