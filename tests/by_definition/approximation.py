@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations, permutations
 
 from by_definition.clusters import cost_function
 
@@ -24,19 +25,29 @@ def charges(problem, k):
 
 
 def least_cost(problem, k):
-    """The least total cost of any partition of the records into groups of k to 2k - 1, over subsets as bits.
+    """The least total cost of any partition of the records into groups of k to 2k - 1.
 
     For monotone costs larger groups are never needed.
     """
     cost_of = cache(cost_function(problem))
+
+    def weigh(rows):
+        return len(rows) * cost_of(frozenset(rows)) if k <= len(rows) <= 2 * k - 1 else None
+
+    return least_by_parts(problem, weigh)
+
+
+def least_by_parts(problem, weigh):
+    """The least sum of `weigh(rows of a part)` over partitions of the records; None forbids a part. Subsets
+    are bits of a number."""
     row_of = problem.rows.of_record.tolist()
     n = len(row_of)
-    groups = {}  # by the first record in them: the other records as bits, and the cost
+    parts = {}  # by the first record in them
     for bits in range(1, 2**n):
         members = [record for record in range(n) if bits >> record & 1]
-        if k <= len(members) <= 2 * k - 1:
-            cost = len(members) * cost_of(frozenset(row_of[record] for record in members))
-            groups.setdefault(members[0], []).append((bits, cost))
+        weight = weigh([row_of[record] for record in members])
+        if weight is not None:
+            parts.setdefault(members[0], []).append((bits, weight))
 
     @cache
     def best(left):
@@ -44,7 +55,7 @@ def least_cost(problem, k):
             return 0.0
         first = (left & -left).bit_length() - 1
         return min(
-            (cost + best(left & ~bits) for bits, cost in groups.get(first, ()) if bits & ~left == 0),
+            (weight + best(left & ~bits) for bits, weight in parts.get(first, ()) if bits & ~left == 0),
             default=float("inf"),
         )
 
@@ -74,3 +85,34 @@ def steiner_weight(edges, part):
         if not bare:
             return len(edges)
         edges -= bare
+
+
+def least_one_two_factor(problem):
+    """Section 5: every record has one or two edges. Only pairs and paths of three are needed: of a longer path
+    or a cycle edges can be left out."""
+    cost_of = cache(cost_function(problem))
+
+    def weigh(rows):
+        if len(rows) == 2:
+            return cost_of(tuple(sorted(rows)))
+        if len(rows) == 3:
+            return sum(sorted(cost_of(tuple(sorted(pair))) for pair in combinations(rows, 2))[:2])
+        return None
+
+    return least_by_parts(problem, weigh)
+
+
+def least_two_factor(problem):
+    """Section 6: cycles through all records, the lightest through each part."""
+    cost_of = cache(cost_function(problem))
+
+    def weigh(rows):
+        if len(rows) < 3:
+            return None
+        first, *others = rows
+        return min(
+            sum(cost_of(tuple(sorted(edge))) for edge in zip((first, *order), (*order, first)))
+            for order in permutations(others)
+        )
+
+    return least_by_parts(problem, weigh)

@@ -15,6 +15,7 @@ from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.optimal import Optimal
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
@@ -22,7 +23,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "par
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert, Forest, Optimal)
+    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert, Forest, TwoAnonymity, Optimal)
 }
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Neighbours",
     "charge_bound",
     "in_measured_units",
+    "is_binary",
     "lower_bound",
     "refuse_without_graph",
     "searches_what_is_measured",
@@ -135,6 +136,12 @@ def searches_what_is_measured(problem: Problem) -> bool:
     """
     hidden = any(isinstance(a.domain, Hierarchy) and a.domain.hidden.any() for a in problem.attributes)
     return in_measured_units(problem, 0.0) is not None and not (problem.tight and hidden)
+
+
+def is_binary(graph: Graph) -> bool:
+    """Whether every attribute has at most two values, each published as it is or as one and the same."""
+    few = all(len(np.unique(column)) <= 2 for column in graph.leaves.T)
+    return few and not graph.tables.leaf_cost.any()
 
 
 def refuse_without_graph(algorithm: Algorithm, problem: Problem) -> None:
