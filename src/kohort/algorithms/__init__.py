@@ -15,6 +15,7 @@ from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.optimal import Optimal
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.three_anonymity import ThreeAnonymity
 from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
@@ -23,7 +24,19 @@ __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "par
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert, Forest, TwoAnonymity, Optimal)
+    for algorithm in (
+        Auto,
+        KAnon,
+        KAnonCF,
+        Mondrian,
+        Agglomerative,
+        Sequential,
+        Hilbert,
+        Forest,
+        TwoAnonymity,
+        ThreeAnonymity,
+        Optimal,
+    )
 }
 
 

@@ -95,6 +95,8 @@ def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray) -> _Edge
 
 def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
     """Edges of a matching, the most that any matching gains (or a bound), and whether it gains that."""
+    if not len(edges.gain):
+        return np.zeros(0, dtype=np.int64), 0.0, True
     pieces = _pieces(edges, n)
     seconds = sum(_SECONDS_PER_SQUARE * len(piece) ** 2 for piece in pieces)
     in_time = run.seconds_left is None or seconds < run.seconds_left
@@ -104,8 +106,7 @@ def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, 
     price = _prices(edges, n, run)
     tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.gain < 1e-9 * edges.gain.max())
     pieces = [piece for piece in _pieces(edges.some(tight), n) if len(piece) <= exact]
-    run_on = tight if in_time or run.seconds_left else tight[:0]
-    matched = run_on[_match_pieces(edges.some(run_on), pieces, run)] if len(run_on) else run_on
+    matched = tight[:0] if run.out_of_time else tight[_match_pieces(edges.some(tight), pieces, run)]
     return _extended(edges, matched, n), float(price.sum() + 1e-12 * n), False
 
 

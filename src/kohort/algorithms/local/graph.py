@@ -92,6 +92,11 @@ class Graph:
         start = np.searchsorted(group_of_record[order], np.arange(group_of_record.max() + 2))
         return costs_by_group(self.tables, self.leaves[self.row_of_record], order, start)
 
+    def proven_factor(self, problem: Problem, groups: np.ndarray, bound: float) -> float | None:
+        """How many times the bound these groups cost."""
+        cost = in_measured_units(problem, float(np.dot(np.bincount(groups), self.group_costs(groups))))
+        return max(cost / bound, 1.0) if bound > 0 and cost is not None else None
+
 
 def charge_bound(problem: Problem, graph: Graph, neighbours: Neighbours) -> float | None:
     """A lower bound on the cost of every k-anonymous release, in the units of the chosen cost.

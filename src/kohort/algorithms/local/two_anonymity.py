@@ -120,8 +120,7 @@ def _guarantee(
         return None
     if cover.exact:
         return 3.0 if problem.max_withheld else 1.5 if is_binary(graph) else 2.0
-    cost = in_measured_units(problem, float(np.dot(np.bincount(groups), graph.group_costs(groups))))
-    return max(cost / bound, 1.0) if bound > 0 and cost is not None else None
+    return graph.proven_factor(problem, groups, bound)
 
 
 def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
