@@ -25,6 +25,8 @@ NAMES = [
     "Release",
     "Sequential",
     "TCloseness",
+    "ThreeAnonymity",
+    "TwoAnonymity",
     "UnsupportedError",
     "Verdict",
     "__version__",

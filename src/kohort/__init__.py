@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
     from kohort.algorithms.local.optimal import Optimal as Optimal
     from kohort.algorithms.local.sequential import Sequential as Sequential
+    from kohort.algorithms.local.three_anonymity import ThreeAnonymity as ThreeAnonymity
+    from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
@@ -68,6 +70,8 @@ _HOMES = {
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
+    "ThreeAnonymity": "kohort.algorithms.local.three_anonymity",
+    "TwoAnonymity": "kohort.algorithms.local.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",
