@@ -1,4 +1,4 @@
-"""The guarantees of Aggarwal et al. by definition: distances, charges, trees, the least cost by brute force."""
+"""The guarantees of Aggarwal et al. by definition: distances, charges, trees, the least by brute force."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def steiner_weight(edges, part):
 
 
 def least_one_two_factor(problem):
-    """Section 5: every record has one or two edges. Only pairs and paths of three are needed: of a longer path
-    or a cycle edges can be left out."""
+    """Section 5: every record has one or two edges. Only pairs and paths of three are needed: from a longer
+    path or a cycle edges can be left out."""
     cost_of = cache(cost_function(problem))
 
     def weigh(rows):

@@ -20,14 +20,13 @@ BIPARTITE = [(a, b) for a in "abc" for b in "xyz"]
 
 
 def stars(table, k, algorithm):
-    release = ko.anonymize(
+    return ko.anonymize(
         table,
         quasi_identifiers={name: ko.flat() for name in table.column_names},
         privacy=[ko.KAnonymity(k)],
         cost="suppressions",
         algorithm=algorithm,
     )
-    return release
 
 
 def rows_of(table):

@@ -58,7 +58,8 @@ def generate_look_alikes(k: int) -> tuple[pa.Table, pa.Table]:
     first = np.repeat(np.eye(k, dtype=np.int8), 2 ** (k - 2), axis=1)
     place = np.arange(2**k)
     second = np.array([1 - (place >> (k - row) & 1) for row in range(1, k + 1)], dtype=np.int8)
-    return tuple(  # type: ignore[return-value]
-        pa.table({f"q{number + 1}": column for number, column in enumerate(cells.T)})
-        for cells in (first, second)
-    )
+    return _binary_table(first), _binary_table(second)
+
+
+def _binary_table(cells: np.ndarray) -> pa.Table:
+    return pa.table({f"q{number + 1}": column for number, column in enumerate(cells.T)})

@@ -69,7 +69,7 @@ def cut_cycle(tables, leaves, rows):
 
 @njit(cache=True, nogil=True)
 def _cut_line(run_cost, first):
-    """The least cost of cutting the cycle at `first` and into runs, and the size of the last run up to each."""
+    """The least cost of runs when the cycle is cut at `first`, and the size of the last run up to each."""
     n = len(run_cost)
     cost = np.full(n + 1, np.inf)
     cost[0] = 0.0

@@ -10,7 +10,7 @@ from numba import njit
 
 from kohort.kernels.nearest import distances
 
-__all__ = ["grow_forest", "cut_forest", "part_limit"]
+__all__ = ["cut_forest", "grow_forest", "part_limit"]
 
 _MOST_ROOTS = 2000
 

@@ -12,7 +12,7 @@ __all__ = ["cost_without", "costs_by_group"]
 
 @njit(cache=True, nogil=True)
 def costs_by_group(tables, rows, order, start):
-    """Cost of one record of each group; group g has the records order[start[g]:start[g + 1]] of `rows`. O(n)."""
+    """Cost of one record of each group; group g has the records order[start[g]:start[g + 1]]. O(n)."""
     costs = np.empty(len(start) - 1)
     for group in range(len(costs)):
         costs[group] = cost_without(tables, rows, order[start[group] : start[group + 1]], -1)

@@ -151,7 +151,10 @@ def pairs_within(tables, tree, reach, room):
             depth -= 1
             box = stack[depth]
             most = reach[place] + farthest[box]
-            if tree.end[box] <= place or _least_distance(costs, own, tree.lo[box], tree.hi[box], most) >= most:
+            if (
+                tree.end[box] <= place
+                or _least_distance(costs, own, tree.lo[box], tree.hi[box], most) >= most
+            ):
                 continue
             below = tree.left[box]
             if below >= 0:

@@ -36,9 +36,7 @@ def test_neighbours_are_the_nearest(problem):
     cost_of = cost_function(problem)
     for row in range(len(graph.counts)):
         near = [other for other in found.rows[row] if other >= 0]
-        ranked = sorted(
-            (cost_of([row, other]), other) for other in range(len(graph.counts)) if other != row
-        )
+        ranked = sorted((cost_of([row, other]), other) for other in range(len(graph.counts)) if other != row)
         assert near == [other for _, other in ranked[: len(near)]]
         copies = graph.counts[row]
         assert copies + graph.counts[near].sum() >= problem.k
@@ -221,8 +219,10 @@ def test_withholding_never_costs_more_and_keeps_to_its_share(problem, share):
     kept = without.group_of_record[~gone]
     assert np.bincount(kept)[np.unique(kept)].min() >= problem.k
     cost_of = cost_function(problem)
-    stars = sum(weight * float(problem.cost.cell(a.generalized(np.array([0]), np.array([a.n_leaves - 1])))[0])
-                for a, weight in zip(problem.attributes, problem.weights))
+    stars = sum(
+        weight * float(problem.cost.cell(a.generalized(np.array([0]), np.array([a.n_leaves - 1])))[0])
+        for a, weight in zip(problem.attributes, problem.weights)
+    )
     rows = problem.rows.of_record
     paid = gone.sum() * stars
     for group in np.unique(kept):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,11 @@ import kohort as ko
 from by_definition.approximation import least_cost, least_two_factor
 from by_definition.clusters import cost_function, total_cost
 from kohort.algorithms import Run
-from kohort.algorithms.local import two_factor
 from kohort.algorithms.local.graph import Graph
+from kohort.algorithms.local.relaxed_cycles import Search, cycles_program
 from kohort.algorithms.local.three_anonymity import ThreeAnonymity
 from kohort.algorithms.local.two_factor import lightest_cycles
+from kohort.algorithms.programs import solve_program
 from kohort.errors import InputError, UnsupportedError
 from kohort.kernels.cycles import cut_cycle, walk_cycles
 from random_tables import random_problem, table_problem
@@ -101,7 +103,7 @@ def test_the_guarantee_on_random_tables(values, tree, factor):
 def test_the_cycle_of_the_paper():
     """Its factor weighs 8 and the groups cost 24: the worst case of Lemma 11, and here the optimum."""
     problem = table_problem(EIGHT, 3)
-    graph, rows, found = cycles_of(problem)
+    found = cycles_of(problem)[2]
     assert found.weight * len(problem.attributes) == pytest.approx(8)
     groups = solved(problem)
     assert total_cost(problem, groups.group_of_record) * 4 == pytest.approx(24)
@@ -131,7 +133,11 @@ def test_a_cycle_is_cut_in_the_best_way(texts):
         ]
         return min(options, default=float("inf"))
 
-    best = n * cost_of([int(row) for row in rows]) if n <= 5 else min(least(first, first + n) for first in range(n))
+    best = (
+        n * cost_of([int(row) for row in rows])
+        if n <= 5
+        else min(least(first, first + n) for first in range(n))
+    )
     assert total_cost(problem, found) == pytest.approx(best)
 
 
@@ -145,7 +151,7 @@ def test_cycles_are_walked(vertices, sizes):
         other += [*cycle[1:], cycle[0]]
         start += size
     order, starts = walk_cycles(np.array(one), np.array(other), 9)
-    walked = [order[a:b].tolist() for a, b in zip(starts[:-1], starts[1:])]
+    walked = [order[a:b].tolist() for a, b in pairwise(starts)]
     assert {frozenset(cycle) for cycle in walked} == set(cycles)
     edges = {frozenset(edge) for edge in zip(one, other)}
     for cycle in walked:
@@ -163,11 +169,11 @@ def hundred(seed, n=100):
 def test_cuts_and_proofs_agree_with_a_plain_integer_program(seed):
     problem = hundred(seed, 40)
     graph, rows, found = cycles_of(problem)
-    search = two_factor._Search.of(graph, rows)
+    search = Search.of(graph, rows)
     one, other = np.triu_indices(len(rows), 1)
-    program = two_factor._program(search.edges(one, other), len(rows), integer=True)
+    plain = cycles_program(search.edges(one, other), len(rows), integer=True)
     assert found.exact
-    assert found.weight == pytest.approx(two_factor.solve_program(program, Run()).value)
+    assert found.weight == pytest.approx(solve_program(plain, Run()).value)
 
 
 def test_beyond_the_limits_the_relaxation_proves_the_factor():

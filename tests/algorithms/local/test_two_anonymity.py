@@ -46,7 +46,9 @@ def test_the_cover_is_the_lightest_factor(problem):
     at_home = graph.distances(row_of_slot[cover.at_home], row_of_slot[cover.at_home]).sum()
     weight = graph.distances(row_of_slot[cover.one], row_of_slot[cover.other]).sum() + at_home
     assert weight == pytest.approx(cover.bound, abs=1e-9)
-    assert (np.bincount(np.concatenate([cover.one, cover.other]), minlength=len(row_of_slot)) + cover.at_home).min() > 0
+    assert (
+        np.bincount(np.concatenate([cover.one, cover.other]), minlength=len(row_of_slot)) + cover.at_home
+    ).min() > 0
 
 
 @given(problems(max_records=8))

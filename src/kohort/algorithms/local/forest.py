@@ -51,7 +51,9 @@ class Forest:
     """
 
     name: ClassVar[str] = "forest"
-    summary: ClassVar[str] = "cuts trees of nearest records into small groups; any k, tables of some 100,000 rows"
+    summary: ClassVar[str] = (
+        "cuts trees of nearest records into small groups; any k, tables of some 100,000 rows"
+    )
     paper: ClassVar[str] = (
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )

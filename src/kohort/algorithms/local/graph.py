@@ -1,4 +1,4 @@
-"""The graph of Aggarwal et al. (2005, section 4): distinct rows, and what it costs to make two of them alike."""
+"""The graph of Aggarwal et al. (2005, section 4): distinct rows, and what making two of them alike costs."""
 
 from __future__ import annotations
 
@@ -70,17 +70,14 @@ class Graph:
         radius = np.empty(n)
         for start in range(0, n, _AT_A_TIME):
             run.report("finding nearest records", start / n)
-            size = min(_AT_A_TIME, n - start)
-            for found in in_threads(lambda some, at=start: self._nearest(k, at, some), np.ones(size)):
-                rows[found[0]], radius[found[0]] = found[1], found[2]
-        return Neighbours(rows, radius)
 
-    def _nearest(self, k: int, start: int, some: slice) -> tuple:
-        first, last = start + some.start, start + some.stop
-        return (
-            self.tree.order[first:last],
-            *nearest_rows(self.tables, self.counts, self.tree, k, first, last),
-        )
+            def find(some: slice, start: int = start) -> None:
+                first, last = start + some.start, start + some.stop
+                mine = self.tree.order[first:last]
+                rows[mine], radius[mine] = nearest_rows(self.tables, self.counts, self.tree, k, first, last)
+
+            in_threads(find, np.ones(min(_AT_A_TIME, n - start)))
+        return Neighbours(rows, radius)
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The weights of edges between rows."""
@@ -91,11 +88,6 @@ class Graph:
         order = np.argsort(group_of_record, kind="stable")
         start = np.searchsorted(group_of_record[order], np.arange(group_of_record.max() + 2))
         return costs_by_group(self.tables, self.leaves[self.row_of_record], order, start)
-
-    def proven_factor(self, problem: Problem, groups: np.ndarray, bound: float) -> float | None:
-        """How many times the bound these groups cost."""
-        cost = in_measured_units(problem, float(np.dot(np.bincount(groups), self.group_costs(groups))))
-        return max(cost / bound, 1.0) if bound > 0 and cost is not None else None
 
 
 def charge_bound(problem: Problem, graph: Graph, neighbours: Neighbours) -> float | None:

@@ -220,7 +220,7 @@ def _search(choices: _Choices, run: Run) -> _Found:
             best = replace(best, x=np.rint(found.x), value=found.value)
         bound = found.bound if kept.all() else min(found.bound, relaxed.value + slack)
         best = replace(best, bound=min(max(best.bound, bound), best.value))
-        enough = kept.all() or best.value <= relaxed.value + slack or not found.optimal
+        enough = bool(kept.all()) or best.value <= relaxed.value + slack or not found.optimal
         slack = best.value - relaxed.value
     return best
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.local.graph import (
-    METRIC_COSTS,
-    Graph,
-    charge_bound,
-    in_measured_units,
-    is_binary,
-    refuse_without_graph,
-    searches_what_is_measured,
-)
+from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
+from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
 from kohort.algorithms.local.two_factor import TwoFactor, lightest_cycles
-from kohort.algorithms.programs import exact_package
 from kohort.algorithms.run import Run
-from kohort.errors import InputError, UnsupportedError
 from kohort.kernels.cycles import cut_cycle, walk_cycles
 from kohort.kernels.generalization import SET
 from kohort.problem.problem import Problem
@@ -69,20 +61,10 @@ class ThreeAnonymity:
     exact: int = 1500
 
     def __post_init__(self) -> None:
-        if not isinstance(self.exact, int) or self.exact < 0:
-            raise InputError(
-                f"The 'exact' parameter of three-anonymity must be a whole number from 0 on. Got {self.exact!r}."
-            )
+        check_exact(self, self.exact)
 
     def refuse(self, problem: Problem) -> None:
-        if problem.k != 3:
-            raise UnsupportedError(
-                f"three-anonymity is for k = 3, not k = {problem.k}. "
-                f"Choose {'two-anonymity' if problem.k == 2 else 'forest'}."
-            )
-        refuse_without_graph(self, problem)
-        for package in ("highspy", "rustworkx"):
-            exact_package(package)
+        refuse_other_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)
@@ -90,55 +72,50 @@ class ThreeAnonymity:
         factor = lightest_cycles(graph, np.repeat(np.arange(len(out)), out), exact=self.exact, run=run)
         groups = of_records(problem, _groups_of_slots(graph, out, factor))
         charge = charge_bound(problem, graph, graph.nearest(3, run))
-        bound = _bound(problem, graph, out, factor, charge)
+        bound = better_bound(problem, charge, _weight_to_cost(graph) * (factor.bound + _at_home(graph, out)))
+        proven = factor.exact and not problem.max_withheld
         return Groups(
             groups,
-            guarantee=_guarantee(problem, graph, factor, groups, bound),
+            guarantee=proven_factor(
+                problem, graph, groups, bound, known=_guarantee(graph) if proven else None
+            ),
             bound=bound,
             notes=() if factor.exact else (_NOT_PROVEN,),
         )
 
 
 _NOT_PROVEN = (
-    "The lightest cycles were not proven within the limits: they may be heavier, and the factor is proven by the "
-    "linear relaxation instead."
+    "The cycles were not proven to be the lightest within the limits; the factor is proven by the linear "
+    "relaxation instead."
 )
 
 
-def _bound(
-    problem: Problem, graph: Graph, out: np.ndarray, factor: TwoFactor, charge: float | None
-) -> float | None:
-    """Lemma 10: the lightest cycles weigh at most 2/3 of the least cost on binary tables, all of it on others.
+def _weight_to_cost(graph: Graph) -> float:
+    """Lemma 10: the least cost is at least 3/2 of the lightest cycles on binary tables, else all of it."""
+    return 1.5 if is_binary(graph) else 1.0
 
-    Copies at home are in them at the distance of copies. Where records may be withheld, only charges count.
-    """
-    if charge is None or problem.max_withheld:
-        return charge
+
+def _at_home(graph: Graph, out: np.ndarray) -> float:
+    """What copies at home add to the cycles: nothing, unless they hold values that are published as `*`."""
     rows = np.arange(len(out))
-    at_home = float(np.dot(graph.counts - out, graph.distances(rows, rows)))
-    times = 1.5 if is_binary(graph) else 1.0
-    weighed = in_measured_units(problem, times * (factor.bound + at_home))
-    return charge if weighed is None else max(charge, weighed)
+    return float(np.dot(graph.counts - out, graph.distances(rows, rows)))
 
 
-def _guarantee(
-    problem: Problem, graph: Graph, factor: TwoFactor, groups: np.ndarray, bound: float | None
-) -> float | None:
-    if bound is None or not searches_what_is_measured(problem):
-        return None
-    if factor.exact and not problem.max_withheld:
-        has_sets = bool((graph.tables.kind == SET).any())
-        return 2.0 if is_binary(graph) else 4.0 if has_sets else 3.0
-    return graph.proven_factor(problem, groups, bound)
+def _guarantee(graph: Graph) -> float:
+    """Lemma 11: the groups cost at most 3 times the cycles; 4 times with sets."""
+    has_sets = bool((graph.tables.kind == SET).any()) and not is_binary(graph)
+    return (4.0 if has_sets else 3.0) / _weight_to_cost(graph)
 
 
 def _groups_of_slots(graph: Graph, out: np.ndarray, factor: TwoFactor) -> np.ndarray:
     """The group of each slot: runs along the cycles, and copies at home."""
     row_of_vertex = np.repeat(np.arange(len(out)), out)
-    order, starts = walk_cycles(factor.one.astype(np.int64), factor.other.astype(np.int64), len(row_of_vertex))
+    order, starts = walk_cycles(
+        factor.one.astype(np.int64), factor.other.astype(np.int64), len(row_of_vertex)
+    )
     group = np.empty(len(order), dtype=np.int64)
     n_groups = 0
-    for start, end in zip(starts[:-1], starts[1:]):
+    for start, end in pairwise(starts):
         vertices = order[start:end]
         cut = cut_cycle(graph.tables, graph.leaves, row_of_vertex[vertices])
         group[vertices] = n_groups + cut

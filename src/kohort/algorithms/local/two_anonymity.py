@@ -8,19 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.local.edge_cover import Cover, least_cover
-from kohort.algorithms.local.graph import (
-    METRIC_COSTS,
-    Graph,
-    charge_bound,
-    in_measured_units,
-    is_binary,
-    refuse_without_graph,
-    searches_what_is_measured,
-)
+from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
-from kohort.algorithms.programs import exact_package
+from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
 from kohort.algorithms.run import Run
-from kohort.errors import InputError, UnsupportedError
 from kohort.kernels.covers import centers_of_cover, pair_leaves
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -34,9 +25,11 @@ class TwoAnonymity:
 
     The lightest set of edges in which every record has one or two: its parts, pairs and triples, are the
     groups. Distances obey the triangle inequality, so a minimum-weight edge cover can be made into one of the
-    same weight, and that is a matching: with mu(v) the distance of v's nearest record, the matching that gains
-    most, an edge gaining mu(u) + mu(v) - w; all others go to their nearest. Equal records drop out (mu = 0),
-    and few edges gain anything, so the graph is sparse.
+    same weight, and that is a matching: with mu(v) the distance of v's nearest record, the matching that
+    gains most, an edge gaining mu(u) + mu(v) - w; all others go to their nearest. Equal records drop out
+    (mu = 0), and few edges gain anything, so the graph is sparse.
+
+    Time: that of finding nearest records, and of a matching on the edges that gain.
 
     exact   up to so many records that can gain (no copies, in one piece) the matching is exact. Beyond, it is
             exact in the pieces that the linear relaxation falls into, and the relaxation proves the factor.
@@ -63,64 +56,48 @@ class TwoAnonymity:
     exact: int = 20_000
 
     def __post_init__(self) -> None:
-        if not isinstance(self.exact, int) or self.exact < 0:
-            raise InputError(
-                f"The 'exact' parameter of two-anonymity must be a whole number from 0 on. Got {self.exact!r}."
-            )
+        check_exact(self, self.exact)
 
     def refuse(self, problem: Problem) -> None:
-        if problem.k != 2:
-            raise UnsupportedError(
-                f"two-anonymity is for k = 2, not k = {problem.k}. "
-                f"Choose {'three-anonymity' if problem.k == 3 else 'forest'}."
-            )
-        refuse_without_graph(self, problem)
-        exact_package("rustworkx")
+        refuse_other_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)
         neighbours = graph.nearest(2, run)
         cover = least_cover(graph, neighbours, exact=self.exact, run=run)
         groups = of_records(problem, _groups_of_slots(graph, cover))
-        charge = charge_bound(problem, graph, neighbours)
-        bound = _bound(problem, graph, cover, charge)
+        bound = better_bound(
+            problem, charge_bound(problem, graph, neighbours), _factor_to_cost(graph) * cover.bound
+        )
         return Groups(
             groups,
-            guarantee=_guarantee(problem, graph, cover, groups, bound),
+            guarantee=proven_factor(
+                problem, graph, groups, bound, known=_guarantee(problem, graph) if cover.exact else None
+            ),
             bound=bound,
             notes=() if cover.exact else (_IN_PIECES,),
         )
 
 
 _IN_PIECES = (
-    "The table is too large for an exact matching within the limits: it was matched in pieces, and the factor is "
-    "proven by the linear relaxation instead."
+    "The table is too large for an exact matching within the limits: it was matched in pieces, and the "
+    "factor is proven by the linear relaxation instead."
 )
 
 
-def _bound(problem: Problem, graph: Graph, cover: Cover, charge: float | None) -> float | None:
-    """Lemma 9: a factor weighs at most 1/2 of the least cost on binary tables, 2/3 on others.
+def _factor_to_cost(graph: Graph) -> float:
+    """Lemma 9: the least cost is at least twice the weight of a factor on binary tables, 3/2 of it on others.
 
-    In a class of three with the distances a <= b <= c a record pays at least c, all of them 3c >= 3/2 (a + b),
-    and the two lighter edges are a + b. Where records may be withheld, only the charges count.
+    In a class of three with the distances a <= b <= c a record pays at least c, together 3c >= 3/2 (a + b),
+    and the two lighter edges are a + b.
     """
-    if charge is None or problem.max_withheld:
-        return charge
-    times = 2.0 if is_binary(graph) else 1.5
-    weighed = in_measured_units(problem, times * cover.bound)
-    return charge if weighed is None else max(charge, weighed)
+    return 2.0 if is_binary(graph) else 1.5
 
 
-def _guarantee(
-    problem: Problem, graph: Graph, cover: Cover, groups: np.ndarray, bound: float | None
-) -> float | None:
+def _guarantee(problem: Problem, graph: Graph) -> float:
     """Lemma 8: the groups cost at most 3 times the factor. So 3/2 or 2 of the least cost; and 3 where records
     may be withheld, since a withheld one pays at least mu."""
-    if bound is None or not searches_what_is_measured(problem):
-        return None
-    if cover.exact:
-        return 3.0 if problem.max_withheld else 1.5 if is_binary(graph) else 2.0
-    return graph.proven_factor(problem, groups, bound)
+    return 3.0 if problem.max_withheld else 3.0 / _factor_to_cost(graph)
 
 
 def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
@@ -134,9 +111,7 @@ def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
         hub = int(center[star[0]]) if len(star) else -1
         keep = 1 if cover.at_home[hub] else 2
         if len(star) > keep:
-            order, paired = pair_leaves(
-                graph.tables, graph.leaves, row_of_slot[hub], row_of_slot[star], keep
-            )
+            order, paired = pair_leaves(graph.tables, graph.leaves, row_of_slot[hub], row_of_slot[star], keep)
             group[star[order[:paired]]] = np.repeat(star[order[:paired:2]], 2)
             star = star[order[paired:]]
         if len(star) == 1 and cover.at_home[hub] and graph.counts[row_of_slot[hub]] > 2:
