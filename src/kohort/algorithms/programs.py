@@ -43,8 +43,14 @@ class Solution:
     price: np.ndarray  # per row of A
 
 
-def solve_program(program: Program, run: Run, *, start: np.ndarray | None = None) -> Solution:
-    """Solve with one thread, so that the result is the same on every machine; `start` is a known solution."""
+def solve_program(
+    program: Program, run: Run, *, start: np.ndarray | None = None, doing: str | None = None
+) -> Solution:
+    """Solve with one thread, so that the result is the same on every machine.
+
+    start   a known solution
+    doing   what to report as progress, with the share of the gap that is closed
+    """
     highspy = exact_package("highspy")
     scale = _LARGEST_COST / max(float(np.abs(program.cost).max(initial=0.0)), 1e-300)
     solver = _prepared(highspy, program, scale, run)
@@ -52,9 +58,15 @@ def solve_program(program: Program, run: Run, *, start: np.ndarray | None = None
         known = highspy.HighsSolution()
         known.col_value = start.tolist()
         solver.setSolution(known)
+    if doing is not None:
+        solver.cbMipInterrupt += lambda event: run.report(doing, _share_closed(event.data_out.mip_gap))
     if solver.run() == highspy.HighsStatus.kError:
         raise InternalError("HiGHS could not solve a program. Please report this.")
     return _solution(highspy, solver, program, scale)
+
+
+def _share_closed(gap: float) -> float:
+    return max(1.0 - gap, 0.0) if np.isfinite(gap) else 0.0
 
 
 def exact_package(name: str) -> ModuleType:

@@ -110,6 +110,13 @@ def test_at_the_time_limit_the_best_so_far_with_what_is_proven():
     assert found.bound == 0 and found.guarantee is None
 
 
+def test_progress_is_told():
+    said = []
+    Optimal().solve(people_of_adult(30, 4), Run(progress=lambda what, share: said.append((what, share))))
+    assert {what for what, _ in said} >= {"mining closed records", "solving the relaxation"}
+    assert all(0 <= share <= 1 for _, share in said)
+
+
 def test_large_tables_and_tight_labels_are_refused(monkeypatch):
     monkeypatch.setattr(optimal, "MOST_CELLS", 10)
     with pytest.raises(UnsupportedError, match="k-anon-cf"):

@@ -41,11 +41,11 @@ class Optimal:
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 24, 41, 42, 47]})
     >>> release = ko.anonymize(
-    ...     people, quasi_identifiers={"age": ko.intervals(2, 4, 40)}, privacy=[ko.KAnonymity(2)],
+    ...     people, quasi_identifiers={"age": ko.intervals(5, 10)}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="optimal",
     ... )
     >>> release.table["age"].to_pylist(), release.guarantee
-    (['[20, 24)', '[20, 24)', '*', '[40, 80)', '[40, 80)', '*'], 1.0)
+    (['[20, 25)', '[20, 25)', '[20, 25)', '[40, 50)', '[40, 50)', '[40, 50)'], 1.0)
     """
 
     name: ClassVar[str] = "optimal"
@@ -213,9 +213,9 @@ def _search(choices: _Choices, run: Run) -> _Found:
     slack = _FIRST_SLACK * relaxed.value
     enough = best.value <= relaxed.value
     while not enough:
-        run.report("choosing closed records", min(relaxed.value / best.value, 1.0))
         kept = choices.needed(relaxed, slack * (1 + 1e-9))
-        found = solve_program(choices.program(kept, integer=True), run, start=best.x)
+        program = choices.program(kept, integer=True)
+        found = solve_program(program, run, start=best.x, doing="choosing closed records")
         if found.x is not None and found.value < best.value:
             best = replace(best, x=np.rint(found.x), value=found.value)
         bound = found.bound if kept.all() else min(found.bound, relaxed.value + slack)

@@ -119,6 +119,10 @@ class Prices:
     bound: float
     complete: bool
 
+    @property
+    def binding_cuts(self) -> list[Cut]:
+        return [cut for cut, price in zip(self.cuts, self.cut_price) if price < 0]
+
     def worth(self, edges: Edges) -> np.ndarray:
         """What an edge weighs more than its ends, and the cuts that it is in, are priced."""
         worth = edges.weight - self.price[edges.one] - self.price[edges.other]

@@ -104,7 +104,6 @@ def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFacto
     for last in (False, True):
         if best.weight - bound <= 1e-9 * best.weight:
             break
-        run.report("proving the lightest cycles", float(last) / 2)
         if last:
             gap = (best.weight - prices.bound) * (1 + 1e-9) + 1e-12
             edges, all_seen = search.edges_below(prices.price, gap)
@@ -113,8 +112,8 @@ def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFacto
                 return TwoFactor(*search.ends(best.edges), best.weight, bound, exact=False)
         edges = edges.joined(best.edges)
         start = np.isin(edges.keys, best.edges.keys).astype(float)
-        program = cycles_program(edges, search.n, integer=True, cuts=prices.cuts)
-        solution = solve_program(program, run, start=start)
+        program = cycles_program(edges, search.n, integer=True, cuts=prices.binding_cuts)
+        solution = solve_program(program, run, start=start, doing="proving the lightest cycles")
         if solution.x is not None and solution.value < best.weight:
             chosen = edges.some(solution.x > 0.5)
             best = _Chosen(chosen, float(chosen.weight.sum()))
