@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.local.closed_records import ClosedRecords, mine_closed_records
+from kohort.algorithms.local.closed_records import ClosedRecords, Table, mine
 from kohort.algorithms.local.clustering import groups_of_pieces, refuse_other_costs
 from kohort.algorithms.local.graph import in_measured_units, searches_what_is_measured
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs, record_costs
@@ -66,11 +66,14 @@ class Optimal:
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         run.report("mining closed records", 0.0)
-        closed = mine_closed_records(problem, run=run)
-        if len(closed.rows) > MOST_CELLS:
+        in_full = Run()  # the limits keep it short, and without all of them there is no proof
+        closed = mine(
+            Table.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
+        )
+        if not (closed.complete and closed.has_supports):
             raise UnsupportedError(
-                f"optimal is for small tables: here {len(closed):,} closed records have {len(closed.rows):,} "
-                f"rows under them, and at most {MOST_CELLS:,} are allowed. k-anon-cf takes such a table."
+                f"optimal is for small tables: its closed records may have at most {MOST_CELLS:,} distinct "
+                "rows under them in all, and here they have more. k-anon-cf takes such a table."
             )
         choices = _Choices.of(problem, closed)
         found = _search(choices, run)
