@@ -207,6 +207,9 @@ def test_an_outlier_is_withheld_where_that_may_be():
     assert release.verdict.withheld == 1
     assert release.cost == pytest.approx(1 / 5)
     assert release.table["a"].to_pylist() == [*"pppp", "*"]
+    dropped = ko.anonymize(pa.table(people), **asked, suppression=0.2, suppressed="drop")
+    assert dropped.table["a"].to_pylist() == [*"pppp"]
+    assert dropped.cost == release.cost
 
 
 @given(problems(max_records=16), st.sampled_from([0.1, 0.3, 0.9]))

@@ -173,7 +173,8 @@ def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices:
         more = edges.joined(cheap.some(order[worth[order] < -1e-10]))
         now = replace(now, bound=float(bound) if all_seen else 0.0)
         if len(more) > len(edges) or not all_seen:
-            best = now if now.bound > best.bound else best
+            if not best.complete:
+                best = replace(now, bound=max(now.bound, best.bound))
             edges = more
             continue
         stalled = 0 if now.bound > before * (1 + 1e-6) else stalled + 1
@@ -195,7 +196,7 @@ def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[Cut]:
             handle[piece] = True
             leaving = np.flatnonzero((handle[edges.one] != handle[edges.other]) & (x > 0.5))
             inside = x[handle[edges.one] & handle[edges.other]].sum()
-            if len(leaving) % 2 == 0:  # an odd number: leave out the least or take in the next
+            if len(leaving) % 2 == 0:  # the number of teeth must be odd
                 leaving = leaving[np.argsort(x[leaving], kind="stable")][1:]
             most = handle.sum() + (len(leaving) - 1) / 2
             if len(leaving) and inside + x[leaving].sum() > most + 0.02:
@@ -209,6 +210,7 @@ def _pieces(edges: Edges, n: int) -> list[np.ndarray]:
 
 
 def components(edges: Edges, n: int) -> list[np.ndarray]:
+    """The vertices of each connected component, also of those that are one vertex."""
     rustworkx = exact_package("rustworkx")
     graph = rustworkx.PyGraph()
     graph.add_nodes_from(range(n))
