@@ -7,6 +7,7 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
@@ -20,7 +21,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "par
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert)
+    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert, Incognito)
 }
 
 

@@ -1,0 +1,66 @@
+"""Distinct rows together with their sensitive values, counted: what models of sensitive columns look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.dataset import distinct_rows
+from kohort.problem.models import ClassCounts, Model
+from kohort.problem.problem import Problem
+
+__all__ = ["CountedCells"]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """Records that are equal in all quasi-identifiers and in the sensitive columns that models name.
+
+    leaves     cells by attributes
+    codes      per sensitive column the code of each cell's value
+    counts     records of each cell
+    of_record  the cell of each record
+    """
+
+    problem: Problem
+    leaves: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    counts: np.ndarray
+    of_record: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> CountedCells:
+        names = sorted({model.attribute for model in problem.models if model.attribute is not None})
+        columns = [*problem.leaves.T, *(problem.sensitive[name].column.codes for name in names)]
+        distinct, counts, of_record = distinct_rows(np.column_stack(columns))
+        n_attributes = len(problem.attributes)
+        codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
+        leaves = np.ascontiguousarray(distinct[:, :n_attributes], dtype=np.int32)
+        return cls(problem, leaves, codes, counts.astype(np.int64), of_record)
+
+    @cached_property
+    def sensitive(self) -> np.ndarray:
+        """Per cell a number for its sensitive values together."""
+        if not self.codes:
+            return np.zeros(len(self.counts), dtype=np.int32)
+        return distinct_rows(np.column_stack(list(self.codes.values())))[2].astype(np.int32)
+
+    def satisfied(
+        self, models: Sequence[Model], cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
+    ) -> bool:
+        """Whether every class of (some) cells satisfies these models: counts[i] of cells[i] in class_of[i]."""
+        sizes = np.bincount(class_of, weights=counts).astype(np.int64)
+        for model in models:
+            if model.attribute is None:
+                holds = model.holds(ClassCounts.of_sizes(sizes))
+            else:
+                sensitive = self.problem.sensitive[model.attribute]
+                codes = self.codes[model.attribute][cells]
+                table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), sensitive.n_values)
+                holds = model.holds(table, sensitive.context)
+            if not holds.all():
+                return False
+        return True
