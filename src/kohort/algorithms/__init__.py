@@ -13,6 +13,7 @@ from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
@@ -21,7 +22,17 @@ __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "par
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert, Incognito)
+    for algorithm in (
+        Auto,
+        KAnon,
+        KAnonCF,
+        Mondrian,
+        Agglomerative,
+        Sequential,
+        Hilbert,
+        Incognito,
+        Progressive,
+    )
 }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from kohort.algorithms.local.clustering import groups_of_copies
 from kohort.data.dataset import distinct_rows
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
@@ -49,18 +50,17 @@ class CountedCells:
         return distinct_rows(np.column_stack(list(self.codes.values())))[2].astype(np.int32)
 
     def satisfied(
-        self, models: Sequence[Model], cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
-    ) -> bool:
-        """Whether every class of (some) cells satisfies these models: counts[i] of cells[i] in class_of[i]."""
+        self, model: Model, cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Which classes of (some) cells satisfy a model: counts[i] records of cells[i] are in class_of[i]."""
         sizes = np.bincount(class_of, weights=counts).astype(np.int64)
-        for model in models:
-            if model.attribute is None:
-                holds = model.holds(ClassCounts.of_sizes(sizes))
-            else:
-                sensitive = self.problem.sensitive[model.attribute]
-                codes = self.codes[model.attribute][cells]
-                table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), sensitive.n_values)
-                holds = model.holds(table, sensitive.context)
-            if not holds.all():
-                return False
-        return True
+        if model.attribute is None:
+            return model.holds(ClassCounts.of_sizes(sizes))
+        sensitive = self.problem.sensitive[model.attribute]
+        codes = self.codes[model.attribute][cells]
+        table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), sensitive.n_values)
+        return model.holds(table, sensitive.context)
+
+    def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The group of each record, from pieces: copies[i] records of cells[i] are in group[i]."""
+        return groups_of_copies(self.of_record, cells, copies, group)

@@ -72,7 +72,8 @@ class SubsetTables:
         """Whether every class at these levels satisfies the models. O(classes of the table rolled up)."""
         source = self._smallest_below(levels)
         class_of, _ = self._table.classes(source.rows, self._attributes, self._attributes, levels)
-        if self._table.cells.satisfied(models, source.rows, class_of, source.counts):
+        cells = self._table.cells
+        if all(cells.satisfied(model, source.rows, class_of, source.counts).all() for model in models):
             return True
         if len(self._tables) < KEPT:
             rolled = self._rolled_up(source, levels)

@@ -177,7 +177,9 @@ def minimal_nodes(valid: np.ndarray) -> np.ndarray:
 def lattice_costs(problem: Problem, table: GeneralizedTable) -> np.ndarray:
     """The cost per record of every node of the lattice: levels cost the same whatever the others are."""
     total = np.zeros(table.shape)
-    for axis, (attribute, cost, levels) in enumerate(zip(problem.attributes, node_costs(problem), table.nodes)):
+    for axis, (attribute, cost, levels) in enumerate(
+        zip(problem.attributes, node_costs(problem), table.nodes)
+    ):
         of_level = cost[levels] @ attribute.leaf_counts / problem.n_records
         total += of_level.reshape([-1 if j == axis else 1 for j in range(total.ndim)])
     return total
