@@ -15,6 +15,7 @@ from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.top_down import TopDown
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
@@ -32,6 +33,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         Hilbert,
         Incognito,
         Progressive,
+        TopDown,
     )
 }
 
