@@ -46,7 +46,7 @@ def number_classes(values, rows, columns, start, mapped):
 
 @njit(cache=True, nogil=True)
 def _alike(values, row, other, columns, start, mapped):
-    for c in columns:
+    for c in columns:  # noqa: SIM110 (numba knows no generators)
         if mapped[start[c] + values[row, c]] != mapped[start[c] + values[other, c]]:
             return False
     return True

@@ -201,7 +201,7 @@ def split_group(table, trees, cells, counts, attribute, node, moving, number, co
 
 @njit(cache=True, nogil=True)
 def _lowest_nodes(table, trees, cells):
-    """Per attribute the lowest node over a group, -1 where all cells have the same leaf; and their depths' sum."""
+    """Per attribute the lowest node over a group, -1 where it has one leaf; and the sum of their depths."""
     r = table.leaves.shape[1]
     nodes = np.empty(r, np.int64)
     depth = 0
@@ -263,7 +263,7 @@ def _depths(table, trees, cells, counts, number, counters):
 
 @njit(cache=True, nogil=True)
 def _parts(split):
-    """The part that each cell of a split group is in: 0 if it is left behind, else one more than its child."""
+    """The part that each cell of a split group is in: 0 if it is left behind, else 1 more than its child."""
     part = split.child + 1
     for i in range(len(part)):
         if part[i] > 0 and not split.apart[part[i] - 1]:
@@ -275,14 +275,15 @@ def _parts(split):
 def _records_to_move(table, trees, cells, counts, split, number, counters):
     """Per cell how many records are taken from children: those that come least deep on trial; O(cells).
 
-    Tried are children that can spare records, the smallest first, until they can spare enough and there are
-    TRIED cells. All 0: they cannot spare enough after all.
+    Of records that come equally deep, those with no value that alpha bounds are taken first. Tried are
+    children that can spare records, the smallest first, until they can spare enough and there are TRIED
+    cells. All 0: they cannot spare enough after all.
     """
     place, start = _by_child(split.child, len(split.apart))
     sizes = np.zeros(len(split.apart), np.int64)
     for i in place:
         sizes[split.child[i]] += counts[i]
-    depth = np.full(len(cells), np.int64(2**62))
+    depth = np.full(len(cells), np.int64(2**60))
     spare, n_tried = 0, 0
     for c in np.argsort(sizes, kind="mergesort"):
         if spare >= split.need and n_tried >= TRIED:
@@ -295,6 +296,8 @@ def _records_to_move(table, trees, cells, counts, split, number, counters):
     taken = np.zeros_like(counts)
     most = np.zeros(table.value.shape[1], np.int64)
     _left_behind(table, cells, counts, split.child, split.apart, counters, most)
+    for i in range(len(cells)):
+        depth[i] = 2 * depth[i] + (table.value[cells[i]] >= 0).any()
     order = np.argsort(depth, kind="mergesort")
     missing = _supply(table, cells, counts, order, split, counters, taken)
     _forget(table, cells, counters)
@@ -312,7 +315,7 @@ def specialize(table, trees, cells, counts, starts, budget):
     """
     number = np.full(len(trees.parent), np.int64(-1))
     counters = np.zeros(table.n_values, np.int64)
-    stack = [start for start in starts]
+    stack = list(starts)
     end = len(cells)
     done = [(cells[:0], counts[:0])]
     while len(stack) > 0 and budget > 0:
@@ -354,7 +357,7 @@ def specialize(table, trees, cells, counts, starts, budget):
                 if copies[i] > taken[i]:
                     cells[end], counts[end] = here[i], copies[i] - taken[i]
                     end += 1
-    left = np.array(stack + [np.int64(0)])[: len(stack)]
+    left = np.array([*stack, 0])[:-1]
     sizes = np.array([len(group) for group, _ in done])[1:]
     n_done = sizes.sum()
     done_cells, done_counts = np.empty(n_done, cells.dtype), np.empty(n_done, counts.dtype)

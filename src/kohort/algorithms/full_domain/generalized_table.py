@@ -1,4 +1,4 @@
-"""A table generalized to levels: do its classes satisfy the models? Rolled up from coarser tables if there are."""
+"""A table generalized to some levels: do its classes satisfy the models?"""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class _ClassTable(NamedTuple):
 class SubsetTables:
     """A table generalized in some attributes and without the others.
 
-    `lowest` are the least levels that will be asked for. A class at some levels is a part of a class at higher
-    ones, so the table at these is had from the cells that stand for the classes: rolled up.
+    `lowest` are the least levels that will be asked for. A class at some levels is a part of a class at
+    higher ones, so the table at these is had from the cells that stand for the classes: rolled up.
     """
 
     def __init__(self, table: GeneralizedTable, attributes: Sequence[int], lowest: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Incognito: all minimal full-domain generalizations, the cheapest chosen (LeFevre et al., 2005; Wong et al., 2009)."""
+"""Incognito: the best of all full-domain generalizations (LeFevre et al., 2005; Wong et al., 2009)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Su
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs
 from kohort.algorithms.run import Run
-from kohort.errors import InfeasibleError, UnsupportedError, counted
+from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
@@ -71,8 +71,8 @@ class Incognito:
         if nodes > MOST_NODES:
             raise UnsupportedError(
                 f"incognito would have to look at {nodes:,} full-domain generalizations; it is for up to "
-                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose progressive "
-                "or top-down."
+                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose "
+                "progressive or top-down."
             )
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
@@ -131,7 +131,7 @@ def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.nda
 
 
 def _valid_nodes(candidates: np.ndarray, holds: Callable[[Levels], bool], run: Run) -> np.ndarray:
-    """The candidates that hold, where all above one that holds do so, by bisecting paths through the lattice."""
+    """The candidates that hold, where all above one that holds do: paths through the lattice are bisected."""
     valid, unknown = np.zeros_like(candidates), candidates.copy()
     for start in np.argwhere(candidates):
         if not unknown[tuple(start)]:
@@ -157,7 +157,7 @@ def _path_up(node: Levels, unknown: np.ndarray) -> Iterator[Levels]:
     here: Levels | None = node
     while here is not None:
         yield here
-        steps = (here[:j] + (here[j] + 1,) + here[j + 1 :] for j in range(len(here)))
+        steps = ((*here[:j], here[j] + 1, *here[j + 1 :]) for j in range(len(here)))
         here = next(
             (to for j, to in enumerate(steps) if to[j] < unknown.shape[j] and unknown[to]),
             None,
@@ -200,12 +200,12 @@ def _cheapest_that_holds(
             return node.tolist()
     if run.out_of_time:
         raise UnsupportedError(
-            "Time ran out before a full-domain generalization was found that keeps alpha with rounding: ceiling. "
-            "Give it more time, or leave rounding out."
+            "Time ran out before a full-domain generalization was found that keeps alpha with rounding: "
+            "ceiling. Give it more time, or leave rounding out."
         )
     raise InfeasibleError(
-        "No full-domain generalization keeps alpha with rounding: ceiling. Leave rounding out, raise alpha, or "
-        "choose mondrian."
+        "No full-domain generalization keeps alpha with rounding: ceiling. Leave rounding out, raise alpha, "
+        "or choose mondrian."
     )
 
 
@@ -214,4 +214,4 @@ def _note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str
         f"{attribute.name} {level} of {n - 1}"
         for attribute, level, n in zip(problem.attributes, best, table.shape)
     )
-    return f"Levels published, {counted(len(best), 'attribute')}: {', '.join(levels)}."
+    return f"Levels published: {', '.join(levels)}."

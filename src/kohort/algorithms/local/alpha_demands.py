@@ -74,6 +74,6 @@ def _demand(model: AlphaDeassociation, cells: CountedCells) -> Demand:
     if model.values is None:
         return Demand(model.asked, codes, sensitive.n_values)
     listed = np.isin(codes, sensitive.context.codes(model.values))
-    if model.combine:
+    if model.combine or len(model.values) == 1:
         return Demand(model.asked, np.where(listed, 0, -1), 1)
     return Demand(model.asked, np.where(listed, codes, -1), sensitive.n_values)

@@ -29,6 +29,8 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["Progressive"]
 
+DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 2 values comes near 0
+
 
 @dataclass(frozen=True)
 class Progressive:
@@ -42,8 +44,8 @@ class Progressive:
     - *further removal*: other parts of at least k records that satisfy the models, at most so many that alpha
       can still be kept by those that stay: |D| - |(D, s)| / alpha for every sensitive value s.
 
-    If all classes satisfy the models, all leave. What is left at the end and is less than k joins the group that
-    it adds least cost to. A group is published as the smallest generalized record that covers it.
+    If all classes satisfy the models, all leave. What is left at the end and is less than k joins the group
+    that it adds least cost to. A group is published as the smallest generalized record that covers it.
 
     O(levels * distinct rows * attributes), where levels are those of all hierarchies together.
 
@@ -89,7 +91,7 @@ class Progressive:
 
 
 class _Remaining:
-    """The records that have not left yet (`counts` of `cells`), at which levels they are, and those that left."""
+    """The records that stay (`counts` of `cells`), generalized to `levels`, and those that have left."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -117,7 +119,7 @@ class _Remaining:
         return np.logical_and.reduce(holds)
 
     def remove_trunks(self, valid: np.ndarray) -> None:
-        """From valid classes: the most records of which exactly the share alpha is sensitive, if k or more."""
+        """From valid classes: the most records of which exactly the share alpha is sensitive, k at least."""
         if len(self.demands) != 1 or self.demands[0].n_values != 1:
             return
         sensitive, others = self._is_sensitive(self.demands[0])
@@ -157,7 +159,7 @@ class _Remaining:
         return most
 
     def _part(self, of_class: int, most: int) -> np.ndarray:
-        """Of a valid class at most so many records that are valid themselves; none if that are less than k."""
+        """Of a valid class at most so many records that are valid themselves; none if these are under k."""
         nothing = np.zeros_like(self.counts)
         if most < self.problem.k or len(self.demands) != 1 or self.demands[0].n_values != 1:
             return nothing
@@ -204,8 +206,8 @@ class _Remaining:
 
     def generalize(self) -> bool:
         """One level up in the attribute of highest entropy; False if the records that stay look all alike."""
-        entropies = [self._entropy(j) for j in range(len(self.nodes))]
-        if max(entropies) <= 0:
+        entropies = np.round([self._entropy(j) for j in range(len(self.nodes))], DIGITS)
+        if entropies.max() <= 0:
             return False
         self.levels[int(np.argmax(entropies))] += 1
         self._classify()
@@ -218,7 +220,7 @@ class _Remaining:
         return float(-(share * np.log2(share)).sum()) if len(share) > 1 else 0.0
 
     def remove_rest(self) -> None:
-        """All that stay leave as one group or, where they are less than k, with the group that this costs least.
+        """All that stay leave as one group or, if they are under k, with the group that this costs least.
 
         They keep alpha, so they do not break it for others.
         """

@@ -1,4 +1,4 @@
-"""Top-down local recoding: all records as one, specialized as long as groups stay safe (Wong et al., 2009)."""
+"""Top-down local recoding: one group of all, specialized while groups stay safe (Wong et al., 2009)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ BATCH = 5_000_000  # cells times attributes between two looks at the clock
 class TopDown:
     """Top-down local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 2, for many attributes).
 
-    Starts with all records as one group. A group is specialized in the attribute that specializes most of its
-    records (on ties the one with fewest branches): each child of its node in that attribute that satisfies the
-    models becomes a group. The others are left behind, as a group that may be specialized again. If that one fails
-    the models, it gets records from the children: as few as will do, of those that can be specialized least,
-    as far as children can spare them; if they cannot, whole children join it, the smallest first.
+    Starts with all records as one group. A group is specialized in the attribute that specializes most of
+    its records (on ties the one with fewest branches): each child of its node in that attribute that
+    satisfies the models becomes a group. The others are left behind, as a group that may be specialized
+    again. If that one fails the models, it gets records from the children: as few as will do, of those that
+    can be specialized least, as far as children can spare them; if they cannot, whole children join it, the
+    smallest first.
 
-    How far records can be specialized is found on trial, moving none, for 1,000 distinct records or more of the
-    smallest children. A group is published as the smallest generalized record that covers it.
+    How far records can be specialized is found on trial, moving none, for 1,000 distinct records or more of
+    the smallest children. A group is published as the smallest generalized record that covers it.
 
     O(depth * distinct rows * attributes), where depth is how often a record is specialized.
 
