@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms.local.clustering import groups_of_copies
 from kohort.data.dataset import distinct_rows
-from kohort.problem.models import ClassCounts, Model
+from kohort.problem.models import AlphaDeassociation, ClassCounts, Model
 from kohort.problem.problem import Problem
 
 __all__ = ["CountedCells"]
@@ -18,10 +18,10 @@ __all__ = ["CountedCells"]
 
 @dataclass(frozen=True, eq=False)
 class CountedCells:
-    """Records that are equal in all quasi-identifiers and in the sensitive columns that models name.
+    """Records that are equal in all quasi-identifiers and, as far as models tell, in their sensitive values.
 
     leaves     cells by attributes
-    codes      per sensitive column the code of each cell's value
+    codes      per sensitive column the code of each cell's value, or of one that no model tells from it
     counts     records of each cell
     of_record  the cell of each record
     """
@@ -35,7 +35,7 @@ class CountedCells:
     @classmethod
     def of(cls, problem: Problem) -> CountedCells:
         names = sorted({model.attribute for model in problem.models if model.attribute is not None})
-        columns = [*problem.leaves.T, *(problem.sensitive[name].column.codes for name in names)]
+        columns = [*problem.leaves.T, *(_codes(problem, name) for name in names)]
         distinct, counts, of_record = distinct_rows(np.column_stack(columns))
         n_attributes = len(problem.attributes)
         codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
@@ -64,3 +64,19 @@ class CountedCells:
     def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:
         """The group of each record, from pieces: copies[i] records of cells[i] are in group[i]."""
         return groups_of_copies(self.of_record, cells, copies, group)
+
+
+def _codes(problem: Problem, name: str) -> np.ndarray:
+    """Per record the code of its sensitive value, or of the first that no model tells from it."""
+    sensitive = problem.sensitive[name]
+    every = np.arange(sensitive.n_values)
+    told_by = []
+    for model in problem.models:
+        if model.attribute == name:
+            told = every
+            if isinstance(model, AlphaDeassociation) and model.values is not None:
+                listed = np.isin(every, sensitive.context.codes(model.values))
+                told = np.where(listed, 0 if model.combine else every, -1)
+            told_by.append(told)
+    _, first, number = np.unique(np.column_stack(told_by), axis=0, return_index=True, return_inverse=True)
+    return first[number.ravel()].astype(np.int32)[sensitive.column.codes]

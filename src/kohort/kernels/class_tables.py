@@ -21,6 +21,7 @@ def number_classes(values, rows, columns, start, mapped):
     class_at = np.full(n_slots, -1, np.int32)
     class_of = np.empty(len(rows), np.int32)
     first = np.empty(len(rows), np.int32)
+    mix_of = np.empty(len(rows), np.uint64)
     n_classes = 0
     for i in range(len(rows)):
         row = rows[i]
@@ -35,9 +36,10 @@ def number_classes(values, rows, columns, start, mapped):
                 class_at[slot] = n_classes
                 class_of[i] = n_classes
                 first[n_classes] = i
+                mix_of[n_classes] = mix
                 n_classes += 1
                 break
-            if _alike(values, row, rows[first[found]], columns, start, mapped):
+            if mix_of[found] == mix and _alike(values, row, rows[first[found]], columns, start, mapped):
                 class_of[i] = found
                 break
             slot = (slot + 1) & (n_slots - 1)

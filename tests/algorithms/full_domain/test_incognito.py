@@ -235,5 +235,5 @@ def test_a_time_limit_under_the_ceiling_is_an_error_if_nothing_was_found():
 def test_the_answers_are_the_same_whether_class_tables_are_kept_or_not(monkeypatch):
     problem = released(TABLE_5, "incognito", PEOPLE).problem
     kept = valid_generalizations(GeneralizedTable(problem), problem.models, Run())
-    monkeypatch.setattr(generalized_table, "KEPT", 0)
+    monkeypatch.setattr(generalized_table, "ROOM", 0)
     assert (valid_generalizations(GeneralizedTable(problem), problem.models, Run()) == kept).all()

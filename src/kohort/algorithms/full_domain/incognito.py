@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, SubsetTables
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels, SubsetTables
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs
 from kohort.algorithms.run import Run
@@ -22,8 +23,6 @@ from kohort.recoding.attribute_maps import AttributeMaps
 __all__ = ["Incognito", "minimal_nodes", "valid_generalizations"]
 
 MOST_NODES = 5_000_000
-
-Levels = tuple[int, ...]  # one per attribute: a node of the lattice of generalizations
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Incognito:
         else:
             valid[(-1,) * valid.ndim] = True  # the whole table as one class
             costs = np.where(valid, lattice_costs(problem, table), np.inf)
-            best = np.unravel_index(int(costs.argmin()), costs.shape)
+            best = np.argwhere(costs == costs.min())[0].tolist()
         levels = [nodes[level] for nodes, level in zip(table.nodes, best)]
         return AttributeMaps(
             {attribute.name: nodes for attribute, nodes in zip(problem.attributes, levels)},
@@ -113,7 +112,7 @@ def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run:
             candidates = _candidates(subset, [table.shape[j] for j in subset], valid)
             lowest = np.argwhere(candidates).min(axis=0)
             tables = SubsetTables(table, subset, lowest.tolist())
-            valid[subset] = _valid_nodes(candidates, lambda at, t=tables: t.satisfied(models, at), run)
+            valid[subset] = _valid_nodes(candidates, partial(tables.satisfied, models), run)
             n_done += candidates.size
         for subset in combinations(every, size - 1):  # what is smaller is not looked at any more
             valid.pop(subset, None)
