@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels, SubsetTables
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs
 from kohort.algorithms.run import Run
@@ -110,14 +109,25 @@ def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run:
                 return np.zeros(table.shape, dtype=bool)
             run.report("testing generalizations", n_done / n_nodes)
             candidates = _candidates(subset, [table.shape[j] for j in subset], valid)
-            lowest = np.argwhere(candidates).min(axis=0)
-            tables = SubsetTables(table, subset, lowest.tolist())
-            valid[subset] = _valid_nodes(candidates, partial(tables.satisfied, models), run)
+            valid[subset] = _valid_nodes(candidates, _test_of(table, subset, models), run)
             n_done += candidates.size
         for subset in combinations(every, size - 1):  # what is smaller is not looked at any more
             valid.pop(subset, None)
     run.report("testing generalizations", 1.0)
     return valid[every]
+
+
+def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -> Callable[[Levels], bool]:
+    """Whether the models hold at levels of some attributes, the others being left out."""
+    highest = [n - 1 for n in table.shape]
+
+    def holds(levels: Levels) -> bool:
+        everywhere = highest.copy()
+        for attribute, level in zip(subset, levels):
+            everywhere[attribute] = level
+        return table.satisfied(models, tuple(everywhere))
+
+    return holds
 
 
 def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.ndarray]) -> np.ndarray:
@@ -188,14 +198,13 @@ def _cheapest_that_holds(
     problem: Problem, table: GeneralizedTable, candidates: np.ndarray, run: Run
 ) -> Sequence[int]:
     """The cheapest candidate that satisfies all models, also those that do not survive unions."""
-    tables = SubsetTables(table, range(candidates.ndim), [0] * candidates.ndim)
     nodes = np.argwhere(candidates)
     order = np.argsort(lattice_costs(problem, table)[candidates], kind="stable")
     for tried, node in enumerate(nodes[order]):
         run.report("testing alpha from the cheapest generalization on", tried / len(nodes))
         if run.out_of_time:
             break
-        if tables.satisfied(problem.models, tuple(node.tolist())):
+        if table.satisfied(problem.models, tuple(node.tolist())):
             return node.tolist()
     if run.out_of_time:
         raise UnsupportedError(
