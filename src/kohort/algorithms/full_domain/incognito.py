@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -21,7 +21,7 @@ from kohort.recoding.attribute_maps import AttributeMaps
 
 __all__ = ["Incognito", "minimal_nodes", "valid_generalizations"]
 
-MOST_NODES = 5_000_000
+MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,8 @@ class Incognito:
 
     A full-domain generalization publishes every value of an attribute at the same level of its hierarchy.
     Incognito finds all of them that satisfy the models, for subsets of the attributes of growing size. Two
-    facts spare it most tests: what generalizes a valid one is valid (and what a failing one generalizes
-    fails), and a valid one is valid for every subset of its attributes. The one of least cost is published.
-    It is the least of all full-domain generalizations.
+    facts spare it most tests: what generalizes a valid one is valid, and a valid one is valid for every
+    subset of its attributes. The one of least cost is published.
 
     Where alpha is rounded up (`rounding: ceiling`) neither fact holds for alpha. Then only the other models
     spare tests, and what they leave is tried from the cheapest on.
@@ -140,37 +139,15 @@ def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.nda
 
 
 def _valid_nodes(candidates: np.ndarray, holds: Callable[[Levels], bool], run: Run) -> np.ndarray:
-    """The candidates that hold, where all above one that holds do: paths through the lattice are bisected."""
-    valid, unknown = np.zeros_like(candidates), candidates.copy()
-    for start in np.argwhere(candidates):
-        if not unknown[tuple(start)]:
-            continue
-        path = list(_path_up(tuple(start.tolist()), unknown))
-        low, high = 0, len(path)  # all before `low` fail, all from `high` on hold
-        while low < high:
-            if run.out_of_time:
-                return valid
-            middle = (low + high) // 2
-            if holds(path[middle]):
-                above = tuple(slice(level, None) for level in path[middle])
-                valid[above], unknown[above] = True, False
-                high = middle
-            else:
-                unknown[tuple(slice(None, level + 1) for level in path[middle])] = False
-                low = middle + 1
-    return valid & candidates
-
-
-def _path_up(node: Levels, unknown: np.ndarray) -> Iterator[Levels]:
-    """From a node up, one level of one attribute at a time, as long as nothing is known."""
-    here: Levels | None = node
-    while here is not None:
-        yield here
-        steps = ((*here[:j], here[j] + 1, *here[j + 1 :]) for j in range(len(here)))
-        here = next(
-            (to for j, to in enumerate(steps) if to[j] < unknown.shape[j] and unknown[to]),
-            None,
-        )
+    """The candidates that hold, where all above one that holds do: asked from the lowest on."""
+    valid = np.zeros_like(candidates)
+    nodes = np.argwhere(candidates)
+    for node in nodes[np.argsort(nodes.sum(axis=1), kind="stable")].tolist():
+        if run.out_of_time:
+            break
+        if not valid[tuple(node)] and holds(tuple(node)):
+            valid[tuple(slice(level, None) for level in node)] = True
+    return valid
 
 
 def minimal_nodes(valid: np.ndarray) -> np.ndarray:
