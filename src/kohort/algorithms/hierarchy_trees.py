@@ -1,4 +1,4 @@
-"""The hierarchies of a problem as flat arrays, for kernels that walk from node to node."""
+"""The hierarchies of a problem, and under which of their nodes its rows are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
-from kohort.kernels.closed_records import Trees
+from kohort.kernels.closed_records import Lineages
 from kohort.problem.problem import Problem
 
-__all__ = ["hierarchies_of", "node_starts", "trees_of"]
+__all__ = ["hierarchies_of", "lineages_of", "node_starts"]
 
 
 def hierarchies_of(problem: Problem) -> list[Hierarchy]:
@@ -32,27 +32,18 @@ def node_starts(hierarchies: Sequence[Hierarchy]) -> np.ndarray:
     return np.cumsum([0, *(len(h.label) for h in hierarchies)])[:-1]
 
 
-def trees_of(problem: Problem) -> Trees:
-    """Nodes and leaves of all attributes, numbered through."""
+def lineages_of(problem: Problem) -> Lineages:
+    """Under which nodes the distinct rows of a problem are. Memory: 4 bytes per row and level."""
     hierarchies = hierarchies_of(problem)
-    starts = node_starts(hierarchies)
-    n_leaves = np.array([len(h.leaves) for h in hierarchies])
-    lineages = [_lineages(h) for h in hierarchies]
-    return Trees(
-        leaf_start=np.cumsum(n_leaves) - n_leaves,
-        leaf_node=_numbered_through([_leaf_nodes(h) for h in hierarchies], starts),
-        parent=_numbered_through([h.parent for h in hierarchies], starts),
-        last_leaf=np.concatenate([h.hi for h in hierarchies]).astype(np.int64),
+    levels = []
+    for hierarchy, start, leaves in zip(hierarchies, node_starts(hierarchies), problem.rows.leaves.T):
+        by_leaf = _lineages(hierarchy)
+        levels.append(np.where(by_leaf < 0, -1, by_leaf + start).astype(np.int32)[:, leaves])
+    return Lineages(
+        node=np.concatenate(levels),
+        level=np.cumsum([0, *(len(nodes) for nodes in levels)]),
         depth=np.concatenate([_depths(h) for h in hierarchies]),
-        lineage_start=np.cumsum([0, *(lineage.size for lineage in lineages)])[:-1],
-        lineage=_numbered_through([lineage.ravel() for lineage in lineages], starts),
-        n_leaves=n_leaves,
     )
-
-
-def _numbered_through(parts: list[np.ndarray], starts: np.ndarray) -> np.ndarray:
-    """Node numbers of several attributes as numbers among all; -1 stays -1."""
-    return np.concatenate([np.where(part < 0, -1, part + start) for part, start in zip(parts, starts)])
 
 
 def _leaf_nodes(hierarchy: Hierarchy) -> np.ndarray:

@@ -14,85 +14,90 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Trees", "extend_closed", "guess_closed", "narrowings"]
+__all__ = ["Lineages", "extend_closed", "guess_closed", "narrowings"]
 
 
-class Trees(NamedTuple):
-    """The hierarchies of all attributes; nodes and leaves are numbered through."""
+class Lineages(NamedTuple):
+    """Under which node every row is, at every depth of every hierarchy. Nodes are numbered through."""
 
-    leaf_start: np.ndarray  # per attribute: its first leaf
-    leaf_node: np.ndarray  # per leaf
-    parent: np.ndarray  # per node
-    last_leaf: np.ndarray  # per node, counted inside its attribute
+    node: np.ndarray  # levels by rows: attributes one after the other, each from its root on; -1 below a leaf
+    level: np.ndarray  # per attribute and one more: the level of its root
     depth: np.ndarray  # per node: steps below the root
-    lineage_start: np.ndarray  # per attribute: where its lineages begin
-    lineage: np.ndarray  # per attribute, depth and leaf: the leaf's ancestor at that depth, -1 below the leaf
-    n_leaves: np.ndarray  # per attribute
 
 
 @njit(cache=True, nogil=True)
-def _lowest_node(trees, attribute, lo, hi):
-    node = trees.leaf_node[trees.leaf_start[attribute] + lo]
-    while trees.last_leaf[node] < hi:
-        node = trees.parent[node]
+def _is_lowest_level(lineages, attribute, node):
+    return lineages.level[attribute] + lineages.depth[node] + 1 == lineages.level[attribute + 1]
+
+
+@njit(cache=True, nogil=True)
+def _narrowed(lineages, rows, start, end, attribute, node):
+    """The lowest node at or below `node` over these rows; mostly `node` itself, which few rows show."""
+    first = rows[start]
+    while not _is_lowest_level(lineages, attribute, node):
+        of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
+        child = of_row[first]
+        if child < 0:
+            return node
+        for i in range(start + 1, end):
+            if of_row[rows[i]] != child:
+                return node
+        node = child
     return node
 
 
 @njit(cache=True, nogil=True)
-def _narrowed(leaves, rows, start, end, attribute, node, trees):
-    """The lowest node at or below `node` over these rows; mostly `node` itself, which few rows show."""
-    if trees.depth[node] + 1 >= _levels(trees, attribute):
-        return node
-    base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
-    child = trees.lineage[base + leaves[rows[start], attribute]]
-    if child < 0:
-        return node
-    lo = hi = leaves[rows[start], attribute]
-    for i in range(start + 1, end):
-        leaf = leaves[rows[i], attribute]
-        if trees.lineage[base + leaf] != child:
-            return node
-        if leaf < lo:
-            lo = leaf
-        elif leaf > hi:
-            hi = leaf
-    return _lowest_node(trees, attribute, lo, hi)
+def _has_frequent_child(lineages, counts, k, rows, attribute, node, scratch):
+    """Whether a child of `node` covers k records of these rows or more; see `_sort_by_child`."""
+    of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
+    weight = scratch[0]
+    n_looked = 0
+    frequent = False
+    for row in rows:
+        n_looked += 1
+        child = of_row[row]
+        if child >= 0:
+            weight[child] += counts[row]
+            if weight[child] >= k:
+                frequent = True
+                break
+    for i in range(n_looked):
+        child = of_row[rows[i]]
+        if child >= 0:
+            weight[child] = 0
+    return frequent
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_child(leaves, counts, k, rows, attribute, node, trees, out, runs, scratch):
+def _sort_by_child(lineages, counts, k, rows, attribute, node, out, runs, scratch):
     """Deal rows out by the child of `node` they are under, frequent children only; how many these are.
 
     `runs` gets child, end of its rows in `out`, and weight, in the order of the children. `scratch` holds per
-    node size and weight, all 0 before and after, and room for a list of nodes. Mostly no child is frequent,
-    which one pass over the rows tells.
+    node weight and size, all 0 before and after, and room for a list of nodes.
     """
-    base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
-    size, weight, touched = scratch[0], scratch[1], scratch[2]
+    of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
+    weight, size, touched = scratch[0], scratch[1], scratch[2]
     n_touched = 0
-    frequent = False
     for row in rows:
-        child = trees.lineage[base + leaves[row, attribute]]
+        child = of_row[row]
         if child >= 0:
             if size[child] == 0:
                 touched[n_touched] = child
                 n_touched += 1
             size[child] += 1
             weight[child] += counts[row]
-            frequent |= weight[child] >= k
-    n_runs = 0
-    if frequent:
-        end = 0
-        for child in np.sort(touched[:n_touched]):
-            if weight[child] >= k:
-                begin, end = end, end + size[child]
-                size[child] = begin
-                runs[n_runs, 0] = child
-                runs[n_runs, 1] = end
-                runs[n_runs, 2] = weight[child]
-                n_runs += 1
+    n_runs = end = 0
+    for child in np.sort(touched[:n_touched]):
+        if weight[child] >= k:
+            begin, end = end, end + size[child]
+            size[child] = begin
+            runs[n_runs, 0] = child
+            runs[n_runs, 1] = end
+            runs[n_runs, 2] = weight[child]
+            n_runs += 1
+    if n_runs:
         for row in rows:
-            child = trees.lineage[base + leaves[row, attribute]]
+            child = of_row[row]
             if child >= 0 and weight[child] >= k:
                 out[size[child]] = row
                 size[child] += 1
@@ -110,16 +115,6 @@ def _grown(array, size):
 
 
 @njit(cache=True, nogil=True)
-def _levels(trees, attribute):
-    """How many depths the lineages of an attribute have."""
-    if attribute + 1 < len(trees.lineage_start):
-        end = trees.lineage_start[attribute + 1]
-    else:
-        end = len(trees.lineage)
-    return (end - trees.lineage_start[attribute]) // trees.n_leaves[attribute]
-
-
-@njit(cache=True, nogil=True)
 def _weight(counts, rows, start, end):
     """How many records these rows stand for."""
     total = 0
@@ -129,41 +124,41 @@ def _weight(counts, rows, start, end):
 
 
 @njit(cache=True, nogil=True)
-def _narrow(leaves, rows, start, end, above, core, trees, record):
+def _narrow(lineages, rows, start, end, above, core, record):
     """Write the closure of these rows, all under `above`; whether it leaves the attributes before core."""
     for j in range(len(above)):
-        record[j] = _narrowed(leaves, rows, start, end, j, above[j], trees)
+        record[j] = _narrowed(lineages, rows, start, end, j, above[j])
         if j < core and record[j] != above[j]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _rows_under(leaves, trees, attribute, child, rows):
+def _rows_under(lineages, attribute, child, rows):
     """Write the rows under one node; how many."""
-    base = trees.lineage_start[attribute] + trees.depth[child] * trees.n_leaves[attribute]
+    of_row = lineages.node[lineages.level[attribute] + lineages.depth[child]]
     size = 0
-    for row in range(len(leaves)):
-        if trees.lineage[base + leaves[row, attribute]] == child:
+    for row in range(len(of_row)):
+        if of_row[row] == child:
             rows[size] = row
             size += 1
     return size
 
 
 @njit(cache=True, nogil=True)
-def narrowings(leaves, counts, trees, k, root):
+def narrowings(lineages, counts, k, root):
     """The ways to narrow the root record: attribute and child, where the support stays frequent."""
-    r = leaves.shape[1]
-    rows = np.arange(len(leaves)).astype(np.int32)
-    out = np.empty(len(leaves), np.int32)
-    runs = np.empty((len(leaves), 3), np.int64)
-    found = np.empty((r * len(leaves), 2), np.int64)
-    scratch = np.zeros((3, len(trees.parent)), np.int64)
+    n = len(counts)
+    rows = np.arange(n).astype(np.int32)
+    out = np.empty(n, np.int32)
+    runs = np.empty((n, 3), np.int64)
+    found = np.empty((len(root) * n, 2), np.int64)
+    scratch = np.zeros((3, len(lineages.depth)), np.int64)
     n_found = 0
-    for j in range(r):
-        if trees.depth[root[j]] + 1 >= _levels(trees, j):
+    for j in range(len(root)):
+        if _is_lowest_level(lineages, j, root[j]):
             continue
-        for run in range(_sort_by_child(leaves, counts, k, rows, j, root[j], trees, out, runs, scratch)):
+        for run in range(_sort_by_child(lineages, counts, k, rows, j, root[j], out, runs, scratch)):
             found[n_found, 0] = j
             found[n_found, 1] = runs[run, 0]
             n_found += 1
@@ -171,23 +166,14 @@ def narrowings(leaves, counts, trees, k, root):
 
 
 @njit(cache=True, nogil=True)
-def _depth_limit(trees, r):
-    """How often a record can be narrowed at most, and one more."""
-    limit = 2
-    for j in range(r):
-        limit += _levels(trees, j)
-    return limit
-
-
-@njit(cache=True, nogil=True)
-def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records, max_rows):
+def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_rows):
     """All closed frequent records that narrow `root` first in `attribute`, to `child`.
 
     Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
     incomplete, at `max_records` records; keeps no supports once they hold more than `max_rows` rows. Time per
     record: O(rows in its support * attributes), mostly less: few rows show that a node is the lowest.
     """
-    n, r = leaves.shape
+    n, r = len(counts), len(root)
     # what has been found
     nodes = np.empty(64 * r, np.int32)
     weights = np.empty(64, np.int64)
@@ -196,7 +182,7 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
     n_found = n_kept = 0
     # the way down: per depth a record, its support in `stack`, the attribute being narrowed, and `runs` of
     # the support by the children of that attribute's node, which lie in `stack` from `free` on
-    limit = _depth_limit(trees, r)
+    limit = lineages.node.shape[0] + 2
     record = np.empty((limit, r), np.int32)
     support = np.zeros((limit, 2), np.int64)
     free = np.zeros(limit, np.int64)
@@ -205,17 +191,18 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
     run_first = np.zeros(limit, np.int64)
     run_next = np.zeros(limit, np.int64)
     run_last = np.zeros(limit, np.int64)
+    live = np.zeros((limit, r), np.bool_)  # whether a child of the record's node there is frequent
     begin = np.zeros(limit, np.int64)  # where the next run begins in `stack`
     stack = np.empty(4 * n + 16, np.int32)
     runs = np.empty((4 * n + 16, 3), np.int64)
-    scratch = np.zeros((3, len(trees.parent)), np.int64)
+    scratch = np.zeros((3, len(lineages.depth)), np.int64)
 
     top = -1
     complete = True
-    support[0, 1] = free[0] = _rows_under(leaves, trees, attribute, child, stack)
+    support[0, 1] = free[0] = _rows_under(lineages, attribute, child, stack)
     core[0] = attribute
     weight = _weight(counts, stack, 0, free[0])
-    fresh = weight >= k and _narrow(leaves, stack, 0, free[0], root, attribute, trees, record[0])
+    fresh = weight >= k and _narrow(lineages, stack, 0, free[0], root, attribute, record[0])
     while fresh or top >= 0:
         if fresh:  # a closed record met for the first time
             top += 1
@@ -240,6 +227,14 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
                 n_kept += length
             n_found += 1
             starts[n_found] = n_kept
+            rows = stack[support[top, 0] : support[top, 1]]
+            for j in range(core[top], r):
+                node = record[top, j]
+                live[top, j] = not _is_lowest_level(lineages, j, node)
+                if top > 0 and node == record[top - 1, j]:  # what is rare among more rows is rare among fewer
+                    live[top, j] = live[top - 1, j]
+                if live[top, j]:
+                    live[top, j] = _has_frequent_child(lineages, counts, k, rows, j, node, scratch)
             narrowing[top] = core[top] - 1
             run_next[top] = run_last[top] = run_first[top]
         if run_next[top] == run_last[top]:  # on to the next attribute
@@ -248,7 +243,7 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
             if j == r:
                 top -= 1
                 continue
-            if trees.depth[record[top, j]] + 1 >= _levels(trees, j):
+            if not live[top, j]:
                 continue
             length = support[top, 1] - support[top, 0]
             if free[top] + length > len(stack):
@@ -257,7 +252,7 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
                 runs = _grown(runs.ravel(), 6 * (run_first[top] + length)).reshape(-1, 3)
             rows, below = stack[support[top, 0] : support[top, 1]], stack[free[top] :]
             n_runs = _sort_by_child(
-                leaves, counts, k, rows, j, record[top, j], trees, below, runs[run_first[top] :], scratch
+                lineages, counts, k, rows, j, record[top, j], below, runs[run_first[top] :], scratch
             )
             begin[top] = free[top]
             run_next[top] = run_first[top]
@@ -268,7 +263,7 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
         first, end, weight = begin[top], free[top] + runs[run, 1], runs[run, 2]
         begin[top] = end
         j = narrowing[top]
-        if _narrow(leaves, stack, first, end, record[top], j, trees, record[top + 1]):
+        if _narrow(lineages, stack, first, end, record[top], j, record[top + 1]):
             fresh = True
             support[top + 1] = first, end
             free[top + 1] = free[top] + support[top, 1] - support[top, 0]
@@ -284,18 +279,18 @@ def extend_closed(leaves, counts, trees, k, root, attribute, child, max_records,
 
 
 @njit(cache=True, nogil=True)
-def _ways_on(leaves, counts, trees, k, record, core, rows, by_child, runs, scratch, options):
+def _ways_on(lineages, counts, k, record, core, rows, by_child, runs, scratch, options):
     """The frequent closed records next below one: attribute and a run of `by_child` each; how many."""
     n_options = 0
     narrower = np.empty(len(record), np.int64)
     for j in range(core, len(record)):
-        if trees.depth[record[j]] + 1 >= _levels(trees, j):
+        if _is_lowest_level(lineages, j, record[j]):
             continue
-        n_runs = _sort_by_child(leaves, counts, k, rows, j, record[j], trees, by_child[j], runs, scratch)
+        n_runs = _sort_by_child(lineages, counts, k, rows, j, record[j], by_child[j], runs, scratch)
         first = 0
         for run in range(n_runs):
             end = runs[run, 1]
-            if _narrow(leaves, by_child[j], first, end, record, j, trees, narrower):
+            if _narrow(lineages, by_child[j], first, end, record, j, narrower):
                 options[n_options, 0] = j
                 options[n_options, 1] = first
                 options[n_options, 2] = end
@@ -305,7 +300,7 @@ def _ways_on(leaves, counts, trees, k, record, core, rows, by_child, runs, scrat
 
 
 @njit(cache=True, nogil=True)
-def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed):
+def guess_closed(lineages, counts, k, root, attribute, child, probes, seed):
     """About how many records `extend_closed` would find, by random ways down its search tree (Knuth, 1975).
 
     A probe goes on with a probability in proportion to the size of the support, which what is below it
@@ -313,26 +308,26 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
     Few probes mostly guess too low.
     """
     np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
-    n, r = leaves.shape
+    n, r = len(counts), len(root)
     rows = np.empty(n, np.int32)
     runs = np.empty((n, 3), np.int64)
-    scratch = np.zeros((3, len(trees.parent)), np.int64)
+    scratch = np.zeros((3, len(lineages.depth)), np.int64)
     by_child = np.empty((r, n), np.int32)
     options = np.empty((r * n, 3), np.int64)
     record = np.empty(r, np.int64)
     total = 0.0
     for _ in range(probes):
-        size = _rows_under(leaves, trees, attribute, child, rows)
+        size = _rows_under(lineages, attribute, child, rows)
         core = attribute
         if _weight(counts, rows, 0, size) < k:
             return 0.0
-        if not _narrow(leaves, rows, 0, size, root, core, trees, record):
+        if not _narrow(lineages, rows, 0, size, root, core, record):
             return 0.0
         times = 1.0
         while True:
             total += times
             n_options = _ways_on(
-                leaves, counts, trees, k, record, core, rows[:size], by_child, runs, scratch, options
+                lineages, counts, k, record, core, rows[:size], by_child, runs, scratch, options
             )
             if n_options == 0:
                 break
@@ -345,5 +340,5 @@ def guess_closed(leaves, counts, trees, k, root, attribute, child, probes, seed)
             times *= sizes.sum() / sizes[way]
             core, size = options[way, 0], sizes[way]
             rows[:size] = by_child[core, options[way, 1] : options[way, 2]]
-            _narrow(leaves, rows, 0, size, record, core, trees, record)
+            _narrow(lineages, rows, 0, size, record, core, record)
     return total / probes

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from kohort.algorithms.hierarchy_trees import hierarchies_of, node_starts, trees_of
+from kohort.algorithms.hierarchy_trees import hierarchies_of, lineages_of, node_starts
 from kohort.algorithms.run import Run
-from kohort.kernels.closed_records import Trees, extend_closed, guess_closed, narrowings
+from kohort.kernels.closed_records import Lineages, extend_closed, guess_closed, narrowings
 from kohort.problem.problem import Problem
 
 __all__ = ["ClosedRecords", "Table", "guess_number", "mine", "mine_closed_records"]
@@ -51,29 +51,35 @@ class ClosedRecords:
 class Table:
     """Distinct rows to mine: all of a problem's, or a part."""
 
-    trees: Trees
+    lineages: Lineages
     node_start: np.ndarray  # per attribute: its first node among all
-    leaves: np.ndarray
     counts: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem) -> Table:
-        leaves = np.ascontiguousarray(problem.rows.leaves, dtype=np.int32)
         starts = node_starts(hierarchies_of(problem))
-        return cls(trees_of(problem), starts, leaves, problem.rows.counts.astype(np.int64))
+        return cls(lineages_of(problem), starts, problem.rows.counts.astype(np.int64))
 
     def part(self, rows: np.ndarray) -> Table:
         """Some of the rows."""
-        return Table(self.trees, self.node_start, self.leaves[rows], self.counts[rows])
+        lineages = self.lineages._replace(node=np.ascontiguousarray(self.lineages.node[:, rows]))
+        return Table(lineages, self.node_start, self.counts[rows])
+
+    def nodes_at(self, attribute: int, depth: int) -> np.ndarray | None:
+        """Per row its node of an attribute at some depth, or None where no hierarchy goes so deep."""
+        level = self.lineages.level[attribute] + depth
+        return self.lineages.node[level] if level < self.lineages.level[attribute + 1] else None
 
     def closure(self) -> np.ndarray:
         """The lowest node per attribute that covers all rows."""
-        nodes = np.empty(self.leaves.shape[1], dtype=np.int64)
-        for j, column in enumerate(self.leaves.T):
-            node = self.trees.leaf_node[self.trees.leaf_start[j] + column.min()]
-            while self.trees.last_leaf[node] < column.max():
-                node = self.trees.parent[node]
-            nodes[j] = node
+        nodes = np.empty(len(self.node_start), dtype=np.int64)
+        for j in range(len(nodes)):
+            depth = 0
+            below = self.nodes_at(j, depth)
+            while below is not None and below[0] >= 0 and (below == below[0]).all():
+                nodes[j] = below[0]
+                depth += 1
+                below = self.nodes_at(j, depth)
         return nodes
 
 
@@ -91,16 +97,15 @@ def mine(
     """The same for a table. Stops, incomplete, at about `max_records` records in any way to narrow the most
     general one; keeps no supports if they would hold more than `max_support_rows` rows in all."""
     root = table.closure()
-    tasks = narrowings(table.leaves, table.counts, table.trees, k, root)
+    tasks = narrowings(table.lineages, table.counts, k, root)
     budget = _Budget(max_records, max_support_rows)
 
     def work(task: np.ndarray) -> tuple:
         if not budget.records_left:
             return (*_nothing(len(root)), False)
         mined = extend_closed(
-            table.leaves,
+            table.lineages,
             table.counts,
-            table.trees,
             k,
             root,
             task[0],
@@ -122,10 +127,10 @@ def mine(
 def guess_number(table: Table, k: int, *, seed: int) -> float:
     """About how many closed records there are, in a second or so, without finding them."""
     root = table.closure()
-    tasks = narrowings(table.leaves, table.counts, table.trees, k, root)
+    tasks = narrowings(table.lineages, table.counts, k, root)
 
     def guess(task: np.ndarray) -> float:
-        return guess_closed(table.leaves, table.counts, table.trees, k, root, task[0], task[1], _PROBES, seed)
+        return guess_closed(table.lineages, table.counts, k, root, task[0], task[1], _PROBES, seed)
 
     with ThreadPoolExecutor(numba.get_num_threads()) as pool:
         return 1 + sum(pool.map(guess, tasks))

@@ -183,16 +183,11 @@ def first_slots(counts: np.ndarray) -> np.ndarray:
 
 def _bit_sets(table: Table) -> np.ndarray:
     """Per node the rows under it, as bits."""
-    trees = table.trees
     n_rows = len(table.counts)
-    inside = np.zeros((len(trees.parent), 64 * ((n_rows + 63) // 64)), dtype=bool)
-    rows = np.arange(n_rows)
-    for j, column in enumerate(table.leaves.T):
-        node = trees.leaf_node[trees.leaf_start[j] + column]
-        while (node >= 0).any():
-            here = node >= 0
-            inside[node[here], rows[here]] = True
-            node = np.where(here, trees.parent[node], -1)
+    inside = np.zeros((len(table.lineages.depth), 64 * ((n_rows + 63) // 64)), dtype=bool)
+    for node in table.lineages.node:
+        rows = np.flatnonzero(node >= 0)
+        inside[node[rows], rows] = True
     return np.packbits(inside, axis=1, bitorder="little").view(np.uint64)
 
 

@@ -34,13 +34,9 @@ def split_region(table: Table, problem: Problem) -> list[np.ndarray] | None:
 
 
 def _parts(table: Table, attribute: int, node: int, k: int) -> list[np.ndarray]:
-    trees = table.trees
-    depth = trees.depth[node] + 1
-    base = trees.lineage_start[attribute] + depth * trees.n_leaves[attribute]
-    ends = [*trees.lineage_start[1:], len(trees.lineage)]
-    if base >= ends[attribute]:
+    child = table.nodes_at(attribute, table.lineages.depth[node] + 1)
+    if child is None:
         return []
-    child = trees.lineage[base + table.leaves[:, attribute]]
     parts = [np.flatnonzero(child == c) for c in np.unique(child)]
     parts.sort(key=lambda rows: int(table.counts[rows].sum()))
     while len(parts) > 1 and table.counts[parts[0]].sum() < k:  # pool the smallest two until none is small
