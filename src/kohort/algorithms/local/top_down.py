@@ -12,7 +12,8 @@ from kohort.algorithms.hierarchy_trees import trees_of
 from kohort.algorithms.local.alpha_demands import alpha_demands, refuse_alpha_k, rounding_notes
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS
 from kohort.algorithms.run import Run
-from kohort.kernels.top_down import CellTable, specialize
+from kohort.kernels.group_splits import CellTable
+from kohort.kernels.top_down import specialize
 from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
