@@ -14,7 +14,7 @@ import kohort as ko
 from kohort.algorithms.counted_cells import CountedCells
 from kohort.algorithms.local.alpha_demands import alpha_demands
 from kohort.problem.costs import cost_named
-from strategies import PLAIN_TEXTS, hierarchies
+from small_problems import random_columns
 
 ILLNESSES = ("flu", "HIV", "cold", "cancer")
 
@@ -47,13 +47,7 @@ def alpha_cases(draw, max_records=12, feasible=True):
     """One or two demands: one value, several as one, several each by itself, every value."""
     n = draw(st.integers(2, max_records))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    columns, quasi_identifiers = {}, {}
-    for j in range(draw(st.integers(1, 3))):
-        leaves = PLAIN_TEXTS[: draw(st.integers(2, len(PLAIN_TEXTS)))]
-        values = rng.choice(leaves, n).astype(object)
-        values[rng.random(n) < draw(st.sampled_from([0, 0, 0.2]))] = None
-        columns[f"q{j}"] = values.tolist()
-        quasi_identifiers[f"q{j}"] = draw(hierarchies(leaves))
+    columns, quasi_identifiers = random_columns(draw, rng, n)
     columns["illness"] = rng.choice(ILLNESSES[: draw(st.integers(2, 4))], n).tolist()
     columns["wage"] = rng.choice(["low", "middle", "high"], n).tolist()
     privacy = [ko.KAnonymity(draw(st.integers(1, max(1, n // 2))))]
