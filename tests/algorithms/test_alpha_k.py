@@ -69,6 +69,21 @@ def test_exact_fractions_a_third_is_a_third(name):
     assert release.table["b"].to_pylist() == ["b1"] * 3 + ["b2"] * 3
 
 
+@each
+@pytest.mark.parametrize("alpha", ["0." + 40 * "3" + "4", 0.1 + 0.2 + 1 / 30])
+def test_an_alpha_with_many_digits_is_a_number_like_any_other(name, alpha):
+    """Its denominator may be larger than any integer of the machine."""
+    table = pa.table({"b": ["b1"] * 3 + ["b2"] * 4, "sens": ["c", "n", "n"] * 2 + ["n"]})
+    release = ko.anonymize(
+        table,
+        quasi_identifiers={"b": ko.flat()},
+        sensitive=["sens"],
+        privacy=[ko.KAnonymity(3), ko.AlphaDeassociation("sens", alpha, values=["c"])],
+        algorithm=name,
+    )
+    assert release.table["b"].to_pylist() == ["b1"] * 3 + ["b2"] * 4
+
+
 PATIENTS = ko.datasets.generate_hospital(600, seed=4)
 COLUMNS = {"sex": ko.flat(), "age": ko.intervals(5, 10, 20, top=90), "postcode": ko.mask()}
 ILLNESSES = sorted(set(PATIENTS["diagnosis"].to_pylist()), key=lambda v: (v is None, v))

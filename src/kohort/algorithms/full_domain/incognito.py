@@ -45,7 +45,7 @@ class Incognito:
     ...     algorithm="incognito",
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
-    (['435*', '435*', '436*', '436*'], ['*', '*', '*', '*'])
+    (['43**', '43**', '43**', '43**'], ['f', 'm', 'f', 'm'])
     """
 
     name: ClassVar[str] = "incognito"

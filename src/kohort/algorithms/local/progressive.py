@@ -98,6 +98,8 @@ class _Remaining:
         self.table = CountedCells.of(problem)
         self.models = alpha_k_models(problem)
         self.demands = alpha_demands(self.table)
+        one_value = len(self.demands) == 1 and self.demands[0].n_values == 1
+        self.simple = self.demands[0] if one_value else None  # the simple model: one value, or several as one
         self.nodes = [level_nodes(hierarchy).astype(np.int32) for hierarchy in hierarchies_of(problem)]
         self.levels = [0] * len(self.nodes)
         self.starts = np.cumsum([0, *(nodes.shape[1] for nodes in self.nodes)])[:-1]
@@ -120,10 +122,10 @@ class _Remaining:
 
     def remove_trunks(self, valid: np.ndarray) -> None:
         """From valid classes: the most records of which exactly the share alpha is sensitive, k at least."""
-        if len(self.demands) != 1 or self.demands[0].n_values != 1:
+        if self.simple is None or self.simple.alpha.denominator > self.problem.n_records:
             return
-        sensitive, others = self._is_sensitive(self.demands[0])
-        share = self.demands[0].alpha
+        sensitive, others = self._by_sensitivity(self.simple)
+        share = self.simple.alpha
         spare = share.denominator - share.numerator
         times = np.minimum(self._sum(sensitive) // share.numerator, self._sum(others) // spare)
         times[~valid | (times * share.denominator < self.problem.k)] = 0
@@ -161,10 +163,10 @@ class _Remaining:
     def _part(self, of_class: int, most: int) -> np.ndarray:
         """Of a valid class at most so many records that are valid themselves; none if these are under k."""
         nothing = np.zeros_like(self.counts)
-        if most < self.problem.k or len(self.demands) != 1 or self.demands[0].n_values != 1:
+        if most < self.problem.k or self.simple is None:
             return nothing
-        share = self.demands[0].alpha
-        sensitive, others = self._is_sensitive(self.demands[0])
+        share = self.simple.alpha
+        sensitive, others = self._by_sensitivity(self.simple)
         here = np.arange(self.n_classes) == of_class
         n_sensitive = np.minimum(self._sum(sensitive), most * share.numerator // share.denominator) * here
         n_others = np.minimum(self._sum(others), most - n_sensitive) * here
@@ -173,7 +175,8 @@ class _Remaining:
             return nothing
         return self._first(sensitive, n_sensitive) + self._first(others, n_others)
 
-    def _is_sensitive(self, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+    def _by_sensitivity(self, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+        """How many records of each cell are sensitive, and how many are not."""
         sensitive = demand.value_of_cell[self.cells] >= 0
         return np.where(sensitive, self.counts, 0), np.where(sensitive, 0, self.counts)
 
