@@ -76,18 +76,19 @@ class Incognito:
         table = GeneralizedTable(problem)
         pruning = [model for model in problem.models if model.survives_unions]
         valid = valid_generalizations(table, pruning, run)
-        stopped = run.out_of_time
+        notes: tuple[str, ...] = (_STOPPED,) if run.out_of_time else ()
         if len(pruning) < len(problem.models):
             best = _cheapest_that_holds(problem, table, valid, run)
         else:
             valid[(-1,) * valid.ndim] = True  # the whole table as one class
             costs = np.where(valid, lattice_costs(problem, table), np.inf)
             best = np.argwhere(costs == costs.min())[0].tolist()
+            notes = notes or (_minimal_note(valid),)
         levels = [nodes[level] for nodes, level in zip(table.nodes, best)]
         return AttributeMaps(
             {attribute.name: nodes for attribute, nodes in zip(problem.attributes, levels)},
             problem.n_records,
-            notes=(_note(problem, table, best), *([_STOPPED] if stopped else [])),
+            notes=(_levels_note(problem, table, best), *notes),
         )
 
 
@@ -194,7 +195,11 @@ def _cheapest_that_holds(
     )
 
 
-def _note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str:
+def _minimal_note(valid: np.ndarray) -> str:
+    return f"Minimal full-domain generalizations that keep the promise: {len(minimal_nodes(valid)):,}."
+
+
+def _levels_note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str:
     levels = (
         f"{attribute.name} {level} of {n - 1}"
         for attribute, level, n in zip(problem.attributes, best, table.shape)
