@@ -9,6 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import kohort as ko
+from kohort.algorithms import Run
 from kohort.problem.costs import cost_named
 from strategies import PLAIN_TEXTS, cases, hierarchies
 
@@ -72,3 +73,16 @@ def problem_of(columns, quasi_identifiers, k, *, cost="loss", **options):
         **options,
     )
     return replace(release.problem, cost=cost_named(cost))
+
+
+class ShortRun(Run):
+    """A run whose time is over after so many looks at the clock."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    @property
+    def out_of_time(self):
+        self.looks -= 1
+        return self.looks < 0

@@ -26,6 +26,12 @@ class Run:
     def out_of_time(self) -> bool:
         return self._deadline is not None and time.monotonic() > self._deadline
 
+    def in_silence(self) -> Run:
+        """The same run for a part of the work that reports no progress of its own."""
+        run = Run()
+        run._deadline = self._deadline
+        return run
+
     def report(self, what: str, share: float) -> None:
         """Tell how far the work is, 0 to 1."""
         if self._progress is not None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Lineages", "extend_closed", "guess_closed", "narrowings"]
+__all__ = ["Lineages", "extend_closed", "narrow", "narrowings"]
 
 
 class Lineages(NamedTuple):
@@ -115,16 +115,7 @@ def _grown(array, size):
 
 
 @njit(cache=True, nogil=True)
-def _weight(counts, rows, start, end):
-    """How many records these rows stand for."""
-    total = 0
-    for i in range(start, end):
-        total += counts[rows[i]]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _narrow(lineages, rows, start, end, above, core, record):
+def narrow(lineages, rows, start, end, above, core, record):
     """Write the closure of these rows, all under `above`; whether it leaves the attributes before core."""
     for j in range(len(above)):
         record[j] = _narrowed(lineages, rows, start, end, j, above[j])
@@ -134,31 +125,20 @@ def _narrow(lineages, rows, start, end, above, core, record):
 
 
 @njit(cache=True, nogil=True)
-def _rows_under(lineages, attribute, child, rows):
-    """Write the rows under one node; how many."""
-    of_row = lineages.node[lineages.level[attribute] + lineages.depth[child]]
-    size = 0
-    for row in range(len(of_row)):
-        if of_row[row] == child:
-            rows[size] = row
-            size += 1
-    return size
+def narrowings(lineages, counts, k, record, core, rows):
+    """The ways to narrow a record from attribute `core` on: attribute and child that k of its rows are under.
 
-
-@njit(cache=True, nogil=True)
-def narrowings(lineages, counts, k, root):
-    """The ways to narrow the root record: attribute and child, where the support stays frequent."""
-    n = len(counts)
-    rows = np.arange(n).astype(np.int32)
-    out = np.empty(n, np.int32)
-    runs = np.empty((n, 3), np.int64)
-    found = np.empty((len(root) * n, 2), np.int64)
+    O(rows * attributes).
+    """
+    out = np.empty(len(rows), np.int32)
+    runs = np.empty((len(rows), 3), np.int64)
+    found = np.empty((len(record) * len(rows), 2), np.int64)
     scratch = np.zeros((3, len(lineages.depth)), np.int64)
     n_found = 0
-    for j in range(len(root)):
-        if _is_lowest_level(lineages, j, root[j]):
+    for j in range(core, len(record)):
+        if _is_lowest_level(lineages, j, record[j]):
             continue
-        for run in range(_sort_by_child(lineages, counts, k, rows, j, root[j], out, runs, scratch)):
+        for run in range(_sort_by_child(lineages, counts, k, rows, j, record[j], out, runs, scratch)):
             found[n_found, 0] = j
             found[n_found, 1] = runs[run, 0]
             n_found += 1
@@ -166,14 +146,14 @@ def narrowings(lineages, counts, k, root):
 
 
 @njit(cache=True, nogil=True)
-def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_rows):
-    """All closed frequent records that narrow `root` first in `attribute`, to `child`.
+def extend_closed(lineages, counts, k, above, rows, attribute, child, max_records, max_rows):
+    """All closed frequent records that narrow `above`, with these rows, first in `attribute`, to `child`.
 
     Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
     incomplete, at `max_records` records; keeps no supports once they hold more than `max_rows` rows. Time per
     record: O(rows in its support * attributes), mostly less: few rows show that a node is the lowest.
     """
-    n, r = len(counts), len(root)
+    n, r = len(rows), len(above)
     # what has been found
     nodes = np.empty(64 * r, np.int32)
     weights = np.empty(64, np.int64)
@@ -199,10 +179,16 @@ def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_
 
     top = -1
     complete = True
-    support[0, 1] = free[0] = _rows_under(lineages, attribute, child, stack)
+    weight = 0
+    of_row = lineages.node[lineages.level[attribute] + lineages.depth[child]]
+    for row in rows:
+        if of_row[row] == child:
+            stack[free[0]] = row
+            free[0] += 1
+            weight += counts[row]
+    support[0, 1] = free[0]
     core[0] = attribute
-    weight = _weight(counts, stack, 0, free[0])
-    fresh = weight >= k and _narrow(lineages, stack, 0, free[0], root, attribute, record[0])
+    fresh = weight >= k and narrow(lineages, stack, 0, free[0], above, attribute, record[0])
     while fresh or top >= 0:
         if fresh:  # a closed record met for the first time
             top += 1
@@ -227,14 +213,14 @@ def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_
                 n_kept += length
             n_found += 1
             starts[n_found] = n_kept
-            rows = stack[support[top, 0] : support[top, 1]]
+            inside = stack[support[top, 0] : support[top, 1]]
             for j in range(core[top], r):
                 node = record[top, j]
                 live[top, j] = not _is_lowest_level(lineages, j, node)
                 if top > 0 and node == record[top - 1, j]:  # what is rare among more rows is rare among fewer
                     live[top, j] = live[top - 1, j]
                 if live[top, j]:
-                    live[top, j] = _has_frequent_child(lineages, counts, k, rows, j, node, scratch)
+                    live[top, j] = _has_frequent_child(lineages, counts, k, inside, j, node, scratch)
             narrowing[top] = core[top] - 1
             run_next[top] = run_last[top] = run_first[top]
         if run_next[top] == run_last[top]:  # on to the next attribute
@@ -250,9 +236,9 @@ def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_
                 stack = _grown(stack, 2 * (free[top] + length))
             if run_first[top] + length > len(runs):
                 runs = _grown(runs.ravel(), 6 * (run_first[top] + length)).reshape(-1, 3)
-            rows, below = stack[support[top, 0] : support[top, 1]], stack[free[top] :]
+            inside, below = stack[support[top, 0] : support[top, 1]], stack[free[top] :]
             n_runs = _sort_by_child(
-                lineages, counts, k, rows, j, record[top, j], below, runs[run_first[top] :], scratch
+                lineages, counts, k, inside, j, record[top, j], below, runs[run_first[top] :], scratch
             )
             begin[top] = free[top]
             run_next[top] = run_first[top]
@@ -263,7 +249,7 @@ def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_
         first, end, weight = begin[top], free[top] + runs[run, 1], runs[run, 2]
         begin[top] = end
         j = narrowing[top]
-        if _narrow(lineages, stack, first, end, record[top], j, record[top + 1]):
+        if narrow(lineages, stack, first, end, record[top], j, record[top + 1]):
             fresh = True
             support[top + 1] = first, end
             free[top + 1] = free[top] + support[top, 1] - support[top, 0]
@@ -273,72 +259,6 @@ def extend_closed(lineages, counts, k, root, attribute, child, max_records, max_
         nodes[: n_found * r].copy().reshape(n_found, r),
         weights[:n_found].copy(),
         starts[: n_found + 1].copy(),
-        kept[:n_kept].copy(),
+        kept[:n_kept],
         complete,
     )
-
-
-@njit(cache=True, nogil=True)
-def _ways_on(lineages, counts, k, record, core, rows, by_child, runs, scratch, options):
-    """The frequent closed records next below one: attribute and a run of `by_child` each; how many."""
-    n_options = 0
-    narrower = np.empty(len(record), np.int64)
-    for j in range(core, len(record)):
-        if _is_lowest_level(lineages, j, record[j]):
-            continue
-        n_runs = _sort_by_child(lineages, counts, k, rows, j, record[j], by_child[j], runs, scratch)
-        first = 0
-        for run in range(n_runs):
-            end = runs[run, 1]
-            if _narrow(lineages, by_child[j], first, end, record, j, narrower):
-                options[n_options, 0] = j
-                options[n_options, 1] = first
-                options[n_options, 2] = end
-                n_options += 1
-            first = end
-    return n_options
-
-
-@njit(cache=True, nogil=True)
-def guess_closed(lineages, counts, k, root, attribute, child, probes, seed):
-    """About how many records `extend_closed` would find, by random ways down its search tree (Knuth, 1975).
-
-    A probe goes on with a probability in proportion to the size of the support, which what is below it
-    roughly follows, and counts as many times as it was unlikely: its expectation is the number of records.
-    Few probes mostly guess too low.
-    """
-    np.random.seed(seed)  # noqa: NPY002  compiled code has no Generator of its own
-    n, r = len(counts), len(root)
-    rows = np.empty(n, np.int32)
-    runs = np.empty((n, 3), np.int64)
-    scratch = np.zeros((3, len(lineages.depth)), np.int64)
-    by_child = np.empty((r, n), np.int32)
-    options = np.empty((r * n, 3), np.int64)
-    record = np.empty(r, np.int64)
-    total = 0.0
-    for _ in range(probes):
-        size = _rows_under(lineages, attribute, child, rows)
-        core = attribute
-        if _weight(counts, rows, 0, size) < k:
-            return 0.0
-        if not _narrow(lineages, rows, 0, size, root, core, record):
-            return 0.0
-        times = 1.0
-        while True:
-            total += times
-            n_options = _ways_on(
-                lineages, counts, k, record, core, rows[:size], by_child, runs, scratch, options
-            )
-            if n_options == 0:
-                break
-            sizes = options[:n_options, 2] - options[:n_options, 1]
-            chosen = np.random.randint(sizes.sum())  # noqa: NPY002
-            way = 0
-            while chosen >= sizes[way]:
-                chosen -= sizes[way]
-                way += 1
-            times *= sizes.sum() / sizes[way]
-            core, size = options[way, 0], sizes[way]
-            rows[:size] = by_child[core, options[way, 1] : options[way, 2]]
-            _narrow(lineages, rows, 0, size, record, core, record)
-    return total / probes

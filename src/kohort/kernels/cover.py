@@ -2,9 +2,6 @@
 
 Records are slots: the copies of a distinct row are neighbours, its uncovered ones the last of them. A chosen
 set is made disjoint from the clusters there are at once, by the steps of Algorithm 2, whose order is free.
-
-Supports are lists of rows, or, to save memory, found anew each time as the intersection of the bit sets of a
-record's nodes. Both are in the order of the rows, so both give the same clusters.
 """
 
 from __future__ import annotations
@@ -14,68 +11,55 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kohort.kernels.generalization import ones
+from kohort.kernels.supports import BLOCK, Uncovered, note_covered, support, uncovered_in
 
-__all__ = ["Sets", "cover_greedily"]
+__all__ = ["CLUSTERS", "LEFT", "Cover", "cover_greedily", "new_cover"]
 
-
-class Sets(NamedTuple):
-    """The sets to cover with: supports of closed records.
-
-    Either `start` and `rows` hold them (set i is rows[start[i]:start[i + 1]]), or `rows` is empty, and row
-    number b is in set i if bit b is set in words[node] for every node in nodes[i].
-    """
-
-    cost: np.ndarray
-    weight: np.ndarray
-    start: np.ndarray
-    rows: np.ndarray
-    nodes: np.ndarray
-    words: np.ndarray
+CLUSTERS, LEFT, WAITING = 0, 1, 2  # places in Cover.counts
 
 
-@njit(cache=True, nogil=True)
-def _common_word(sets, s, w):
-    """The rows 64w to 64w + 63 of a set, as bits."""
-    word = sets.words[sets.nodes[s, 0], w]
-    for j in range(1, sets.nodes.shape[1]):
-        if word == 0:
-            break
-        word &= sets.words[sets.nodes[s, j], w]
-    return word
+class Cover(NamedTuple):
+    """How far the cover has come. `counts`: clusters made, records uncovered, sets in the heap."""
+
+    uncovered: Uncovered
+    key: np.ndarray  # per set: its ratio when it was last looked at
+    heap: np.ndarray  # the sets, least key first
+    owner: np.ndarray  # per record its cluster, or -1
+    chosen: np.ndarray  # per cluster its set
+    size: np.ndarray  # per cluster
+    cost: np.ndarray  # per cluster, of a record
+    counts: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def _support(sets, s, buffer):
-    """The rows of a set."""
-    if len(sets.rows):
-        return sets.rows[sets.start[s] : sets.start[s + 1]]
-    size = 0
-    for w in range(sets.words.shape[1]):
-        word = _common_word(sets, s, w)
-        while word:
-            lowest = word & (~word + np.uint64(1))
-            buffer[size] = 64 * w + ones(lowest - np.uint64(1))
-            size += 1
-            word ^= lowest
-    return buffer[:size]
-
-
-@njit(cache=True, nogil=True)
-def _uncovered_in(sets, s, uncovered, enough):
-    """Uncovered records of a set, counted up to `enough`."""
-    if len(sets.rows):
-        return _uncovered(sets.rows[sets.start[s] : sets.start[s + 1]], uncovered, enough)
-    total = 0
-    for w in range(sets.words.shape[1]):
-        word = _common_word(sets, s, w)
-        while word:
-            lowest = word & (~word + np.uint64(1))
-            total += uncovered[64 * w + ones(lowest - np.uint64(1))]
-            if total >= enough:
-                return enough
-            word ^= lowest
-    return total
+def new_cover(sets, first_slot, k):
+    """Nothing is covered yet. `first_slot` holds per row, and one more, its first record."""
+    n_sets, n_records, n_rows = len(sets.cost), first_slot[-1], len(first_slot) - 1
+    n_words = (n_rows + 63) // 64
+    uncovered = Uncovered(
+        np.diff(first_slot),
+        np.zeros(n_words, np.uint64),
+        np.zeros(n_words, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(BLOCK, np.uint64),
+    )
+    note_covered(uncovered)
+    key = np.empty(n_sets)
+    heap = np.arange(n_sets)
+    for s in range(n_sets):
+        key[s] = sets.cost[s] / min(sets.weight[s], 2 * k - 1)
+    for place in range(n_sets // 2 - 1, -1, -1):
+        _sift_down(heap, key, place, n_sets)
+    return Cover(
+        uncovered,
+        key,
+        heap,
+        np.full(n_records, -1, np.int64),
+        np.zeros(n_records + 1, np.int64),
+        np.zeros(n_records + 1, np.int64),
+        np.zeros(n_records + 1),
+        np.array([0, n_records, n_sets]),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -96,17 +80,6 @@ def _sift_down(heap, key, place, size):
         heap[place] = other
         place = child
     heap[place] = item
-
-
-@njit(cache=True, nogil=True)
-def _uncovered(rows, uncovered, enough):
-    """Uncovered records among these rows, counted up to `enough`."""
-    total = 0
-    for row in rows:
-        total += uncovered[row]
-        if total >= enough:
-            return enough
-    return total
 
 
 @njit(cache=True, nogil=True)
@@ -154,66 +127,53 @@ def _smallest_owner(rows, first_slot, uncovered, cluster, owner, cost):
 
 
 @njit(cache=True, nogil=True)
-def cover_greedily(sets, first_slot, k):
-    """Cover all records by sets of k to 2k-1, each time the set of least cost per newly covered record.
+def cover_greedily(sets, first_slot, k, cover, work):
+    """Cover records by sets of k to 2k-1, each time the set of least cost per newly covered record.
 
-    `first_slot` holds per row, and one more, its first record. Returns the cluster of each record, and the
-    sets in the order in which they were chosen.
+    Stops when all are covered, or after looking at so many sets (`work`).
 
     A set's ratio only grows as records are covered, so a heap with stale keys finds the least: a set that
     comes up is counted anew, and chosen if it still is the least.
     """
-    n_sets = len(sets.cost)
-    n_records = first_slot[-1]
     most = 2 * k - 1
-    uncovered = np.diff(first_slot)
-    key = np.empty(n_sets)
-    heap = np.arange(n_sets)
-    for s in range(n_sets):
-        key[s] = sets.cost[s] / min(sets.weight[s], most)
-    for place in range(n_sets // 2 - 1, -1, -1):
-        _sift_down(heap, key, place, n_sets)
-    owner = np.full(n_records, -1, np.int64)
-    max_clusters = n_records + 1
-    size = np.zeros(max_clusters, np.int64)
-    cost = np.zeros(max_clusters)
-    chosen = np.empty(max_clusters, np.int64)
-    buffer = np.empty(len(uncovered), np.int32)
-    n_clusters = 0
-    left = n_records
-    heap_size = n_sets
-    while left > 0:
+    key, heap, counts, uncovered = cover.key, cover.heap, cover.counts, cover.uncovered
+    buffer = np.empty(len(uncovered.left), np.int32)
+    while counts[LEFT] > 0 and work > 0:
+        work -= 1
         s = heap[0]
-        new = _uncovered_in(sets, s, uncovered, most)
+        new = uncovered_in(sets, s, uncovered, most)
         if new == 0:
-            heap_size -= 1
-            heap[0] = heap[heap_size]
-            _sift_down(heap, key, 0, heap_size)
+            counts[WAITING] -= 1
+            heap[0] = heap[counts[WAITING]]
+            _sift_down(heap, key, 0, counts[WAITING])
             continue
         ratio = sets.cost[s] / new
         if ratio > key[s]:
             key[s] = ratio
-            _sift_down(heap, key, 0, heap_size)
+            _sift_down(heap, key, 0, counts[WAITING])
             continue
-        cluster = n_clusters
-        n_clusters += 1
-        chosen[cluster] = s
-        cost[cluster] = sets.cost[s]
-        of_set = _support(sets, s, buffer)
-        _take_uncovered(of_set, first_slot, uncovered, cluster, owner, size, most)
-        left -= new
-        if (
-            size[cluster] < k
-        ):  # covered records fill it: they are in the chosen set, and Algorithm 2 lets them stay
-            _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, True)
-            _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, False)
-        if (
-            size[cluster] < k
-        ):  # no cluster can spare one: the new set and a set of k become one of at most 2k-1
-            other = _smallest_owner(of_set, first_slot, uncovered, cluster, owner, cost)
-            for row in of_set:
-                for slot in range(first_slot[row], first_slot[row + 1]):
-                    if owner[slot] == cluster:
-                        _take(slot, other, owner, size)
-            cost[other] = max(cost[other], sets.cost[s])
-    return owner, chosen[:n_clusters].copy()
+        _choose(sets, s, first_slot, k, cover, buffer)
+        counts[LEFT] -= new
+        if counts[CLUSTERS] % 8 == 0:
+            note_covered(uncovered)
+
+
+@njit(cache=True, nogil=True)
+def _choose(sets, s, first_slot, k, cover, buffer):
+    """Make a cluster of a set: of its uncovered records and, to make up k, of covered ones."""
+    owner, size, cost, uncovered = cover.owner, cover.size, cover.cost, cover.uncovered.left
+    cluster = cover.counts[CLUSTERS]
+    cover.counts[CLUSTERS] += 1
+    cover.chosen[cluster], cost[cluster] = s, sets.cost[s]
+    of_set = support(sets, s, buffer)
+    _take_uncovered(of_set, first_slot, uncovered, cluster, owner, size, 2 * k - 1)
+    if size[cluster] < k:  # covered records fill it: they are in the set, and Algorithm 2 lets them stay
+        _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, True)
+        _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, False)
+    if size[cluster] < k:  # no cluster can spare one: the new set and a set of k become one of at most 2k-1
+        other = _smallest_owner(of_set, first_slot, uncovered, cluster, owner, cost)
+        for row in of_set:
+            for slot in range(first_slot[row], first_slot[row + 1]):
+                if owner[slot] == cluster:
+                    _take(slot, other, owner, size)
+        cost[other] = max(cost[other], sets.cost[s])

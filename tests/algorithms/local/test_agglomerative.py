@@ -17,7 +17,7 @@ from by_definition.clusters import as_clusters, cost_function, total_cost
 from kohort.algorithms import Run
 from kohort.algorithms.local.agglomerative import KINDS, STOPPED, Agglomerative
 from kohort.errors import InputError, UnsupportedError
-from small_problems import problem_of, problems
+from small_problems import ShortRun, problem_of, problems
 
 algorithms = st.builds(Agglomerative, distance=st.sampled_from(list(KINDS)), shed=st.booleans())
 
@@ -87,19 +87,6 @@ def test_when_time_runs_out_all_records_still_have_a_group(problem, looks):
     groups = Agglomerative().solve(problem, ShortRun(looks))
     assert np.bincount(groups.group_of_record).min() >= problem.k
     assert groups.notes in ((), (STOPPED,))
-
-
-class ShortRun(Run):
-    """A run whose time is over after so many looks at the clock."""
-
-    def __init__(self, looks):
-        super().__init__()
-        self.looks = looks
-
-    @property
-    def out_of_time(self):
-        self.looks -= 1
-        return self.looks < 0
 
 
 def test_progress_rises_in_every_phase():

@@ -22,14 +22,15 @@ from by_definition.k_anon_cf import (
     total_cost,
 )
 from kohort.algorithms import Run
-from kohort.algorithms.local.closed_records import Table, mine, mine_closed_records
+from kohort.algorithms.local.closed_records import Table, guess_number, mine, mine_closed_records
 from kohort.algorithms.local.k_anon import KAnon, disjoint
 from kohort.algorithms.local.k_anon_cf import KAnonCF, cover_sets, first_slots, record_costs
 from kohort.data.column import code_column
-from kohort.kernels.cover import cover_greedily
+from kohort.kernels.cover import CLUSTERS, LEFT, cover_greedily, new_cover
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
+from small_problems import ShortRun
 from strategies import PLAIN_TEXTS, hierarchies
 
 DATA = Path(os.environ.get("KOHORT_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -81,16 +82,19 @@ def test_the_example_of_ten_shoppers():
     assert labels == {"shoes", "footwear", "sport-jackets", "outdoors", "clothing"}
 
 
-@given(problems())
-def test_every_pick_has_the_least_ratio_of_all_closed_records(problem):
+@given(problems(), st.sampled_from([1, 10**6]))
+def test_every_pick_has_the_least_ratio_of_all_closed_records(problem, work):
     k = problem.k
     closed = mine_closed_records(problem)
     table = Table.of(problem)
-    _, chosen = cover_greedily(cover_sets(table, closed, problem), first_slots(table.counts), k)
+    sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
+    cover = new_cover(sets, slots, k)
+    while cover.counts[LEFT]:
+        cover_greedily(sets, slots, k, cover, work)
     costs = record_costs(problem, closed)
     sets = [(closed.support(s).tolist(), costs[s]) for s in range(len(closed))]
     uncovered = problem.rows.counts.tolist()
-    for pick in chosen:
+    for pick in cover.chosen[: cover.counts[CLUSTERS]]:
         now = ratios(problem, sets, uncovered, k)
         assert now[pick] == pytest.approx(min(now.values()))
         most = 2 * k - 1
@@ -127,6 +131,28 @@ def test_little_memory_gives_the_same_clusters(problem):
     assert little.group_of_record.tolist() == plenty.group_of_record.tolist()
     assert little.guarantee == plenty.guarantee
     assert any("memory" in note for note in little.notes)
+
+
+@given(problems(max_records=12, max_k=4))
+def test_the_guess_of_few_closed_records_is_exact(problem):
+    assert guess_number(Table.of(problem), problem.k, run=Run()) == len(mine_closed_records(problem))
+
+
+def test_the_guess_of_many_closed_records_is_near():
+    names = ["sex", "race", "marital-status", "education", "workclass", "occupation", "native-country"]
+    asked = {"quasi_identifiers": {name: ko.auto() for name in names}, "privacy": [ko.KAnonymity(5)]}
+    adult = ko.datasets.load_adult(split="train").select(names)
+    problem = ko.anonymize(adult, algorithm="hilbert", **asked).problem
+    guess, number = guess_number(Table.of(problem), 5, run=Run()), len(mine_closed_records(problem))
+    assert number > 60_000
+    assert number / 3 < guess < number * 3
+
+
+@given(problems(max_records=12), st.integers(0, 5))
+def test_when_time_runs_out_the_groups_are_those_of_another_and_it_says_so(problem, looks):
+    groups = KAnonCF().solve(problem, ShortRun(looks))
+    assert np.bincount(groups.group_of_record).min() >= problem.k
+    assert (groups.guarantee is None) == any("time limit" in note for note in groups.notes)
 
 
 @given(problems(max_records=12))

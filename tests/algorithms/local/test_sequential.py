@@ -18,7 +18,7 @@ from kohort.algorithms.local.agglomerative import STOPPED
 from kohort.algorithms.local.hilbert import hilbert_order
 from kohort.algorithms.local.sequential import Sequential
 from kohort.errors import InputError, UnsupportedError
-from small_problems import problem_of, problems
+from small_problems import ShortRun, problem_of, problems
 
 FULL_SCAN = 10**9
 algorithms = st.builds(
@@ -119,19 +119,6 @@ def test_it_says_when_a_record_did_not_try_all_clusters():
     some, all_ = (Sequential(scan=scan).solve(problem, Run()).notes for scan in (4, 40))
     assert len(some) == 1 and "tried 4 clusters" in some[0]
     assert all_ == ()
-
-
-class ShortRun(Run):
-    """A run whose time is over after so many looks at the clock."""
-
-    def __init__(self, looks):
-        super().__init__()
-        self.looks = looks
-
-    @property
-    def out_of_time(self):
-        self.looks -= 1
-        return self.looks < 0
 
 
 def test_progress_rises_in_every_phase():

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, guess_number, mine
+from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.regions import split_region
 from kohort.algorithms.run import Run
 from kohort.errors import InputError, UnsupportedError
-from kohort.kernels.cover import Sets, cover_greedily
+from kohort.kernels.cover import LEFT, cover_greedily, new_cover
+from kohort.kernels.supports import Sets, bit_sets, rarest_first
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -31,6 +33,10 @@ __all__ = [
 
 SEPARABLE_COSTS = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 _BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in the heap, start
+_FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # so many closed records are mined before their number is guessed
+_UNTOLD = 1e8  # closed records; how many more there are is anybody's guess
+_SETS_AT_A_TIME = 500_000  # looked at between two looks at the clock
+_STOPPED = "Stopped at the time limit before the table was covered: the groups are those of mondrian."
 
 
 @dataclass(frozen=True)
@@ -88,57 +94,76 @@ class KAnonCF:
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         table = Table.of(problem)
-        max_records = int(self.records * 1e6)
-        expected = guess_number(table, problem.k, seed=problem.seed)
-        run.report(f"mining about {expected:,.0f} closed records", 0.0)
-        closed = None if expected > 4 * max_records else self._mined(table, problem.k, run, max_records)
+        most = int(self.records * 1e6)
+        closed, expected = None, 0.0
+        if len(problem.attributes) <= _FEW_ATTRIBUTES:
+            closed = self._mined(table, problem.k, run, min(_FIRST_TRY, most))
         if closed is None or not closed.complete:
-            return self._by_regions(problem, table, run, expected)
-        notes = () if closed.has_supports else (_low_memory_note(len(closed)),)
-        groups = of_records(problem, _clusters(table, closed, problem))
-        return Groups(groups, guarantee=guarantee_of(problem), notes=notes)
+            expected = guess_number(table, problem.k, run=run.in_silence())
+            run.report(f"mining {_in_words(expected)} closed records", 0.0)
+            if expected <= most and (closed is None or len(closed) < most):
+                closed = self._mined(table, problem.k, run, most)
+        if closed is not None and closed.complete:
+            clusters = _clusters(table, closed, problem, run)
+            notes = () if closed.has_supports else (_low_memory_note(len(closed)),)
+            guarantee = guarantee_of(problem)
+        else:
+            clusters, n_regions = self._by_regions(problem, table, run)
+            notes, guarantee = (_regions_note(expected, self, n_regions),), None
+        if clusters is None:
+            return replace(Mondrian().solve(problem, Run()), notes=(_STOPPED,))
+        return Groups(of_records(problem, clusters), guarantee=guarantee, notes=notes)
 
     def _mined(self, table: Table, k: int, run: Run, max_records: int) -> ClosedRecords:
         rows = int(self.memory * 1e9 / 4)
         return mine(table, k, max_records=max_records, max_support_rows=rows, run=run)
 
-    def _by_regions(self, problem: Problem, table: Table, run: Run, expected: float) -> Groups:
-        """Split the table until every part can be mined, and solve the parts one by one."""
-        max_records = int(self.records * 1e6)
+    def _by_regions(self, problem: Problem, table: Table, run: Run) -> tuple[np.ndarray | None, int]:
+        """Split the table until every part can be mined, and solve the parts one by one.
+
+        Returns the cluster of each slot, None when the time is up, and the number of parts.
+        """
         group_of_slot = np.full(int(table.counts.sum()), -1, dtype=np.int64)
         first_slot = first_slots(table.counts)
         todo = [np.arange(len(table.counts))]
         n_regions = n_groups = 0
-        while todo:
+        while todo and not run.out_of_time:
             rows = todo.pop()
             part = table.part(rows)
             run.report("solving regions", float((group_of_slot >= 0).mean()))
-            parts = split_region(part, problem) if _too_large(part, problem, max_records, run) else None
-            if parts is not None:
-                todo.extend(rows[inside] for inside in reversed(parts))
+            parts = split_region(part, problem) if part.counts.sum() >= 2 * problem.k else None
+            closed = self._mined_part(part, problem.k, run.in_silence(), may_refuse=parts is not None)
+            if closed is None:
+                todo.extend(rows[inside] for inside in reversed(parts or []))
                 continue
-            closed = None if run.out_of_time else self._mined(part, problem.k, run, 4 * max_records)
-            if closed is None or not closed.complete:
-                clusters = np.zeros(int(part.counts.sum()), dtype=np.int64)
-            else:
-                clusters = _clusters(part, closed, problem)
+            clusters = _clusters(part, closed, problem, run.in_silence())
+            if clusters is None:
+                break
             slots = np.concatenate([np.arange(first_slot[row], first_slot[row + 1]) for row in rows])
             group_of_slot[slots] = clusters + n_groups
             n_groups += int(clusters.max()) + 1
             n_regions += 1
-        return Groups(of_records(problem, group_of_slot), notes=(_regions_note(expected, self, n_regions),))
+        return (None if (group_of_slot < 0).any() else group_of_slot), n_regions
+
+    def _mined_part(self, part: Table, k: int, run: Run, *, may_refuse: bool) -> ClosedRecords | None:
+        """The closed records of a part of the table, or None where they are too many or the time is up."""
+        most = int(self.records * 1e6)
+        if may_refuse and guess_number(part, k, run=run) > most:
+            return None
+        closed = self._mined(part, k, run, max(most, 1) if may_refuse else 2**62)
+        return closed if closed.complete else None
 
 
-def _too_large(part: Table, problem: Problem, max_records: int, run: Run) -> bool:
-    if part.counts.sum() < 2 * problem.k:
-        return False
-    return run.out_of_time or guess_number(part, problem.k, seed=problem.seed) > max_records / 4
-
-
-def _clusters(table: Table, closed: ClosedRecords, problem: Problem) -> np.ndarray:
-    """GEN-COVER-CF and the cover made disjoint: the cluster of each slot."""
-    owner, _ = cover_greedily(cover_sets(table, closed, problem), first_slots(table.counts), problem.k)
-    return np.unique(owner, return_inverse=True)[1]
+def _clusters(table: Table, closed: ClosedRecords, problem: Problem, run: Run) -> np.ndarray | None:
+    """GEN-COVER-CF and the cover made disjoint: the cluster of each slot, or None when the time is up."""
+    sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
+    cover = new_cover(sets, slots, problem.k)
+    while cover.counts[LEFT]:
+        run.report("covering", 1 - float(cover.counts[LEFT] / slots[-1]))
+        if run.out_of_time:
+            return None
+        cover_greedily(sets, slots, problem.k, cover, _SETS_AT_A_TIME)
+    return np.unique(cover.owner, return_inverse=True)[1]
 
 
 def cover_sets(table: Table, closed: ClosedRecords, problem: Problem) -> Sets:
@@ -146,7 +171,7 @@ def cover_sets(table: Table, closed: ClosedRecords, problem: Problem) -> Sets:
     words = np.zeros((0, 0), dtype=np.uint64)
     nodes = np.zeros((0, 0), dtype=np.int32)
     if not closed.has_supports:
-        words, nodes = _bit_sets(table), closed.nodes + table.node_start.astype(np.int32)
+        nodes, words = _bit_sets(table, closed)
     return Sets(record_costs(problem, closed), closed.weight, closed.start, closed.rows, nodes, words)
 
 
@@ -181,14 +206,18 @@ def first_slots(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _bit_sets(table: Table) -> np.ndarray:
-    """Per node the rows under it, as bits."""
-    n_rows = len(table.counts)
-    inside = np.zeros((len(table.lineages.depth), 64 * ((n_rows + 63) // 64)), dtype=bool)
-    for node in table.lineages.node:
-        rows = np.flatnonzero(node >= 0)
-        inside[node[rows], rows] = True
-    return np.packbits(inside, axis=1, bitorder="little").view(np.uint64)
+def _bit_sets(table: Table, closed: ClosedRecords) -> tuple[np.ndarray, np.ndarray]:
+    """Per closed record its nodes, rarest first, and per node the rows under it as bits."""
+    n_rows, n_nodes = len(table.counts), len(table.lineages.depth)
+    rows_under = np.bincount(table.lineages.node[table.lineages.node >= 0], minlength=n_nodes)
+    used = np.zeros(n_nodes, dtype=bool)
+    nodes = closed.nodes + table.node_start.astype(np.int32)
+    for column in nodes.T:
+        used[column] = True
+    used &= rows_under < n_rows
+    number = np.where(used, np.cumsum(used) - 1, -1)
+    words = bit_sets(table.lineages.node, number, int(used.sum()))
+    return rarest_first(nodes, number, rows_under, n_rows), words
 
 
 def guarantee_of(problem: Problem) -> float | None:
@@ -199,14 +228,18 @@ def guarantee_of(problem: Problem) -> float | None:
 def _low_memory_note(n_records: int) -> str:
     return (
         f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were "
-        "found anew whenever they were needed: slower, with the same result."
+        "found anew whenever they were needed, with the same result."
     )
 
 
+def _in_words(expected: float) -> str:
+    return f"about {expected:,.0f}" if expected < _UNTOLD else f"over {_UNTOLD:,.0f}"
+
+
 def _regions_note(expected: float, algorithm: KAnonCF, n_regions: int) -> str:
-    gigabytes = expected * _BYTES_PER_RECORD / 1e9
+    gigabytes = min(expected, _UNTOLD) * _BYTES_PER_RECORD / 1e9
     return (
-        f"About {expected:,.0f} closed records would need {gigabytes:,.1f} GB or more, so the table was "
-        f"split into {n_regions} regions of at most about {algorithm.records:g} million each, solved one by "
-        "one. The guarantee holds inside each region only."
+        f"{_in_words(expected).capitalize()} closed records would need {gigabytes:,.1f} GB or more, so the "
+        f"table was split into {n_regions} regions of at most about {algorithm.records:g} million each, "
+        "solved one by one. The guarantee holds inside each region only."
     )
