@@ -1,38 +1,48 @@
-"""Line charts from rows of figures: a CSV file and an SVG picture side by side."""
+"""Line charts of an experiment: records to a CSV file, panels of lines to an SVG file."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-__all__ = ["line_chart", "write_csv"]
+Record = dict[str, Any]
 
 
-def line_chart(
-    rows: Sequence[Mapping[str, object]], *, x: str, y: str, series: str, title: str, path: str | Path
-) -> None:
-    """Write the rows to PATH.csv and draw y over x, a line for each value of `series`, to PATH.svg."""
+class Panel(NamedTuple):
+    """One chart: a line per series of `records`, over x."""
+
+    title: str
+    records: Sequence[Record]
+    x: str
+    y: str
+    series: str
+
+
+def write_csv(records: Sequence[Record], path: Path) -> None:
+    """All records, with the fields of the first as columns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def write_svg(panels: Sequence[Panel], path: Path, *, columns: int = 2) -> None:
+    """The panels side by side, with the altair and vl-convert-python of kohort[experiments]."""
     import altair as alt
 
-    path = Path(path)
-    write_csv(rows, path.with_suffix(".csv"))
-    lines = (
-        alt.Chart(alt.Data(values=[dict(row) for row in rows]), title=title, width=420, height=280)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    charts = [
+        alt.Chart(alt.Data(values=list(panel.records)), title=panel.title, width=300, height=220)
         .mark_line(point=True)
         .encode(
-            x=alt.X(field=x, type="ordinal", title=x, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(field=y, type="quantitative", title=y, scale=alt.Scale(zero=False)),
-            color=alt.Color(field=series, type="nominal", title=series),
+            x=alt.X(f"{panel.x}:Q", scale=alt.Scale(zero=False)),
+            y=alt.Y(f"{panel.y}:Q"),
+            color=alt.Color(f"{panel.series}:N", title=None),
+            strokeDash=alt.StrokeDash(f"{panel.series}:N", title=None),
         )
-    )
-    lines.save(str(path.with_suffix(".svg")))
-
-
-def write_csv(rows: Sequence[Mapping[str, object]], path: Path) -> None:
-    """Rows of figures as they are, in the columns of the first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        for panel in panels
+    ]
+    alt.concat(*charts, columns=columns).save(str(path))

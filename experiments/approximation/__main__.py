@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 import kohort as ko
-from experiments.charts import line_chart, write_csv
+from experiments.charts import Panel, Record, write_csv, write_svg
 
 PARTS = ("small", "binary", "adult")
 HERE = Path(__file__).parent
@@ -49,16 +49,21 @@ def main() -> None:
     if "small" in options.parts:
         rows = list(small(adult, hierarchies, options.tables, options.size))
         title = f"Cost over the least cost, mean of {options.tables} samples of {options.size} records"
-        line_chart(rows, x="k", y="mean ratio", series="algorithm", title=title, path=HERE / "small")
+        chart(rows, "mean ratio", title, "small")
     if "binary" in options.parts:
         write_csv(list(binary()), HERE / "binary.csv")
     if "adult" in options.parts:
         rows = list(bounds(sample(adult, options.records, 0), hierarchies))
         title = f"Cost over the best proven bound, {options.records:,} records of Adult"
-        line_chart(rows, x="k", y="cost / bound", series="algorithm", title=title, path=HERE / "adult")
+        chart(rows, "cost / bound", title, "adult")
 
 
-def small(adult: pa.Table, hierarchies: dict, n_tables: int, size: int) -> Iterator[dict]:
+def chart(rows: list[Record], y: str, title: str, name: str) -> None:
+    write_csv(rows, HERE / f"{name}.csv")
+    write_svg([Panel(title, rows, x="k", y=y, series="algorithm")], HERE / f"{name}.svg")
+
+
+def small(adult: pa.Table, hierarchies: dict, n_tables: int, size: int) -> Iterator[Record]:
     """Samples of Adult that `optimal` solves."""
     for k in KS:
         ratios: dict[str, list[float]] = {}
@@ -81,7 +86,7 @@ def small(adult: pa.Table, hierarchies: dict, n_tables: int, size: int) -> Itera
             )
 
 
-def binary(n_tables: int = 300, records: int = 12, columns: int = 8) -> Iterator[dict]:
+def binary(n_tables: int = 300, records: int = 12, columns: int = 8) -> Iterator[Record]:
     """Random binary tables, where the special algorithms promise most."""
     for k in (2, 3):
         ratios: dict[str, list[float]] = {}
@@ -107,7 +112,7 @@ def binary(n_tables: int = 300, records: int = 12, columns: int = 8) -> Iterator
             )
 
 
-def bounds(adult: pa.Table, hierarchies: dict) -> Iterator[dict]:
+def bounds(adult: pa.Table, hierarchies: dict) -> Iterator[Record]:
     """Cost over the best bound that any of the algorithms proves."""
     for k in KS:
         made, seconds = {}, {}
@@ -158,7 +163,7 @@ def sample(table: pa.Table, n: int, seed: int) -> pa.Table:
     return table.take(np.sort(np.random.default_rng(seed).permutation(table.num_rows)[:n]))
 
 
-def said(row: dict) -> dict:
+def said(row: Record) -> Record:
     print(row, flush=True)
     return row
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.forest import Forest
 from kohort.algorithms.local.hilbert import Hilbert
@@ -14,8 +15,10 @@ from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.optimal import Optimal
+from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.local.three_anonymity import ThreeAnonymity
+from kohort.algorithms.local.top_down import TopDown
 from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
@@ -32,6 +35,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         Agglomerative,
         Sequential,
         Hilbert,
+        Incognito,
+        Progressive,
+        TopDown,
         Forest,
         TwoAnonymity,
         ThreeAnonymity,
