@@ -7,12 +7,19 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.local.agglomerative import Agglomerative
+from kohort.algorithms.local.forest import Forest
 from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.optimal import Optimal
+from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.three_anonymity import ThreeAnonymity
+from kohort.algorithms.local.top_down import TopDown
+from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
@@ -20,7 +27,22 @@ __all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "par
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert)
+    for algorithm in (
+        Auto,
+        KAnon,
+        KAnonCF,
+        Mondrian,
+        Agglomerative,
+        Sequential,
+        Hilbert,
+        Incognito,
+        Progressive,
+        TopDown,
+        Forest,
+        TwoAnonymity,
+        ThreeAnonymity,
+        Optimal,
+    )
 }
 
 

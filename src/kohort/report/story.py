@@ -30,12 +30,21 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         f"{facts['records']:,} records in {facts['classes']:,} classes, the smallest with "
         f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld.",
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
-        + (f", at most {facts['gap']:.1%} above the best possible." if facts["gap"] is not None else "."),
+        + _beside_the_best(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
         sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
     return sentences
+
+
+def _beside_the_best(facts: dict[str, Any]) -> str:
+    """What is known about the least possible; a weak bound is no measure of quality."""
+    if facts["gap"] is None:
+        return "."
+    if facts["gap"] > 1:
+        return f"; no release can have less than {number(facts['bound'])}."
+    return f", at most {facts['gap']:.1%} above the best possible."
 
 
 def _making(facts: dict[str, Any]) -> str:
@@ -77,7 +86,7 @@ def number(value: float | int | None) -> str:
 
 def _figures(facts: dict[str, Any]) -> Table:
     table = _models(facts)
-    for name in ("loss", "ncp", "tree", "discernibility"):
+    for name in ("loss", "ncp", "tree", "distortion", "discernibility"):
         table.add_row(name, "", number(facts["loss"][name]), "")
     return table
 
