@@ -11,6 +11,7 @@ from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.forest import Forest
 from kohort.algorithms.local.hilbert import Hilbert
+from kohort.algorithms.local.improve import Improve
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
@@ -29,6 +30,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
     for algorithm in (
         Auto,
+        Improve,
         KAnon,
         KAnonCF,
         Mondrian,

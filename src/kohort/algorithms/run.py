@@ -32,6 +32,13 @@ class Run:
         run._deadline = self._deadline
         return run
 
+    def at_most(self, seconds: float) -> Run:
+        """The same run with a time limit of its own, where it has none yet."""
+        run = Run(time_limit=seconds, progress=self._progress)
+        if self._deadline is not None:
+            run._deadline = self._deadline
+        return run
+
     @property
     def seconds_left(self) -> float | None:
         """Until the time limit; None where there is none."""

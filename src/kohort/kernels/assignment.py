@@ -51,7 +51,6 @@ UNIT, SLOT, COUNT, NEXT, BEFORE, AFTER = range(6)  # places in Assignment.pieces
 FIRST, SIZE, TAKEN, TOUCHED, IN_LISTS = range(5)  # in Assignment.slots
 FREE, LOGGED, STAMP = range(3)  # in Assignment.numbers
 REAL, SEARCHED, MU = range(3)  # in Assignment.amounts
-LOG = 1 << 20
 
 
 class Offers(NamedTuple):
@@ -90,7 +89,7 @@ def new_assignment(offers, n_records):
         np.zeros((n_slots, 5), np.int64),
         np.zeros((n_rows, LIST + 1), np.int64),
         np.zeros(n_rows, np.int64),
-        np.empty((LOG, 4), np.int64),
+        np.empty((4 * n_records + 1024, 4), np.int64),
         np.zeros(3, np.int64),
         np.zeros(3),
     )

@@ -41,7 +41,9 @@ def raise_prices(start, rows, cost, copies, k, y, level, order, keep, epsilon):
                 above += copies[row] * (y[row] - level[q])
         slack = cost[q] - level[q] - above / k
         if slack < 0.0:
-            slack = _repair(rows[start[q] : start[q + 1]], cost[q], copies, k, y, level, q, value, weight, top)
+            slack = _repair(
+                rows[start[q] : start[q + 1]], cost[q], copies, k, y, level, q, value, weight, top
+            )
         keep[q] = slack <= epsilon
 
 

@@ -29,7 +29,7 @@ from kohort.kernels.assignment import (
 )
 from kohort.kernels.promises import shortfall
 
-__all__ = ["EPSILON", "open_in_order", "place_waiting", "polish", "try_close", "try_open"]
+__all__ = ["EPSILON", "gather_at", "open_in_order", "place_waiting", "polish", "try_close", "try_open"]
 
 EPSILON = 1e-9  # costs are at most about 1 a record; less than this is rounding
 
@@ -184,7 +184,11 @@ def _take(offers, promises, state, q):
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
-                slot, copies, following = state.pieces[piece, SLOT], state.pieces[piece, COUNT], state.pieces[piece, NEXT]
+                slot, copies, following = (
+                    state.pieces[piece, SLOT],
+                    state.pieces[piece, COUNT],
+                    state.pieces[piece, NEXT],
+                )
                 if slot != q and price(offers, state, row, slot) - offers.cost[q] > EPSILON:
                     if slot < nowhere and state.slots[slot, TOUCHED] == stamp:
                         copies = min(copies, state.slots[slot, TAKEN])
@@ -211,7 +215,11 @@ def _empty(offers, promises, state, slot, avoided):
     """Move every record of a slot to its cheapest other place; whether each had one."""
     piece = state.slots[slot, FIRST]
     while piece >= 0:
-        unit, copies, following = state.pieces[piece, UNIT], state.pieces[piece, COUNT], state.pieces[piece, AFTER]
+        unit, copies, following = (
+            state.pieces[piece, UNIT],
+            state.pieces[piece, COUNT],
+            state.pieces[piece, AFTER],
+        )
         place = cheapest_place(offers, promises, state, unit, copies, slot, avoided)
         if place < 0:
             return False
@@ -313,3 +321,30 @@ def open_in_order(offers, promises, state, order, scratch):
             n_opened += 1
             state.numbers[LOGGED] = 0
     return n_opened
+
+
+@njit(cache=True, nogil=True)
+def gather_at(offers, promises, state, root, scratch):
+    """Open a closed record over all rows for the waiting records, dissolving the smallest slots if it must.
+
+    Whether it could. O(records).
+    """
+    nowhere = len(offers.cost) - 2
+    while state.slots[nowhere, SIZE] > 0:
+        if try_open(offers, promises, state, root, scratch):
+            state.numbers[LOGGED] = 0
+            continue
+        smallest = -1
+        for slot in range(nowhere):
+            size = state.slots[slot, SIZE]
+            if size > 0 and (smallest < 0 or size < state.slots[smallest, SIZE]):
+                smallest = slot
+        if smallest < 0:
+            return False
+        while state.slots[smallest, FIRST] >= 0:
+            piece = state.slots[smallest, FIRST]
+            unit, copies = state.pieces[piece, UNIT], state.pieces[piece, COUNT]
+            move(offers, promises, state, unit, smallest, nowhere, copies)
+        sync_lists(offers, state, 0)
+        state.numbers[LOGGED] = 0
+    return True

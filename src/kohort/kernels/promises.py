@@ -7,7 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["CLOSE", "DISTINCT", "ENTROPY", "MOST", "TOGETHER", "Promises", "drop_tally", "recount", "shortfall"]
+__all__ = [
+    "CLOSE",
+    "DISTINCT",
+    "ENTROPY",
+    "MOST",
+    "TOGETHER",
+    "Promises",
+    "drop_tally",
+    "recount",
+    "shortfall",
+]
 
 DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY = 0, 1, 2, 3, 4
 _NEAR = 1e-9  # rules are decided exactly at the end; in between, so near is enough

@@ -103,7 +103,9 @@ def _ruin(offers, promises, state, near, scratch):
     for slot in ruined:
         while state.slots[slot, FIRST] >= 0:
             piece = state.slots[slot, FIRST]
-            move(offers, promises, state, state.pieces[piece, UNIT], slot, nowhere, state.pieces[piece, COUNT])
+            move(
+                offers, promises, state, state.pieces[piece, UNIT], slot, nowhere, state.pieces[piece, COUNT]
+            )
     sync_lists(offers, state, 0)
     return len(ruined) > 0
 

@@ -1,0 +1,173 @@
+"""A local search over assignments of records to closed records: constructed from prices, or from groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.local.closed_records import ClosedRecords
+from kohort.algorithms.local.dual_bound import Prices
+from kohort.algorithms.local.promised import promises_of, units_of
+from kohort.algorithms.run import Run
+from kohort.errors import InternalError
+from kohort.kernels.assignment import (
+    COUNT,
+    LOGGED,
+    MU,
+    REAL,
+    SIZE,
+    SLOT,
+    UNIT,
+    Offers,
+    assign_all,
+    new_assignment,
+    sync_lists,
+)
+from kohort.kernels.grouping import ranges_by_group
+from kohort.kernels.opening import gather_at, open_in_order, place_waiting
+from kohort.kernels.ruin import Near, ruin_and_recreate
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["Search"]
+
+# shares of the cost of `*`: what more than its price a record would pay rather than wait, and slacks
+_WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
+_NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05
+_ANYTHING = 1e3
+_AT_A_TIME = 20_000  # closed records that are tried between two looks at the clock
+_MOST_RECORDS = 20_000  # under a closed record that is tried again and again
+_MOST_PAIRS = 50_000_000  # of rows and near records
+
+
+class Search:
+    """Costs are counted in shares of the cost of `*`."""
+
+    def __init__(
+        self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, star: float, prices: Prices
+    ) -> None:
+        self.problem, self.closed = problem, closed
+        self.unit_of_record, row_of_unit = units_of(problem)
+        self.scale = max(star, float(cost.max())) or 1.0
+        self.slack = prices.slack / self.scale
+        self.offers = Offers(
+            start=closed.start,
+            rows=closed.rows,
+            cost=np.concatenate([cost, [0.0, star]]) / self.scale,
+            unit_start=np.searchsorted(row_of_unit, np.arange(len(problem.rows.counts) + 1)),
+            row_of_unit=row_of_unit,
+            copies=np.bincount(self.unit_of_record),
+            value=prices.of_row / self.scale,
+            most_withheld=problem.max_withheld,
+        )
+        self.nowhere = len(cost)
+        self.scratch = np.empty(problem.n_records + 2, dtype=np.int64)
+        self._clear()
+
+    def _clear(self) -> None:
+        self.promises = promises_of(self.problem, self.unit_of_record, len(self.offers.cost))
+        self.state = new_assignment(self.offers, self.problem.n_records)
+
+    @property
+    def total(self) -> float:
+        """The cost of all records together."""
+        return float(self.state.amounts[REAL]) * self.scale
+
+    @property
+    def n_waiting(self) -> int:
+        return int(self.state.slots[self.nowhere, SIZE])
+
+    @property
+    def open_slots(self) -> np.ndarray:
+        return np.flatnonzero(self.state.slots[: self.nowhere, SIZE])
+
+    def construct(self, run: Run) -> bool:
+        """Open closed records of little slack, ever more willing to pay; whether all records found a place."""
+        by_slack = np.argsort(self.slack, kind="stable")
+        near = by_slack[: np.searchsorted(self.slack[by_slack], _RATHER_NEAR, side="right")]
+        for willing in _WILLING:
+            self._open(near, willing, run)
+        self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)
+        self._place()
+        if self.n_waiting:
+            self.state.amounts[MU] = _ANYTHING
+            self.state.numbers[LOGGED] = 0
+            gather_at(self.offers, self.promises, self.state, 0, self.scratch)
+        return self.n_waiting == 0
+
+    def _open(self, order: np.ndarray, willing: float, run: Run) -> None:
+        self.state.amounts[MU] = willing
+        for begin in range(0, len(order), _AT_A_TIME):
+            if run.out_of_time:
+                return
+            some = order[begin : begin + _AT_A_TIME]
+            open_in_order(self.offers, self.promises, self.state, some, self.scratch)
+
+    def _place(self) -> None:
+        self.state.numbers[LOGGED] = 0
+        place_waiting(self.offers, self.promises, self.state)
+        sync_lists(self.offers, self.state, 0)
+
+    def start_from(self, groups: Groups) -> None:
+        """Assign every record to the closure of its group, which is a closed record."""
+        self._clear()
+        slot_of_group = np.append(self._closed_record(groups), self.nowhere + 1)
+        slot = slot_of_group[groups.group_of_record]  # a withheld one has group -1
+        key, copies = np.unique(self.unit_of_record * (self.nowhere + 2) + slot, return_counts=True)
+        unit, slot = key // (self.nowhere + 2), key % (self.nowhere + 2)
+        assign_all(self.offers, self.promises, self.state, unit, slot, copies)
+
+    def _closed_record(self, groups: Groups) -> np.ndarray:
+        nodes = np.empty((groups.n_groups, len(self.problem.attributes)), dtype=np.int64)
+        for j, (tree, attribute) in enumerate(zip(hierarchies_of(self.problem), self.problem.attributes)):
+            lo, hi = ranges_by_group(attribute.leaves, groups.group_of_record, groups.n_groups)
+            nodes[:, j] = np.where((lo == hi) & tree.hidden[lo], 0, tree.node(lo, hi))
+        factor = np.random.default_rng(0).integers(1, 2**62, nodes.shape[1])
+        keys = self.closed.nodes.astype(np.int64) @ factor
+        order = np.argsort(keys, kind="stable")
+        found = order[np.minimum(np.searchsorted(keys[order], nodes @ factor), len(order) - 1)]
+        if (self.closed.nodes[found] != nodes).any():
+            raise InternalError("improve: the closure of a group is not among the closed records.")
+        return found
+
+    def improve(self, run: Run) -> None:
+        """Open what costs less, near records first, until the time is up."""
+        self._open(self.open_slots, 1.0, run)
+        by_slack = np.argsort(self.slack, kind="stable")
+        self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)
+
+    def near(self) -> Near:
+        """The closed records to recreate with, and which of them are over each row."""
+        weight, k = self.closed.weight, self.problem.k
+        near = np.flatnonzero((self.slack <= _NEAR) & (weight <= _MOST_RECORDS))
+        near = near[np.argsort(self.slack[near], kind="stable")]
+        length = np.diff(self.closed.start)[near]
+        near = near[np.cumsum(length) <= _MOST_PAIRS]
+        near = near if len(near) else np.zeros(1, dtype=np.int64)
+        length = np.diff(self.closed.start)[near]
+        first = np.repeat(self.closed.start[near] - (np.cumsum(length) - length), length)
+        rows = self.closed.rows[first + np.arange(length.sum())]
+        order = np.argsort(rows, kind="stable")
+        wide = np.flatnonzero((weight >= 3 * k) & (weight <= 12 * k))
+        return Near(
+            record=near,
+            slack=self.slack[near],
+            start=np.searchsorted(rows[order], np.arange(len(self.problem.rows.counts) + 1)),
+            over=np.repeat(np.arange(len(near)), length)[order],
+            wide=wide,
+        )
+
+    def ruin_and_recreate(self, near: Near, seed: int, rounds: int) -> None:
+        ruin_and_recreate(self.offers, self.promises, self.state, near, seed, rounds, self.scratch)
+
+    def groups(self) -> np.ndarray:
+        """The group of each record, numbered from 0; -1: withheld."""
+        pieces = self.state.pieces
+        used = np.flatnonzero(pieces[:, COUNT] > 0)
+        by_unit = used[np.argsort(pieces[used, UNIT], kind="stable")]
+        slot = np.repeat(pieces[by_unit, SLOT], pieces[by_unit, COUNT])
+        numbers = np.unique(slot[slot < self.nowhere])
+        group = np.where(slot < self.nowhere, np.searchsorted(numbers, slot), -1)
+        of_record = np.empty(self.problem.n_records, dtype=np.int32)
+        of_record[np.argsort(self.unit_of_record, kind="stable")] = group
+        return of_record
