@@ -264,9 +264,9 @@ def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
     row, withheld = offers.row_of_unit[unit], len(offers.cost) - 1
     for place in range(state.listed[row, LIST]):
         other = state.listed[row, place]
-        if other != slot and state.slots[other, TOUCHED] != avoided and state.slots[other, SIZE] > 0:
-            if can_take(promises, state, unit, copies, other):
-                return other
+        wanted = other != slot and state.slots[other, TOUCHED] != avoided and state.slots[other, SIZE] > 0
+        if wanted and can_take(promises, state, unit, copies, other):
+            return other
     if slot != withheld and state.slots[withheld, SIZE] + copies <= offers.most_withheld:
         return withheld
     return -1

@@ -26,31 +26,36 @@ def cheapest_over(start, rows, cost, n_rows):
 
 
 @njit(cache=True, nogil=True)
+def _least_slack(under, cost, copies, k, y, level):
+    """A lower bound on the slack, from a guess at the k-th largest price. O(rows)."""
+    above, highest = 0.0, -np.inf
+    for row in under:
+        highest = max(highest, y[row])
+        if y[row] > level:
+            above += copies[row] * (y[row] - level)
+    return max(cost - highest, cost - level - above / k)
+
+
+@njit(cache=True, nogil=True)
 def raise_prices(start, rows, cost, copies, k, y, level, order, keep, epsilon):
     """One round: visit closed records in some order and lower prices under those that are violated.
 
-    level  per closed record a guess at its k-th largest price, from which a bound on the k largest follows
+    level  per closed record a guess at its k-th largest price
     keep   per closed record, set: whether its slack is at most epsilon
     """
-    value, weight = np.empty(len(y)), np.empty(len(y), np.int64)
-    top = np.empty(len(y), np.int32)
+    value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     for q in order:
-        above = 0.0
-        for row in rows[start[q] : start[q + 1]]:
-            if y[row] > level[q]:
-                above += copies[row] * (y[row] - level[q])
-        slack = cost[q] - level[q] - above / k
+        under = rows[start[q] : start[q + 1]]
+        slack = _least_slack(under, cost[q], copies, k, y, level[q])
         if slack < 0.0:
-            slack = _repair(
-                rows[start[q] : start[q + 1]], cost[q], copies, k, y, level, q, value, weight, top
-            )
+            slack = _repair(under, cost[q], copies, k, y, level, q, value, top)
         keep[q] = slack <= epsilon
 
 
 @njit(cache=True, nogil=True)
-def _repair(under, cost, copies, k, y, level, q, value, weight, top):
+def _repair(under, cost, copies, k, y, level, q, value, top):
     """Lower the k largest prices evenly, if they are too high; the slack before."""
-    n, total = _largest(under, copies, k, y, value, weight, top)
+    n, total = _largest(under, copies, k, y, value, top)
     level[q] = y[top[n - 1]]
     excess = total / k - cost
     if excess > 0.0:
@@ -61,7 +66,7 @@ def _repair(under, cost, copies, k, y, level, q, value, weight, top):
 
 
 @njit(cache=True, nogil=True)
-def _largest(under, copies, k, y, value, weight, top):
+def _largest(under, copies, k, y, value, top):
     """The rows with the k largest prices into `top`, the largest first; how many, and the sum of the k."""
     n = len(under)
     for i in range(n):
@@ -79,59 +84,58 @@ def _largest(under, copies, k, y, value, weight, top):
 
 
 @njit(cache=True, nogil=True)
-def lower_until_feasible(start, rows, cost, copies, k, y):
+def lower_until_feasible(start, rows, cost, copies, k, y, level):
     """Cap prices under every violated closed record at the level where it is satisfied. One pass is enough.
 
     A pass only lowers prices, which violates nothing that was satisfied.
     """
-    value, weight = np.empty(len(y)), np.empty(len(y), np.int64)
-    top = np.empty(len(y), np.int32)
+    value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     for q in range(len(cost)):
         under = rows[start[q] : start[q + 1]]
-        highest = -np.inf
-        for row in under:
-            highest = max(highest, y[row])
-        if highest <= cost[q]:
+        if _least_slack(under, cost[q], copies, k, y, level[q]) >= 0.0:
             continue
-        n, total = _largest(under, copies, k, y, value, weight, top)
+        n, total = _largest(under, copies, k, y, value, top)
+        level[q] = y[top[n - 1]]
         if total <= k * cost[q]:
             continue
         cap = _cap(y, copies, k, cost[q], top, n)
-        for i in range(n):
-            y[top[i]] = min(y[top[i]], cap)
+        for row in under:
+            y[row] = min(y[row], cap)
 
 
 @njit(cache=True, nogil=True)
 def _cap(y, copies, k, cost, top, n):
-    """The level at which the k largest prices must be cut off to sum up to k * cost; at least the cost."""
-    rest = 0.0  # of the k largest, those below the level
-    n_above = k
-    i = n - 1
-    left = k
-    for j in range(n - 1):
-        left -= copies[top[j]]
-    last = left  # copies of the lowest row that are among the k largest
-    while i >= 0:
-        share = last if i == n - 1 else copies[top[i]]
-        cap = (k * cost - rest) / n_above
-        if cap <= y[top[i]] or i == 0:
+    """The level at which prices must be cut off so that the k largest sum up to k * cost.
+
+    `top`: the n rows with the k largest prices, the largest first, which sum up to more.
+    """
+    among = k  # copies that are cut off, if all from this row on are
+    for i in range(n - 1):
+        among -= copies[top[i]]
+    rest, n_cut = 0.0, k
+    for i in range(n - 1, 0, -1):
+        cap = (k * cost - rest) / n_cut
+        if cap <= y[top[i]]:
             return cap
-        rest += share * y[top[i]]
-        n_above -= share
-        i -= 1
-    return cost
+        rest += among * y[top[i]]
+        n_cut -= among
+        among = copies[top[i - 1]]
+    return (k * cost - rest) / n_cut
 
 
 @njit(cache=True, nogil=True)
-def slacks(start, rows, cost, copies, k, y):
-    """Per closed record its cost minus the mean of the k largest prices under it; at least 0 if feasible.
+def slacks(start, rows, cost, copies, k, y, level, exact_below):
+    """Per closed record its cost minus the mean of the k largest prices under it, or less.
 
-    Negative by no more than rounding shows that y is feasible. O(rows under a record * log).
+    None below 0, but for rounding, proves that y is feasible. Exact where it is less than `exact_below`.
+    O(rows under a record), and O(rows * log) where it is exact.
     """
-    value, weight = np.empty(len(y)), np.empty(len(y), np.int64)
-    top = np.empty(len(y), np.int32)
+    value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     slack = np.empty(len(cost))
     for q in range(len(cost)):
-        _, total = _largest(rows[start[q] : start[q + 1]], copies, k, y, value, weight, top)
-        slack[q] = cost[q] - total / k
+        under = rows[start[q] : start[q + 1]]
+        slack[q] = _least_slack(under, cost[q], copies, k, y, level[q])
+        if slack[q] < exact_below:
+            _, total = _largest(under, copies, k, y, value, top)
+            slack[q] = cost[q] - total / k
     return slack

@@ -204,9 +204,9 @@ def _close_donors(offers, promises, state, scratch, n_donors):
     """Place what is left of the donors that are to be closed; whether there was a place for all."""
     stamp = state.numbers[STAMP]
     for d in range(n_donors):
-        if state.slots[scratch[d], TOUCHED] == stamp - 1:
-            if not _empty(offers, promises, state, scratch[d], stamp - 1):
-                return False
+        closing = state.slots[scratch[d], TOUCHED] == stamp - 1
+        if closing and not _empty(offers, promises, state, scratch[d], stamp - 1):
+            return False
     return True
 
 
@@ -307,9 +307,9 @@ def polish(offers, promises, state, entry, scratch):
         slot = slots[place]
         if place > 0 and slot == slots[place - 1]:
             continue
-        if slot < len(offers.cost) - 2 and state.slots[slot, SIZE] > 0:
-            if not try_close(offers, promises, state, slot):
-                try_open(offers, promises, state, slot, scratch)
+        is_open = slot < len(offers.cost) - 2 and state.slots[slot, SIZE] > 0
+        if is_open and not try_close(offers, promises, state, slot):
+            try_open(offers, promises, state, slot, scratch)
 
 
 @njit(cache=True, nogil=True)

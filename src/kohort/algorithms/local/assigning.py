@@ -35,7 +35,7 @@ __all__ = ["Search"]
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
 _NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05
 _ANYTHING = 1e3
-_AT_A_TIME = 20_000  # closed records that are tried between two looks at the clock
+_AT_A_TIME = 2_000  # closed records that are tried between two looks at the clock
 _MOST_RECORDS = 20_000  # under a closed record that is tried again and again
 _MOST_PAIRS = 50_000_000  # of rows and near records
 
@@ -82,14 +82,14 @@ class Search:
         return np.flatnonzero(self.state.slots[: self.nowhere, SIZE])
 
     def construct(self, run: Run) -> bool:
-        """Open closed records of little slack, ever more willing to pay; whether all records found a place."""
+        """Open closed records of little slack, ever more willing to pay; whether all found a place."""
         by_slack = np.argsort(self.slack, kind="stable")
         near = by_slack[: np.searchsorted(self.slack[by_slack], _RATHER_NEAR, side="right")]
         for willing in _WILLING:
             self._open(near, willing, run)
         self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)
         self._place()
-        if self.n_waiting:
+        if self.n_waiting and not run.out_of_time:
             self.state.amounts[MU] = _ANYTHING
             self.state.numbers[LOGGED] = 0
             gather_at(self.offers, self.promises, self.state, 0, self.scratch)

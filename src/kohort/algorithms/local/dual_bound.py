@@ -17,6 +17,7 @@ __all__ = ["Prices", "dual_bound", "dual_prices"]
 ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # every so many rounds visit all closed records; a step is so much of the last one
 _ROUNDING = 1e-9
+_EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
     cost  per closed record: what one record pays
 
     Every tenth round visits all closed records; the others only those that are near to being violated. In the
-    end all are visited: prices are capped where they are too high, and checked. When time is up, the prices so
-    far are. O(rounds * rows under near records).
+    end all are visited: prices are capped where they are too high, and checked; so are the prices so far when
+    time is up. O(rounds * rows under near records).
     """
     copies, k = problem.rows.counts.astype(np.int64), problem.k
     scale = max(float(cost.max()), _ROUNDING)
@@ -56,8 +57,8 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
         rng.shuffle(order)
         raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
         step *= _SLOWER
-    lower_until_feasible(closed.start, closed.rows, cost, copies, k, y)
-    slack = slacks(closed.start, closed.rows, cost, copies, k, y)
+    lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
+    slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
     return Prices(y, slack)
 

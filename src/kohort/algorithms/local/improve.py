@@ -39,7 +39,7 @@ _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_BOUND = 0.35  # of the time that is left
 _TOO_MANY = (
     "The closed records of this table are too many to search in the time and memory allowed: "
-    "the groups are those of {start}, as they are."
+    "the groups are those of {}, as they are."
 )
 
 
@@ -47,10 +47,10 @@ _TOO_MANY = (
 class Improve:
     """Local search over closed generalized records, with a lower bound on the least cost there is.
 
-    A release opens some closed records and publishes every record as one of them. First, prices of records are
-    found that prove a bound (the dual of the linear program). Then closed records that the prices single out
-    are opened, and others are opened and closed while that lowers the cost; last, groups that lie together
-    are dissolved and built anew, again and again.
+    A release opens some closed records and publishes every record as one of them. First, prices of records
+    are found that prove a bound (the dual of the linear program). Then closed records that the prices single
+    out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
+    together are dissolved and built anew, again and again.
 
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices
 
@@ -112,10 +112,10 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
     groups  any that satisfy every model; None: from the prices of the dual
     """
+    given = Mondrian().solve(problem, run) if groups is None else groups  # to fall back on
     closed = _mined(problem, run)
     if closed is None:
-        note = _TOO_MANY.format(start="mondrian" if groups is None else "the start")
-        return replace(groups or Mondrian().solve(problem, run), notes=(note,))
+        return replace(given, notes=(_TOO_MANY.format("mondrian" if groups is None else "the start"),))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
     left = run.seconds_left
     for_bound = Run(time_limit=None if left is None else max(left * _SHARE_FOR_BOUND, 1e-9))
@@ -126,14 +126,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     if groups is None:
         run.report("opening closed records", 0.0)
         search.construct(run)
-        if len(problem.models) > 1 or run.out_of_time:
-            groups = Mondrian().solve(problem, run)
-    if groups is not None:
-        search = _cheaper(search, groups)
+    search = _cheaper(search, given)
     search.improve(run)
     _ruin(search, problem, run, bound)
     found = Groups(search.groups(), bound=bound)
-    return found if groups is None or _holds(problem, found) else replace(groups, bound=bound)
+    return found if _holds(problem, found) else replace(given, bound=bound)
 
 
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
@@ -161,7 +158,7 @@ def _cheaper(search: Search, groups: Groups) -> Search:
 def _ruin(search: Search, problem: Problem, run: Run, bound: float | None) -> None:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves."""
     near = search.near()
-    rounds = int(np.clip(len(search.open_slots), 10, 200))
+    rounds = int(np.clip(len(search.open_slots), 10, 50))
     patience = max(1, _PATIENCE * len(search.open_slots) // rounds)
     totals = [search.total]
     number = 0

@@ -1,0 +1,30 @@
+"""Prices that no group of k records or more can pay, by definition."""
+
+
+def slack_by_definition(prices, copies, cost, k):
+    """The cost of a closed record minus the mean of the k largest prices of the records under it."""
+    records = sorted((p for p, n in zip(prices, copies) for _ in range(n)), reverse=True)
+    return cost - sum(records[:k]) / k
+
+
+def shortfall_by_definition(promises, values, k):
+    """By how much a group with these sensitive values (a list) breaks k and the rules, in records."""
+    import math
+
+    size = len(values)
+    missing = max(k - size, 0)
+    if not size:
+        return missing
+    for number, (kind, begin, end, limit) in enumerate(promises.rules):
+        mine = [v for v in values if begin <= v < end]
+        counts = {v: mine.count(v) for v in mine}
+        listed = [counts.get(v, 0) for v in range(int(begin), int(end)) if promises.listed[number, v]]
+        amount = [
+            limit - len(counts),
+            max(listed, default=0) - limit * size,
+            sum(listed) - limit * size,
+            sum(max(n - promises.share[v] * size, 0) for v, n in counts.items()) - limit * size,
+            limit * size + sum(n * math.log(n / size) for n in counts.values()),
+        ][int(kind)]
+        missing += max(amount, 0)
+    return missing
