@@ -11,6 +11,7 @@ NAMES = [
     "Forest",
     "Hierarchy",
     "Hilbert",
+    "Improve",
     "Incognito",
     "InfeasibleError",
     "InputError",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
     from kohort.algorithms.local.forest import Forest as Forest
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
+    from kohort.algorithms.local.improve import Improve as Improve
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
@@ -59,6 +60,7 @@ _HOMES = {
     "Forest": "kohort.algorithms.local.forest",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
+    "Improve": "kohort.algorithms.local.improve",
     "Incognito": "kohort.algorithms.full_domain.incognito",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",

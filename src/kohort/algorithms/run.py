@@ -21,28 +21,32 @@ class Run:
     def __init__(self, *, time_limit: float | None = None, progress: Progress | None = None) -> None:
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._progress = progress
+        self._spared: Callable[[], float] = lambda: 0.0
 
     @property
     def out_of_time(self) -> bool:
-        return self._deadline is not None and time.monotonic() > self._deadline
+        return self._deadline is not None and time.monotonic() > self._deadline + self._spared()
 
     def in_silence(self) -> Run:
         """The same run for a part of the work that reports no progress of its own."""
         run = Run()
-        run._deadline = self._deadline
+        run._deadline, run._spared = self._deadline, self._spared
         return run
 
-    def at_most(self, seconds: float) -> Run:
-        """The same run with a time limit of its own, where it has none yet."""
-        run = Run(time_limit=seconds, progress=self._progress)
+    def at_most(self, seconds: float, *, besides: Callable[[], float]) -> Run:
+        """The same run, with a time limit where it has none yet: so many seconds besides those of something."""
         if self._deadline is not None:
-            run._deadline = self._deadline
+            return self
+        run = Run(time_limit=seconds, progress=self._progress)
+        run._spared = besides
         return run
 
     @property
     def seconds_left(self) -> float | None:
         """Until the time limit; None where there is none."""
-        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+        return (
+            None if self._deadline is None else max(self._deadline + self._spared() - time.monotonic(), 0.0)
+        )
 
     def report(self, what: str, share: float) -> None:
         """Tell how far the work is, 0 to 1."""

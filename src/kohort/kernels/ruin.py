@@ -26,7 +26,8 @@ from kohort.kernels.assignment import (
     sync_lists,
     undo,
 )
-from kohort.kernels.opening import EPSILON, place_waiting, polish, try_open
+from kohort.kernels.filling import EPSILON
+from kohort.kernels.opening import place_waiting, polish, try_open
 
 __all__ = ["Near", "ruin_and_recreate"]
 

@@ -23,6 +23,7 @@ from kohort.algorithms.local.promised import refuse_other_models
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Run
 from kohort.errors import InputError, UnsupportedError
+from kohort.kernels.compile_time import compile_clock
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -33,8 +34,9 @@ _STARTS: dict[str, type[Algorithm]] = {
     a.name: a for a in (Mondrian, KAnonCF, Agglomerative, Sequential, Hilbert)
 }
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
-_PATIENCE = 8  # times the open slots: rounds in which the cost must fall by `_WORTH_IT`
-_WORTH_IT = 0.001
+_PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
+_LEAST_ROUNDS = 200
+_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_BOUND = 0.35  # of the time that is left
 _TOO_MANY = (
@@ -55,7 +57,8 @@ class Improve:
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices
 
     Stops at the time limit (60 s where none is asked for), when the bound is reached, or when hardly anything
-    improves. Time per step: O(rows under a closed record).
+    improves: a time limit that is asked for is used as long as anything does. Time per step: O(rows under a
+    closed record).
 
     >>> import kohort as ko
     >>> adult = ko.datasets.load_adult().select(["sex", "education"]).slice(0, 500)
@@ -93,7 +96,6 @@ class Improve:
             raise UnsupportedError("improve needs models that survive unions. Choose mondrian.")
 
     def solve(self, problem: Problem, run: Run) -> Groups:
-        run = run.at_most(SECONDS)
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
         return improve(problem, groups, run)
 
@@ -112,6 +114,13 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
     groups  any that satisfy every model; None: from the prices of the dual
     """
+    worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
+    with compile_clock() as compiling:
+        limited = run.at_most(SECONDS, besides=lambda: compiling.seconds)
+        return _improved(problem, groups, limited, worth)
+
+
+def _improved(problem: Problem, groups: Groups | None, run: Run, worth: float) -> Groups:
     given = Mondrian().solve(problem, run) if groups is None else groups  # to fall back on
     closed = _mined(problem, run)
     if closed is None:
@@ -128,7 +137,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         search.construct(run)
     search = _cheaper(search, given)
     search.improve(run)
-    _ruin(search, problem, run, bound)
+    _ruin(search, problem, run, bound, worth)
     found = Groups(search.groups(), bound=bound)
     return found if _holds(problem, found) else replace(given, bound=bound)
 
@@ -155,18 +164,18 @@ def _cheaper(search: Search, groups: Groups) -> Search:
     return search
 
 
-def _ruin(search: Search, problem: Problem, run: Run, bound: float | None) -> None:
+def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves."""
     near = search.near()
     rounds = int(np.clip(len(search.open_slots), 10, 50))
-    patience = max(1, _PATIENCE * len(search.open_slots) // rounds)
+    patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots)) // rounds
     totals = [search.total]
     number = 0
     while not run.out_of_time and totals[-1] > 0:
         reached = in_measured_units(problem, totals[-1])
         if bound and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH):
             return
-        if number >= patience and totals[-1] > totals[-1 - patience] * (1 - _WORTH_IT):
+        if number >= patience and totals[-1] > totals[-1 - patience] * (1 - worth):
             return
         run.report(_standing(reached, bound), min(1.0, number / (4 * patience)))
         search.ruin_and_recreate(near, problem.seed * 1_000_003 + number, rounds)
