@@ -34,7 +34,7 @@ class Run:
         return run
 
     def at_most(self, seconds: float, *, besides: Callable[[], float]) -> Run:
-        """The same run, with a time limit where it has none yet: so many seconds besides those of something."""
+        """The same run, limited where it is not yet: to so many seconds besides those of something."""
         if self._deadline is not None:
             return self
         run = Run(time_limit=seconds, progress=self._progress)

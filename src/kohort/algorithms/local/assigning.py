@@ -34,6 +34,7 @@ __all__ = ["Search"]
 # shares of the cost of `*`: what more than its price a record would pay rather than wait, and slacks
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
 _NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05
+_LEAST_NEAR = 2_000  # closed records, where there are so many
 _ANYTHING = 1e3
 _AT_A_TIME = 2_000  # closed records that are tried between two looks at the clock
 _MOST_RECORDS = 20_000  # under a closed record that is tried again and again
@@ -139,8 +140,9 @@ class Search:
     def near(self) -> Near:
         """The closed records to recreate with, and which of them are over each row."""
         weight, k = self.closed.weight, self.problem.k
-        near = np.flatnonzero((self.slack <= _NEAR) & (weight <= _MOST_RECORDS))
+        near = np.flatnonzero(weight <= _MOST_RECORDS)
         near = near[np.argsort(self.slack[near], kind="stable")]
+        near = near[: max(_LEAST_NEAR, int(np.count_nonzero(self.slack[near] <= _NEAR)))]
         length = np.diff(self.closed.start)[near]
         near = near[np.cumsum(length) <= _MOST_PAIRS]
         near = near if len(near) else np.zeros(1, dtype=np.int64)
