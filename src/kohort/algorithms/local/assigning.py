@@ -24,7 +24,7 @@ from kohort.kernels.assignment import (
     sync_lists,
 )
 from kohort.kernels.grouping import ranges_by_group
-from kohort.kernels.opening import gather_at, open_in_order, place_waiting
+from kohort.kernels.opening import gather_at, open_in_order, place_waiting, try_close
 from kohort.kernels.ruin import Near, ruin_and_recreate
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -132,7 +132,10 @@ class Search:
         return found
 
     def improve(self, run: Run) -> None:
-        """Open what costs less, near records first, until the time is up."""
+        """Close and open what costs less, near records first, until the time is up."""
+        for slot in self.open_slots:
+            try_close(self.offers, self.promises, self.state, slot)
+            self.state.numbers[LOGGED] = 0
         self._open(self.open_slots, 1.0, run)
         by_slack = np.argsort(self.slack, kind="stable")
         self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)

@@ -35,8 +35,8 @@ _STARTS: dict[str, type[Algorithm]] = {
 }
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
-_LEAST_ROUNDS = 2000
-_WORTH_IT, _WORTH_ANY_TIME = 0.005, 0.0002  # without a time limit, and where one was asked for
+_LEAST_ROUNDS = 500
+_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_BOUND = 0.35  # of the time that is left
 _TOO_MANY = (
