@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from kohort.problem.models.exact import whole_number
 
-__all__ = ["KmAnonymity", "RareItemset"]
+__all__ = ["ItemsetSurvey", "KmAnonymity", "RareItemset"]
 
 _PAIRS = 5_000_000  # pairs of items that are looked at together
 
@@ -21,6 +21,19 @@ class RareItemset(NamedTuple):
     class_: int
     items: tuple[int, ...]
     support: int
+
+
+@dataclass
+class ItemsetSurvey:
+    """What was found in looking at every itemset: the least support of any, and the rare ones.
+
+    `listed` holds the first of the rare ones, at most as many as were wanted.
+    """
+
+    least: int | None = None
+    rare: int = 0
+    failing_classes: set[int] = field(default_factory=set)
+    listed: list[RareItemset] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -53,24 +66,30 @@ class KmAnonymity:
         """The parameters as JSON holds them."""
         return {"k": self.k, "m": self.m}
 
-    def rare_itemsets_in(self, baskets: list[list[int]]) -> Iterator[RareItemset]:
+    def rare_itemsets_in(self, baskets: list[list[int]]) -> list[RareItemset]:
         """The rare itemsets of baskets that form one class."""
         offsets = np.cumsum([0, *map(len, baskets)])
         items = np.array([item for basket in baskets for item in basket], dtype=np.int64)
-        yield from self.rare_itemsets(np.zeros(len(baskets), dtype=np.int64), offsets, items)
+        return self.survey(np.zeros(len(baskets), dtype=np.int64), offsets, items).listed
 
-    def rare_itemsets(
-        self, class_of_record: np.ndarray, offsets: np.ndarray, items: np.ndarray
-    ) -> Iterator[RareItemset]:
-        """Every itemset that breaks the rule, minimal or not, by the number of its items, with its support.
+    def survey(
+        self, class_of_record: np.ndarray, offsets: np.ndarray, items: np.ndarray, *, most: int = 100_000
+    ) -> ItemsetSurvey:
+        """Look at every itemset of up to m items of every record; list up to `most` that break the rule.
 
-        Record r has the distinct items items[offsets[r]:offsets[r + 1]]. Looks at every itemset of every
-        record: O(itemsets of up to m items in all records), with memory for a part of them at a time.
+        Record r has the distinct items items[offsets[r]:offsets[r + 1]]. O(itemsets of up to m items in all
+        records), with memory for a part of them at a time. Smaller itemsets are listed first.
         """
         table, order = _Table.of(class_of_record, offsets, items)
-        for size in range(1, self.m + 1):
-            for found in _rare(table, size, self.k):
-                yield RareItemset(found.class_, tuple(sorted(order[list(found.items)].tolist())), found.support)
+        found = ItemsetSurvey()
+        for size in range(1, min(self.m, int(np.diff(offsets).max(initial=0))) + 1):
+            for itemset in _rare(table, size, self.k, found):
+                found.rare += 1
+                found.failing_classes.add(itemset.class_)
+                if len(found.listed) < most:
+                    items_ = tuple(sorted(order[list(itemset.items)].tolist()))
+                    found.listed.append(RareItemset(itemset.class_, items_, itemset.support))
+        return found
 
 
 class _Table(NamedTuple):
@@ -108,13 +127,13 @@ class _Table(NamedTuple):
         return _Table(self.class_of_record[record], offsets, self.items[places], item)
 
 
-def _rare(table: _Table, size: int, k: int) -> Iterator[RareItemset]:
+def _rare(table: _Table, size: int, k: int, survey: ItemsetSurvey) -> Iterator[RareItemset]:
     """The rare itemsets of exactly this size."""
     if size == 1:
-        yield from _rare_among(_class_of_item(table), table.items, np.zeros_like(table.items), table, 1, k)
+        yield from _rare_among(_class_of_item(table), table.items, np.zeros_like(table.items), 1, k, table.n_items, survey)
     elif size == 2 and _n_pairs(table) <= _PAIRS:
         record, first, second = _pairs(table)
-        yield from _rare_among(table.class_of_record[record], first, second, table, 2, k)
+        yield from _rare_among(table.class_of_record[record], first, second, 2, k, table.n_items, survey)
     else:
         by_item = np.argsort(table.items, kind="stable")
         ends = np.cumsum(np.bincount(table.items, minlength=table.n_items)) if len(table.items) else []
@@ -122,26 +141,36 @@ def _rare(table: _Table, size: int, k: int) -> Iterator[RareItemset]:
         for item, end in enumerate(ends):
             if end > start:
                 below = table.with_item(item, by_item[start:end])
-                for found in _rare(below, size - 1, k):
+                for found in _rare(below, size - 1, k, survey):
                     yield RareItemset(found.class_, (*found.items, item), found.support)
             start = end
 
 
 def _rare_among(
-    class_of: np.ndarray, first: np.ndarray, second: np.ndarray, table: _Table, size: int, k: int
+    class_of: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    size: int,
+    k: int,
+    n_items: int,
+    survey: ItemsetSurvey,
 ) -> Iterator[RareItemset]:
-    """Rare ones of itemsets given one per record and class."""
-    n = max(table.n_items, 1)
+    """The rare ones of itemsets that are given once for each record that has them."""
+    if not len(first):
+        return
+    n = max(n_items, 1)
     key = (class_of * n + first) * (n if size == 2 else 1) + second
-    space = int(key.max()) + 1 if len(key) else 0
-    if space <= 4 * len(key) + 1024:
-        support = np.bincount(key, minlength=space)
-        keys = np.flatnonzero((support > 0) & (support < k))
-        rare = support[keys]
+    if int(key.max()) < 4 * len(key) + 1024:
+        support = np.bincount(key)
+        keys = np.flatnonzero(support)
+        support = support[keys]
     else:
         keys, support = np.unique(key, return_counts=True)
-        keys, rare = keys[support < k], support[support < k]
-    for key_, support_ in zip(keys.tolist(), rare.tolist()):
+    least = int(support.min())
+    survey.least = least if survey.least is None else min(survey.least, least)
+    rare = support < k
+    keys, support = keys[rare], support[rare]
+    for key_, support_ in zip(keys.tolist(), support.tolist()):
         rest, last = divmod(key_, n) if size == 2 else (key_, 0)
         class_, item = divmod(rest, n)
         yield RareItemset(class_, (item, last) if size == 2 else (item,), support_)
