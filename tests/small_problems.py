@@ -36,6 +36,16 @@ def busy_problems(draw, max_records):
     """Many rows that differ, and k above 1, so that there is something to decide."""
     n = draw(st.integers(max_records // 2, max_records))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    columns, quasi_identifiers = random_columns(draw, rng, n)
+    if draw(st.booleans()):
+        columns["age"], quasi_identifiers["age"] = rng.integers(0, 9, n).tolist(), None
+    weights = {name: draw(st.sampled_from([1, 1, 2.5])) for name in columns}
+    k = draw(st.integers(2, max(2, n // 3)))
+    return _varied(draw, problem_of(columns, quasi_identifiers, k, weights=weights))
+
+
+def random_columns(draw, rng, n):
+    """One to three columns of n texts, some missing, and a hierarchy for each."""
     columns, quasi_identifiers = {}, {}
     for j in range(draw(st.integers(1, 3))):
         leaves = PLAIN_TEXTS[: draw(st.integers(3, len(PLAIN_TEXTS)))]
@@ -43,11 +53,7 @@ def busy_problems(draw, max_records):
         values[rng.random(n) < draw(st.sampled_from([0, 0, 0.2]))] = None
         columns[f"q{j}"] = values.tolist()
         quasi_identifiers[f"q{j}"] = draw(hierarchies(leaves))
-    if draw(st.booleans()):
-        columns["age"], quasi_identifiers["age"] = rng.integers(0, 9, n).tolist(), None
-    weights = {name: draw(st.sampled_from([1, 1, 2.5])) for name in columns}
-    k = draw(st.integers(2, max(2, n // 3)))
-    return _varied(draw, problem_of(columns, quasi_identifiers, k, weights=weights))
+    return columns, quasi_identifiers
 
 
 def _varied(draw, problem):

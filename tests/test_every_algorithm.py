@@ -176,7 +176,7 @@ def test_costs_lie_in_their_range(name, case):
     release = attempt(case, name)
     n, loss = case.table.num_rows, release.loss
     assert set(loss) == set(COSTS)
-    for measure in ("loss", "ncp", "tree"):
+    for measure in ("loss", "ncp", "tree", "distortion"):
         assert 0 <= loss[measure] <= 1 + 1e-9
     assert 0 <= loss["monotone-entropy"] <= loss["entropy"] + 1e-9
     assert loss["suppressions"] in range(n * len(case.quasi_identifiers) + 1)

@@ -10,12 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
+    from kohort.algorithms.local.progressive import Progressive as Progressive
     from kohort.algorithms.local.sequential import Sequential as Sequential
+    from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.api import anonymize as anonymize
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
@@ -51,6 +54,7 @@ _HOMES = {
     "AlphaDeassociation": "kohort.problem.models",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
+    "Incognito": "kohort.algorithms.full_domain.incognito",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
@@ -61,9 +65,11 @@ _HOMES = {
     "LDiversity": "kohort.problem.models",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.local.mondrian",
+    "Progressive": "kohort.algorithms.local.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
+    "TopDown": "kohort.algorithms.local.top_down",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",

@@ -1,4 +1,4 @@
-"""The ten costs as their papers define them, record by record and cell by cell."""
+"""The eleven costs as their papers define them, record by record and cell by cell."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ class PlainAttribute:
     @property
     def n_leaves(self):
         return len(self.domain.leaves)
+
+    @property
+    def height(self):
+        """1 where there is no hierarchy: an interval has climbed a part of a level."""
+        return self.domain.height(self.domain.root) if hasattr(self.domain, "root") else 1
 
     def records_with(self, values):
         return sum(value in values for value in self.original)
@@ -47,6 +52,8 @@ def costs(attributes, class_of_record, withheld):
         "loss": mean(lambda a, r: loss_cell(len(a.published[r].leaves), a.n_leaves)),
         "ncp": mean(lambda a, r: ncp_cell(len(a.published[r].leaves), a.n_leaves)),
         "tree": mean(lambda a, r: a.published[r].level),
+        "distortion": mean(lambda a, r: a.published[r].level * a.height)
+        / float(sum(a.weight * a.height for a in attributes) / total),
         "suppressions": sum(a.published[r].star for a in attributes for r in range(n)),
         "entropy": mean(lambda a, r: entropy_cell(a.original, a.published[r].leaves)),
         "monotone-entropy": mean(

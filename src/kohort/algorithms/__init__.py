@@ -7,6 +7,7 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
 from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
@@ -16,7 +17,9 @@ from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.top_down import TopDown
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
@@ -35,9 +38,19 @@ __all__ = [
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for algorithm in (Auto, KAnon, KAnonCF, Mondrian, Agglomerative, Sequential, Hilbert)
+    for algorithm in (
+        Auto,
+        KAnon,
+        KAnonCF,
+        Mondrian,
+        Agglomerative,
+        Sequential,
+        Hilbert,
+        Incognito,
+        Progressive,
+        TopDown,
+    )
 }
-
 
 ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
     algorithm.name: algorithm for algorithm in (AprioriItems, DirectItems, OptimalItems)

@@ -1,4 +1,4 @@
-"""The hierarchies of a problem, and under which of their nodes its rows are."""
+"""The hierarchies of a problem as flat arrays, and under which of their nodes its rows are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.kernels.closed_records import Lineages
+from kohort.kernels.group_splits import Trees
 from kohort.problem.problem import Problem
 
-__all__ = ["hierarchies_of", "lineages_of", "node_starts"]
+__all__ = ["hierarchies_of", "lineages_of", "node_starts", "trees_of"]
 
 
 def hierarchies_of(problem: Problem) -> list[Hierarchy]:
@@ -44,6 +45,29 @@ def lineages_of(problem: Problem) -> Lineages:
         level=np.cumsum([0, *(len(nodes) for nodes in levels)]),
         depth=np.concatenate([_depths(h) for h in hierarchies]),
     )
+
+
+def trees_of(problem: Problem) -> Trees:
+    """Nodes and leaves of all attributes, numbered through."""
+    hierarchies = hierarchies_of(problem)
+    starts = node_starts(hierarchies)
+    n_leaves = np.array([len(h.leaves) for h in hierarchies])
+    lineages = [_lineages(h) for h in hierarchies]
+    return Trees(
+        leaf_start=np.cumsum(n_leaves) - n_leaves,
+        leaf_node=_numbered_through([_leaf_nodes(h) for h in hierarchies], starts),
+        parent=_numbered_through([h.parent for h in hierarchies], starts),
+        last_leaf=np.concatenate([h.hi for h in hierarchies]).astype(np.int64),
+        depth=np.concatenate([_depths(h) for h in hierarchies]),
+        lineage_start=np.cumsum([0, *(lineage.size for lineage in lineages)])[:-1],
+        lineage=_numbered_through([lineage.ravel() for lineage in lineages], starts),
+        n_leaves=n_leaves,
+    )
+
+
+def _numbered_through(parts: list[np.ndarray], starts: np.ndarray) -> np.ndarray:
+    """Node numbers of several attributes as numbers among all; -1 stays -1."""
+    return np.concatenate([np.where(part < 0, -1, part + start) for part, start in zip(parts, starts)])
 
 
 def _leaf_nodes(hierarchy: Hierarchy) -> np.ndarray:

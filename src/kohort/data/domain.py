@@ -26,6 +26,7 @@ class GeneralizedValues:
     mass_log   sum of c*log2(c) over the covered values' counts c (for entropies)
     level      height in the hierarchy over the hierarchy's height, 0 to 1
     star       published as `*`
+    height     of the hierarchy; 1 where there is none
     """
 
     width: np.ndarray
@@ -35,6 +36,7 @@ class GeneralizedValues:
     star: np.ndarray
     n_leaves: int
     n_records: int
+    height: int = 1
 
 
 class Domain(Protocol):
@@ -51,6 +53,11 @@ class Domain(Protocol):
 
     def labels(self, lo: np.ndarray, hi: np.ndarray) -> list[str | None]:
         """How these generalized values are published."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """How often a value can be generalized until it is the most general one."""
         ...
 
     def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
@@ -82,6 +89,10 @@ class OrderedDomain:
         if hi - lo + 1 == len(self.leaves):
             return STAR
         return f"[{self.leaves[lo]}, {self.leaves[hi]}]"
+
+    @property
+    def height(self) -> int:
+        return 1
 
     def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
         """Without levels, an interval's height is its share of the values."""

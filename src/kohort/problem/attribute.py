@@ -68,6 +68,7 @@ class Attribute:
             star=np.array([label == STAR for label in self.domain.labels(lo, hi)], dtype=bool),
             n_leaves=self.n_leaves,
             n_records=len(self.column),
+            height=self.domain.height,
         )
 
     def nodes(self) -> GeneralizedValues:
@@ -83,6 +84,7 @@ class Attribute:
             star=np.array([label == STAR for label in h.published], dtype=bool),
             n_leaves=counted.n_leaves,
             n_records=counted.n_records,
+            height=counted.height,
         )
 
 

@@ -77,7 +77,7 @@ def number(value: float | int | None) -> str:
 
 def _figures(facts: dict[str, Any]) -> Table:
     table = _models(facts)
-    for name in ("loss", "ncp", "tree", "discernibility"):
+    for name in ("loss", "ncp", "tree", "distortion", "discernibility"):
         table.add_row(name, "", number(facts["loss"][name]), "")
     return table
 

@@ -61,7 +61,14 @@ class Reading:
         rows = [self._describe(label, n) for label in range(len(self.stars))]
         width, mass, mass_log, level = (np.array(part) for part in zip(*rows))
         return GeneralizedValues(
-            width, mass, mass_log, level, self.stars, n_leaves=n, n_records=len(self.attribute.column)
+            width,
+            mass,
+            mass_log,
+            level,
+            self.stars,
+            n_leaves=n,
+            n_records=len(self.attribute.column),
+            height=self.attribute.domain.height if whole_domain else 1,
         )
 
     def _describe(self, label: int, n: int) -> tuple[int, int, float, float]:

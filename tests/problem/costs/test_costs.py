@@ -104,15 +104,19 @@ def test_tree_counts_levels_climbed_over_the_height():
     assert costs_of([x], [["a", "B"]])["tree"] == 0  # B has b's only leaf
 
 
-def test_tree_with_heights_as_weights_is_the_distortion_ratio():
-    """Wong et al.: all levels climbed over all levels there are."""
-    tall = attribute(
-        ["a", "c"], [("a", "A", "top", "*"), ("b", "A", "top", "*"), ("c", "top", "*")], weight=3
-    )
-    flat = attribute(["u", "v"], [("u", "*"), ("v", "*")], weight=1)
+def test_distortion_is_all_levels_climbed_over_all_levels_there_are():
+    """Wong et al., section 2; it is the tree measure with the heights of the hierarchies as weights."""
+    paths = [("a", "A", "top", "*"), ("b", "A", "top", "*"), ("c", "top", "*")]
     climbed, levels = (1 + 0) + (2 + 0) + (1 + 0), 3 + 1 + 3 + 1
     published = [["A", "top"], ["*", "v"]]
-    assert costs_of([tall, flat], published)["tree"] == pytest.approx(climbed / levels)
+    for weight in (1, 3):
+        tall = attribute(["a", "c"], paths, weight=weight)
+        flat = attribute(["u", "v"], [("u", "*"), ("v", "*")])
+        measured = costs_of([tall, flat], published)
+        name = "distortion" if weight == 1 else "tree"
+        assert measured[name] == pytest.approx(climbed / levels)
+    assert costs_of([tall, flat], [["*", "*"], ["*", "*"]])["distortion"] == 1
+    assert costs_of([tall, flat], [["a", "c"], ["u", "v"]])["distortion"] == 0
 
 
 # -- one by one ------------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ def test_a_weight_that_is_no_number_from_0_on_is_refused(weight):
 
 
 def test_every_cost_has_a_name_and_a_meaning_and_is_found_by_its_name():
-    assert len(COSTS) == 10
+    assert len(COSTS) == 11
     for name, cost in COSTS.items():
         assert cost.name == name
         assert cost.meaning

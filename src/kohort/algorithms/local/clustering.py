@@ -11,7 +11,7 @@ from kohort.kernels.clusters import Rows, cells_of_rows
 from kohort.kernels.generalization import TREE, Tables
 from kohort.problem.problem import Problem
 
-__all__ = ["cluster_tables", "groups_of_pieces", "refuse_other_costs", "rows_of"]
+__all__ = ["cluster_tables", "groups_of_copies", "groups_of_pieces", "refuse_other_costs", "rows_of"]
 
 
 def refuse_other_costs(algorithm: Algorithm, problem: Problem) -> None:
@@ -43,9 +43,16 @@ def rows_of(problem: Problem, tables: Tables) -> Rows:
 
 def groups_of_pieces(problem: Problem, row: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The group of each record, numbered from 0, from pieces: so many copies of a row are in a group."""
+    return groups_of_copies(problem.rows.of_record, row, copies, group)
+
+
+def groups_of_copies(
+    row_of_record: np.ndarray, row: np.ndarray, copies: np.ndarray, group: np.ndarray
+) -> np.ndarray:
+    """The same for rows of any kind."""
     by_row = np.argsort(row, kind="stable")
     group_of_slot = np.repeat(group[by_row], copies[by_row])
-    slots = np.argsort(problem.rows.of_record, kind="stable")
-    group_of_record = np.empty(problem.n_records, dtype=np.int32)
+    slots = np.argsort(row_of_record, kind="stable")
+    group_of_record = np.empty(len(slots), dtype=np.int32)
     group_of_record[slots] = np.unique(group_of_slot, return_inverse=True)[1]
     return group_of_record

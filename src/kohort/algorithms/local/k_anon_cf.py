@@ -33,7 +33,7 @@ __all__ = [
 
 SEPARABLE_COSTS = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 _BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in the heap, start
-_FEW_ATTRIBUTES, _FIRST_TRY = 10, 2_000_000  # so many closed records are mined before their number is guessed
+_FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # so many closed records are mined before their number is guessed
 _UNTOLD = 1e8  # closed records; how many more there are is anybody's guess
 _SETS_AT_A_TIME = 500_000  # looked at between two looks at the clock
 _STOPPED = "Stopped at the time limit before the table was covered: the groups are those of mondrian."
@@ -228,7 +228,7 @@ def guarantee_of(problem: Problem) -> float | None:
 def _low_memory_note(n_records: int) -> str:
     return (
         f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were "
-        "found anew whenever they were needed: slower, with the same result."
+        "found anew whenever they were needed, with the same result."
     )
 
 

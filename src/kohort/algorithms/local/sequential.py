@@ -36,7 +36,8 @@ class Sequential:
     Equal records move together; rows with k copies or more are groups from the beginning. Not in the paper:
     `polish`, `scan` and `start="hilbert"`.
 
-    start   random, or hilbert: neighbours along the Hilbert curve
+    start   hilbert: neighbours along the Hilbert curve; random, as in the paper: where attributes have few
+            values, random clusters may cover everything, so that no single move helps and nothing moves
     alpha   how many times k records the first clusters hold
     omega   clusters of more than omega * k records are split
     passes  over all records, at most, before the clusters are joined and again when they are polished
@@ -65,7 +66,7 @@ class Sequential:
     models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 
-    start: Literal["random", "hilbert"] = "random"
+    start: Literal["random", "hilbert"] = "hilbert"
     alpha: float = 0.2
     omega: float = 1.5
     passes: int = 8

@@ -6,7 +6,7 @@ from kohort.problem.costs.cost import Cost, PublishedAttribute, PublishedTable, 
 from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
 from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
 from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
-from kohort.problem.costs.tree import Suppressions, Tree
+from kohort.problem.costs.tree import Distortion, Suppressions, Tree
 
 __all__ = ["COSTS", "Cost", "PublishedAttribute", "PublishedTable", "SeparableCost", "cost_named"]
 
@@ -16,6 +16,7 @@ COSTS: dict[str, type[Cost]] = {
         Loss,
         NormalizedCertaintyPenalty,
         Tree,
+        Distortion,
         Suppressions,
         Entropy,
         MonotoneEntropy,

@@ -1,4 +1,4 @@
-"""Costs that look at levels and stars: the tree measure and the count of suppressed cells."""
+"""Costs that look at levels and stars: the tree measure, the distortion ratio, the count of starred cells."""
 
 from __future__ import annotations
 
@@ -9,21 +9,34 @@ import numpy as np
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import PublishedTable, SeparableCost
 
-__all__ = ["Suppressions", "Tree"]
+__all__ = ["Distortion", "Suppressions", "Tree"]
 
 
 class Tree(SeparableCost):
-    """Levels climbed over the height of the hierarchy per cell.
-
-    The cost of Aggarwal et al. (2005). With attribute weights equal to the heights of the hierarchies it
-    is the distortion ratio of Wong et al. (all levels climbed over all levels there are).
-    """
+    """Levels climbed over the height of the hierarchy per cell: the cost of Aggarwal et al. (2005)."""
 
     name: ClassVar[str] = "tree"
     meaning: ClassVar[str] = "levels climbed in the hierarchy over its height: 0 exact, 1 the root"
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level
+
+
+class Distortion(SeparableCost):
+    """All levels climbed over all levels there are: the distortion ratio of Wong et al. (2009, section 2).
+
+    An attribute with a tall hierarchy counts for more than in the tree measure, where each counts the same.
+    """
+
+    name: ClassVar[str] = "distortion"
+    meaning: ClassVar[str] = "levels climbed in all hierarchies over the levels there are: 0 exact, 1 all *"
+
+    def cell(self, values: GeneralizedValues) -> np.ndarray:
+        return values.level * values.height
+
+    def measure(self, table: PublishedTable) -> float:
+        levels = table.weighted([attribute.values.height for attribute in table.attributes])
+        return super().measure(table) / levels if levels else 0.0
 
 
 class Suppressions(SeparableCost):

@@ -1,0 +1,207 @@
+"""Incognito: the best of all full-domain generalizations (LeFevre et al., 2005; Wong et al., 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs
+from kohort.algorithms.run import Run
+from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.problem.models import Model
+from kohort.problem.problem import Problem
+from kohort.recoding.attribute_maps import AttributeMaps
+
+__all__ = ["Incognito", "minimal_nodes", "valid_generalizations"]
+
+MOST_NODES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Incognito:
+    """The extended Incognito of (alpha, k)-anonymity (Wong et al., section 3).
+
+    A full-domain generalization publishes every value of an attribute at the same level of its hierarchy.
+    Incognito finds all of them that satisfy the models, for subsets of the attributes of growing size. Two
+    facts spare it most tests: what generalizes a valid one is valid, and a valid one is valid for every
+    subset of its attributes. The one of least cost is published.
+
+    Where alpha is rounded up (`rounding: ceiling`) neither fact holds for alpha. Then only the other models
+    spare tests, and what they leave is tried from the cheapest on.
+
+    In the worst case exponential in the attributes; O(distinct rows * attributes) per test.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"postcode": ["4351", "4352", "4361", "4362"], "sex": ["f", "m", "f", "m"]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
+    ...     algorithm="incognito",
+    ... )
+    >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
+    (['43**', '43**', '43**', '43**'], ['f', 'm', 'f', 'm'])
+    """
+
+    name: ClassVar[str] = "incognito"
+    summary: ClassVar[str] = "finds the best full-domain generalization: every value at the same level"
+    paper: ClassVar[str] = (
+        "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009), section 3; "
+        "LeFevre, DeWitt, Ramakrishnan: Incognito, SIGMOD 2005"
+    )
+    promise: ClassVar[str] = "the least cost of all full-domain generalizations"
+    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
+    costs: ClassVar[tuple[str, ...]] = (*SEPARABLE_COSTS, "distortion")
+
+    def refuse(self, problem: Problem) -> None:
+        if problem.cost.name not in self.costs:
+            raise UnsupportedError(
+                f"incognito cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}; "
+                "any other cost is measured and reported anyway."
+            )
+        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        if nodes > MOST_NODES:
+            raise UnsupportedError(
+                f"incognito would have to look at {nodes:,} full-domain generalizations; it is for up to "
+                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose "
+                "progressive or top-down."
+            )
+
+    def solve(self, problem: Problem, run: Run) -> AttributeMaps:
+        table = GeneralizedTable(problem)
+        pruning = [model for model in problem.models if model.survives_unions]
+        valid = valid_generalizations(table, pruning, run)
+        notes: tuple[str, ...] = (_STOPPED,) if run.out_of_time else ()
+        if len(pruning) < len(problem.models):
+            best = _cheapest_that_holds(problem, table, valid, run)
+        else:
+            valid[(-1,) * valid.ndim] = True  # the whole table as one class
+            costs = np.where(valid, lattice_costs(problem, table), np.inf)
+            best = np.argwhere(costs == costs.min())[0].tolist()
+            notes = notes or (_minimal_note(valid),)
+        levels = [nodes[level] for nodes, level in zip(table.nodes, best)]
+        return AttributeMaps(
+            {attribute.name: nodes for attribute, nodes in zip(problem.attributes, levels)},
+            problem.n_records,
+            notes=(_levels_note(problem, table, best), *notes),
+        )
+
+
+_STOPPED = "Stopped at the time limit: a better full-domain generalization may exist."
+
+
+def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run: Run) -> np.ndarray:
+    """Per node of the lattice of levels, whether the table generalized so satisfies the models.
+
+    The models survive unions. What was not decided when time ran out counts as not valid.
+    """
+    valid: dict[Levels, np.ndarray] = {}
+    every = tuple(range(len(table.shape)))
+    n_nodes, n_done = prod(n + 1 for n in table.shape) - 1, 0
+    for size in range(1, len(every) + 1):
+        for subset in combinations(every, size):
+            if run.out_of_time:
+                return np.zeros(table.shape, dtype=bool)
+            run.report("testing generalizations", n_done / n_nodes)
+            candidates = _candidates(subset, [table.shape[j] for j in subset], valid)
+            valid[subset] = _valid_nodes(candidates, _test_of(table, subset, models), run)
+            n_done += candidates.size
+        for subset in combinations(every, size - 1):  # what is smaller is not looked at any more
+            valid.pop(subset, None)
+    run.report("testing generalizations", 1.0)
+    return valid[every]
+
+
+def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -> Callable[[Levels], bool]:
+    """Whether the models hold at levels of some attributes, the others being left out."""
+    highest = [n - 1 for n in table.shape]
+
+    def holds(levels: Levels) -> bool:
+        everywhere = highest.copy()
+        for attribute, level in zip(subset, levels):
+            everywhere[attribute] = level
+        return table.satisfied(models, tuple(everywhere))
+
+    return holds
+
+
+def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.ndarray]) -> np.ndarray:
+    """Nodes all of whose projections on one attribute less are valid."""
+    candidates = np.ones(shape, dtype=bool)
+    if len(subset) > 1:
+        for place in range(len(subset)):
+            candidates &= np.expand_dims(valid[subset[:place] + subset[place + 1 :]], place)
+    return candidates
+
+
+def _valid_nodes(candidates: np.ndarray, holds: Callable[[Levels], bool], run: Run) -> np.ndarray:
+    """The candidates that hold, where all above one that holds do: asked from the lowest on."""
+    valid = np.zeros_like(candidates)
+    nodes = np.argwhere(candidates)
+    for node in nodes[np.argsort(nodes.sum(axis=1), kind="stable")].tolist():
+        if run.out_of_time:
+            break
+        if not valid[tuple(node)] and holds(tuple(node)):
+            valid[tuple(slice(level, None) for level in node)] = True
+    return valid
+
+
+def minimal_nodes(valid: np.ndarray) -> np.ndarray:
+    """The valid nodes that generalize no other valid node, as rows of levels."""
+    minimal = valid.copy()
+    for axis in range(valid.ndim):
+        higher = (slice(None),) * axis + (slice(1, None),)
+        lower = (slice(None),) * axis + (slice(None, -1),)
+        minimal[higher] &= ~valid[lower]
+    return np.argwhere(minimal)
+
+
+def lattice_costs(problem: Problem, table: GeneralizedTable) -> np.ndarray:
+    """The cost per record of every node of the lattice: levels cost the same whatever the others are."""
+    total = np.zeros(table.shape)
+    for axis, (attribute, cost, levels) in enumerate(
+        zip(problem.attributes, node_costs(problem), table.nodes)
+    ):
+        of_level = cost[levels] @ attribute.leaf_counts / problem.n_records
+        total += of_level.reshape([-1 if j == axis else 1 for j in range(total.ndim)])
+    return total
+
+
+def _cheapest_that_holds(
+    problem: Problem, table: GeneralizedTable, candidates: np.ndarray, run: Run
+) -> Sequence[int]:
+    """The cheapest candidate that satisfies all models, also those that do not survive unions."""
+    nodes = np.argwhere(candidates)
+    order = np.argsort(lattice_costs(problem, table)[candidates], kind="stable")
+    for tried, node in enumerate(nodes[order]):
+        run.report("testing alpha from the cheapest generalization on", tried / len(nodes))
+        if run.out_of_time:
+            break
+        if table.satisfied(problem.models, tuple(node.tolist())):
+            return node.tolist()
+    if run.out_of_time:
+        raise UnsupportedError(
+            "Time ran out before a full-domain generalization was found that keeps alpha with rounding: "
+            "ceiling. Give it more time, or leave rounding out."
+        )
+    raise InfeasibleError(
+        "No full-domain generalization keeps alpha with rounding: ceiling. Leave rounding out, raise alpha, "
+        "or choose mondrian."
+    )
+
+
+def _minimal_note(valid: np.ndarray) -> str:
+    return f"Minimal full-domain generalizations that keep the promise: {len(minimal_nodes(valid)):,}."
+
+
+def _levels_note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str:
+    levels = (
+        f"{attribute.name} {level} of {n - 1}"
+        for attribute, level, n in zip(problem.attributes, best, table.shape)
+    )
+    return f"Levels published: {', '.join(levels)}."

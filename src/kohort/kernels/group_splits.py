@@ -1,0 +1,210 @@
+"""Groups of cells split into the children of a node: which become groups, and who is left behind.
+
+A group is a run of cells with how many records of each are in it; a cell may be in several groups.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = ["CellTable", "Split", "Trees", "by_child", "forget", "left_behind", "split_group", "supply"]
+
+
+class Trees(NamedTuple):
+    """The hierarchies of all attributes; nodes and leaves are numbered through."""
+
+    leaf_start: np.ndarray  # per attribute: its first leaf
+    leaf_node: np.ndarray  # per leaf
+    parent: np.ndarray  # per node
+    last_leaf: np.ndarray  # per node, counted inside its attribute
+    depth: np.ndarray  # per node: steps below the root
+    lineage_start: np.ndarray  # per attribute: where its lineages begin
+    lineage: np.ndarray  # per attribute, depth and leaf: the leaf's ancestor at that depth, -1 below the leaf
+    n_leaves: np.ndarray  # per attribute
+
+
+class CellTable(NamedTuple):
+    """Cells, and what is asked of groups of them.
+
+    A value that alpha bounds is a number from 0 on, over all demands; a cell has at most one per demand.
+    """
+
+    leaves: np.ndarray  # cells by attributes
+    value: np.ndarray  # cells by demands: the value of the cell, -1: none
+    room: np.ndarray  # demands by sizes: how many records with one value a group of that size may have
+    k: int
+    n_values: int
+
+
+class Split(NamedTuple):
+    """A group split into the children of its node in one attribute.
+
+    child        per cell, from 0 on; -1: a hidden value, which is in no child
+    apart        per child: whether it becomes a group of its own
+    spare        per child: how many records it can do without, whatever their values
+    need         how many records are to be taken from children, so that those left behind form a valid group
+    target       how many are left behind then
+    specialized  records in children that become groups
+    """
+
+    child: np.ndarray
+    apart: np.ndarray
+    spare: np.ndarray
+    need: int
+    target: int
+    specialized: int
+
+
+@njit(cache=True, nogil=True)
+def _add(table, cell, count, counters, most):
+    """Count records of a cell; `most` has per demand the records of the most frequent value."""
+    for demand in range(len(most)):
+        value = table.value[cell, demand]
+        if value >= 0:
+            counters[value] += count
+            most[demand] = max(most[demand], counters[value])
+
+
+@njit(cache=True, nogil=True)
+def forget(table, cells, counters):
+    for cell in cells:
+        for demand in range(table.value.shape[1]):
+            if table.value[cell, demand] >= 0:
+                counters[table.value[cell, demand]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _least_size(table, most):
+    """The fewest records that a valid group has in which values occur so often."""
+    size = table.k
+    for demand in range(len(most)):
+        size = max(size, np.searchsorted(table.room[demand], most[demand]))
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _number_children(table, trees, cells, attribute, node, number):
+    """The child of each cell, numbered by first appearance, and how many there are; `number` is all -1."""
+    base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
+    child = np.empty(len(cells), np.int64)
+    n_children = 0
+    for i in range(len(cells)):
+        below = trees.lineage[base + table.leaves[cells[i], attribute]]
+        if below >= 0 and number[below] < 0:
+            number[below] = n_children
+            n_children += 1
+        child[i] = number[below] if below >= 0 else -1
+    for cell in cells:
+        below = trees.lineage[base + table.leaves[cell, attribute]]
+        if below >= 0:
+            number[below] = -1
+    return child, n_children
+
+
+@njit(cache=True, nogil=True)
+def by_child(child, n_children):
+    """Places in the order of children, and where each child starts; those in no child are not among them."""
+    start = np.zeros(n_children + 1, np.int64)
+    for c in child:
+        if c >= 0:
+            start[c + 1] += 1
+    start = np.cumsum(start)
+    place = np.empty(start[n_children], np.int64)
+    filled = start[:-1].copy()
+    for i in range(len(child)):
+        if child[i] >= 0:
+            place[filled[child[i]]] = i
+            filled[child[i]] += 1
+    return place, start
+
+
+@njit(cache=True, nogil=True)
+def supply(table, cells, counts, places, split, counters, taken):
+    """Take records out of children, in the order of places, until those left behind have what they need.
+
+    A child gives what it can spare; a value is taken while it fits into the room of the target. `counters`
+    holds the values of those left behind. Fills `taken` per cell; returns how many are missing.
+    """
+    missing = split.need
+    spare = split.spare.copy()
+    for i in places:
+        c = split.child[i]
+        if c < 0 or not split.apart[c]:
+            continue
+        n = min(missing, counts[i], spare[c])
+        for demand in range(table.value.shape[1]):
+            value = table.value[cells[i], demand]
+            if value >= 0:
+                n = min(n, table.room[demand, split.target] - counters[value])
+        if n > 0:
+            taken[i] = n
+            missing -= n
+            spare[c] -= n
+            for demand in range(table.value.shape[1]):
+                if table.value[cells[i], demand] >= 0:
+                    counters[table.value[cells[i], demand]] += n
+        if missing == 0:
+            break
+    return missing
+
+
+@njit(cache=True, nogil=True)
+def left_behind(table, cells, counts, child, apart, counters, most):
+    """Count the records in no child that is apart, and their values."""
+    rest = 0
+    most[:] = 0
+    for i in range(len(cells)):
+        if child[i] < 0 or not apart[child[i]]:
+            rest += counts[i]
+            _add(table, cells[i], counts[i], counters, most)
+    return rest
+
+
+@njit(cache=True, nogil=True)
+def split_group(table, trees, cells, counts, attribute, node, moving, number, counters):
+    """Split a group into the children of its node; O(cells).
+
+    Children that fail are left behind. If those left behind fail, records are taken from other children
+    (`moving`, and if these can spare enough), else whole children join them, the smallest first.
+    `number` (per node, -1) and `counters` (per value, 0) are scratch, the same afterwards.
+    """
+    child, n_children = _number_children(table, trees, cells, attribute, node, number)
+    place, start = by_child(child, n_children)
+    n_demands = table.value.shape[1]
+    sizes = np.zeros(n_children, np.int64)
+    spare = np.zeros(n_children, np.int64)
+    apart = np.zeros(n_children, np.bool_)
+    most = np.zeros(n_demands, np.int64)
+    for c in range(n_children):
+        most[:] = 0
+        here = cells[place[start[c] : start[c + 1]]]
+        for i in place[start[c] : start[c + 1]]:
+            sizes[c] += counts[i]
+            _add(table, cells[i], counts[i], counters, most)
+        forget(table, here, counters)
+        spare[c] = sizes[c] - _least_size(table, most)
+        apart[c] = spare[c] >= 0
+    rest = left_behind(table, cells, counts, child, apart, counters, most)
+    target = max(rest, _least_size(table, most)) if rest > 0 else 0
+    split = Split(child, apart, spare, target - rest, target, counts.sum() - target)
+    if split.need > 0 and moving:
+        missing = supply(table, cells, counts, np.arange(len(cells)), split, counters, np.zeros_like(counts))
+        forget(table, cells, counters)
+        if missing == 0:
+            return split
+        rest = left_behind(table, cells, counts, child, apart, counters, most)
+    if split.need > 0:
+        for c in np.argsort(sizes, kind="mergesort"):
+            if rest >= _least_size(table, most):
+                break
+            if apart[c]:
+                apart[c] = False
+                rest += sizes[c]
+                for i in place[start[c] : start[c + 1]]:
+                    _add(table, cells[i], counts[i], counters, most)
+        split = Split(child, apart, spare, 0, rest, counts.sum() - rest)
+    forget(table, cells, counters)
+    return split

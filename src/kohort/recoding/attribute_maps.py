@@ -1,0 +1,42 @@
+"""Global recoding: one mapping per attribute, the same for all records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.attribute import Attribute
+from kohort.recoding.groups import Groups
+from kohort.recoding.recoding import PublishedColumn
+
+__all__ = ["AttributeMaps"]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeMaps:
+    """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
+
+    `node_of_leaf` is by the attribute's name. No record is withheld.
+    """
+
+    node_of_leaf: Mapping[str, np.ndarray]
+    n_records: int
+    guarantee: float | None = None
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def withheld(self) -> np.ndarray:
+        return np.zeros(self.n_records, dtype=bool)
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        """The label of each record's node or, with tight labels, the values that occur under it."""
+        assert isinstance(attribute.domain, Hierarchy)
+        nodes, of_leaf = np.unique(self.node_of_leaf[attribute.name], return_inverse=True)
+        of_record = of_leaf[attribute.leaf_of_code][attribute.column.codes].astype(np.int32)
+        if attribute.tight:
+            return Groups(np.unique(of_record, return_inverse=True)[1].astype(np.int32)).apply(attribute)
+        return PublishedColumn([attribute.domain.published[node] for node in nodes], of_record)
