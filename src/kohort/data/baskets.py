@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
+from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 
-__all__ = ["Baskets", "code_baskets"]
+__all__ = ["Baskets", "code_baskets", "with_counts_above"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +74,22 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
     else:
         column = Column(name, items.kind, codes, items.texts, items.numbers)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(sizes)))]).astype(np.int64)
-    return Baskets(name, column, offsets, missing, int((counts > 1).sum()))
+    return Baskets(name, column, offsets, missing, 0 if multiset else int((counts > 1).sum()))
 
 
 def counted_item(text: str, count: int) -> str:
     """How an item that occurs so many times in one basket is called."""
     return f"{text} ×{count}"
+
+
+def with_counts_above(hierarchy: Hierarchy, baskets: Baskets) -> Hierarchy:
+    """A hierarchy of items with those of a multiset, `milk ×2`, below: each under its item."""
+    counts: dict[str, list[str]] = {}
+    for text in baskets.items.texts:
+        counts.setdefault(str(text).rpartition(" ×")[0], []).append(str(text))
+    return Hierarchy.from_paths(
+        (below, *path) for path in hierarchy.paths() for below in counts.get(str(path[0]), [f"{path[0]} ×1"])
+    )
 
 
 def _with_counts(
