@@ -256,7 +256,9 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     if isinstance(items, str):
         return Items(items)
     if not isinstance(items, Mapping) or len(items) != 1:
-        raise InputError("'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...).")
+        raise InputError(
+            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
+        )
     [(column, source)] = items.items()
     return Items(column, _hierarchy(column, source))
 

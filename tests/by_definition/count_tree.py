@@ -43,7 +43,9 @@ class Items:
         return any(self.above(a, b) or self.above(b, a) for a, b in combinations(nodes, 2))
 
     def support(self, nodes):
-        return sum(all(x == self.root and b or x in e for x in nodes) for b, e in zip(self.baskets, self.expanded))
+        return sum(
+            all(x == self.root and b or x in e for x in nodes) for b, e in zip(self.baskets, self.expanded)
+        )
 
     def itemsets(self, basket, size):
         """The itemsets of an expanded basket that Algorithm 1 inserts, in the order of the tree's paths."""

@@ -21,7 +21,9 @@ def verify(
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
     ] = None,
-    violations: Annotated[Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")] = None,
+    violations: Annotated[
+        Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
+    ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -60,7 +62,9 @@ def verify(
     output.result(facts)
     output.show(verdict_story(facts))
     if violations is not None:
-        output.show(Text(f"{found.verdict.violations.num_rows} failing classes or itemsets are in {violations}."))
+        output.show(
+            Text(f"{found.verdict.violations.num_rows} failing classes or itemsets are in {violations}.")
+        )
     if not found.verdict.holds:
         if not quiet:
             for reason in found.verdict.reasons():

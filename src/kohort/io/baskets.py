@@ -34,9 +34,13 @@ class BasketShape:
 
     def __post_init__(self) -> None:
         if (self.id is None) != (self.item is None):
-            raise InputError("A long table of baskets needs both 'id' and 'item': the names of its two columns.")
+            raise InputError(
+                "A long table of baskets needs both 'id' and 'item': the names of its two columns."
+            )
         if self.id is not None and self.separator is not None:
-            raise InputError("'separator' is for files with one basket a line; leave it out beside 'id' and 'item'.")
+            raise InputError(
+                "'separator' is for files with one basket a line; leave it out beside 'id' and 'item'."
+            )
 
     def separator_for(self, path: Path) -> str:
         return self.separator or _SEPARATORS.get(plain_suffix(path), " ")
@@ -47,11 +51,15 @@ def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any
     if shape is None:
         return read_table(path, **reading)
     if any(value is not None for value in reading.values()):
-        raise InputError("A file of baskets takes no delimiter, encoding or sheet. Say its separator in the spec.")
+        raise InputError(
+            "A file of baskets takes no delimiter, encoding or sheet. Say its separator in the spec."
+        )
     return _read_baskets(Path(path), shape)
 
 
-def write_data(table: pa.Table, path: str | Path, shape: BasketShape | None, *, delimiter: str | None) -> None:
+def write_data(
+    table: pa.Table, path: str | Path, shape: BasketShape | None, *, delimiter: str | None
+) -> None:
     """Write a release in the shape in which its original came."""
     if shape is None:
         write_table(table, path, delimiter=delimiter)
@@ -112,7 +120,9 @@ def _read_long(path: Path, shape: BasketShape) -> TableFile:
         raise InputError(f"{path}: ids or items are missing in some rows. Remove these rows.")
     order = np.argsort(ids.codes, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(ids.counts)]).astype(np.int32)
-    texts = pa.DictionaryArray.from_arrays(pa.array(items.codes[order]), pa.array(items.texts)).cast(pa.string())
+    texts = pa.DictionaryArray.from_arrays(pa.array(items.codes[order]), pa.array(items.texts)).cast(
+        pa.string()
+    )
     table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
     return TableFile(table, file.format, file.delimiter, file.encoding, file.sha256)
 

@@ -7,7 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Baskets", "Lists", "collapsed", "containing", "count_after", "mark_rare", "picked", "project", "transposed"]
+__all__ = [
+    "Baskets",
+    "Lists",
+    "collapsed",
+    "containing",
+    "count_after",
+    "mark_rare",
+    "picked",
+    "project",
+    "transposed",
+]
 
 
 class Baskets(NamedTuple):

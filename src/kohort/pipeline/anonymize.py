@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +79,9 @@ def make_release(
 
         def solve(posed: Problem) -> Recoding:
             found = engine_named(request.engine).solve(posed, chosen, run)
-            return _diversified(posed, chosen, found, run, unmet, request.diversify_weight) if unmet else found
+            return (
+                _diversified(posed, chosen, found, run, unmet, request.diversify_weight) if unmet else found
+            )
 
         traded = None
         if request.items is not None:
@@ -127,7 +129,7 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
         if request.items is None:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, and there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
-    algorithm = algorithm_named(asked) if isinstance(asked, str) else asked
+    algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if isinstance(algorithm, Auto):
         algorithm, reason = algorithm.choose(problem)
         return algorithm, [reason]

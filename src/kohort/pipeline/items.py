@@ -72,7 +72,9 @@ def items_problem(dataset: Dataset, request: Request, items: Items) -> tuple[Ite
     """The problem that the items column poses, all records being one class, and how its hierarchy was made."""
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
-    hierarchy, made = item_hierarchy(baskets, items, read_baskets(dataset, items.column, separator=items.separator))
+    hierarchy, made = item_hierarchy(
+        baskets, items, read_baskets(dataset, items.column, separator=items.separator)
+    )
     return ItemsProblem(baskets, hierarchy, request.km), made
 
 
@@ -89,8 +91,14 @@ def read_baskets(
 
 def split(name: str, values: pa.ChunkedArray, separator: str) -> pa.ChunkedArray:
     """Texts as lists of their items, without the spaces around them; quotes protect a separator."""
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_dictionary(values.type)):
-        raise InputError(f"Column {name!r} has a separator, but its cells are no texts. Leave the separator out.")
+    if not (
+        pa.types.is_string(values.type)
+        or pa.types.is_large_string(values.type)
+        or pa.types.is_dictionary(values.type)
+    ):
+        raise InputError(
+            f"Column {name!r} has a separator, but its cells are no texts. Leave the separator out."
+        )
     texts = values.cast(pa.string())
     quoted = pc.any(pc.match_substring(texts, '"')).as_py()
     if quoted:
@@ -160,7 +168,11 @@ def chosen_items_algorithm(request: Request, items: Items) -> ItemsAlgorithm:
 
 
 def solve_items(
-    problem: ItemsProblem, algorithm: ItemsAlgorithm, hierarchy: Any, run: Run, class_of_record: np.ndarray | None
+    problem: ItemsProblem,
+    algorithm: ItemsAlgorithm,
+    hierarchy: Any,
+    run: Run,
+    class_of_record: np.ndarray | None,
 ) -> ItemsPart:
     """Publish the items, in every class by itself."""
     posed = replace(problem, class_of_record=class_of_record)

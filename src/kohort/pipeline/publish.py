@@ -54,18 +54,14 @@ def _labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bo
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
 
 
-def as_native(
-    dataset: Dataset, columns: dict[str, pa.Array | None], rows: np.ndarray | None
-) -> Any:
+def as_native(dataset: Dataset, columns: dict[str, pa.Array | None], rows: np.ndarray | None) -> Any:
     """The published table as the kind of dataframe that came in; untouched columns keep their types.
 
     `rows` picks and orders the records; None keeps all as they are. No index survives.
     """
     frame = nw.maybe_reset_index(dataset.frame)
     frame = frame.drop([name for name, column in columns.items() if column is None])
-    texts = pa.table(
-        {name: _plain(column) for name, column in columns.items() if column is not None}
-    )
+    texts = pa.table({name: _plain(column) for name, column in columns.items() if column is not None})
     backend = nw.get_native_namespace(dataset.frame)
     new = nw.from_arrow(texts, backend=backend)
     frame = frame.with_columns(*(new[name] for name in texts.column_names))

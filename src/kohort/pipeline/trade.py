@@ -11,7 +11,13 @@ import pyarrow as pa
 from kohort.algorithms import Run
 from kohort.data.dataset import Dataset
 from kohort.errors import UnsupportedError
-from kohort.pipeline.items import ItemsPart, chosen_items_algorithm, items_problem, published_items, solve_items
+from kohort.pipeline.items import (
+    ItemsPart,
+    chosen_items_algorithm,
+    items_problem,
+    published_items,
+    solve_items,
+)
 from kohort.pipeline.publish import replaced_columns
 from kohort.pipeline.request import Request
 from kohort.problem.costs import cost_named

@@ -25,7 +25,9 @@ def verify_baskets(published: Baskets, model: KmAnonymity, *, checks: Sequence[C
     found = model.survey(everybody, published.offsets, published.items.codes)
     violations = pa.table(
         {
-            "items": pa.array([_named(published, rare.items) for rare in found.listed], pa.list_(pa.string())),
+            "items": pa.array(
+                [_named(published, rare.items) for rare in found.listed], pa.list_(pa.string())
+            ),
             "support": pa.array([rare.support for rare in found.listed], pa.int64()),
         }
     )
@@ -54,7 +56,7 @@ def with_items(
     violations = verdict.violations
     if found.rare and not violations.num_rows:
         chosen = np.array([rare.class_ for rare in found.listed])
-        extra = {
+        extra: dict[str, Sequence] = {
             "fails": [model.name] * len(chosen),
             "items": [_named(published, rare.items) for rare in found.listed],
             "support": [rare.support for rare in found.listed],
@@ -97,7 +99,9 @@ class CoveredItems:
     ncp: float
 
 
-def cover_items(published: Baskets, original: Baskets, hierarchy: Hierarchy, rows: np.ndarray) -> CoveredItems:
+def cover_items(
+    published: Baskets, original: Baskets, hierarchy: Hierarchy, rows: np.ndarray
+) -> CoveredItems:
     """Compare record by record; `rows[i]` is the original of published record i. O(items log items).
 
     Every original item must be under a published label of its record, every published label above an
@@ -132,7 +136,11 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
     title = f"coverage of {name!r}"
     if not lost and not invented:
         return Check(title, True, f"The items of {name!r} stand for their originals, and for nothing else.")
-    hint = f" {counted(unknown, 'published label is', 'published labels are')} no item and no node." if unknown else ""
+    hint = (
+        f" {counted(unknown, 'published label is', 'published labels are')} no item and no node."
+        if unknown
+        else ""
+    )
     return Check(
         title,
         False,

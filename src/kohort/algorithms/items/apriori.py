@@ -35,7 +35,9 @@ class AprioriItems:
     """
 
     name: ClassVar[str] = "apriori-items"
-    summary: ClassVar[str] = "baskets: repairs rare itemsets of one item, of two, up to m; for data of any size"
+    summary: ClassVar[str] = (
+        "baskets: repairs rare itemsets of one item, of two, up to m; for data of any size"
+    )
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"
     )

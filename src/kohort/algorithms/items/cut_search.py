@@ -82,7 +82,7 @@ class CutSearch:
 
         How many. A node that cannot be split now cannot be split later: each is tried once.
         """
-        gains = [(-self._gain(node), int(node)) for node in np.flatnonzero(self.in_cut & ~self.is_leaf)]
+        gains = [(-self._gain(node), node) for node in np.flatnonzero(self.in_cut & ~self.is_leaf).tolist()]
         heapify(gains)
         done = 0
         while gains and not run.out_of_time:
@@ -169,8 +169,11 @@ def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists]
     """The tree with nodes ranked by support, then size, then place; and the baskets of every node."""
     n = len(hierarchy.parent)
     parent = hierarchy.parent.astype(np.int64)
-    count = np.bincount(baskets.nodes, weights=np.repeat(baskets.weight, np.diff(baskets.start)),
-                        minlength=len(hierarchy.leaves))
+    count = np.bincount(
+        baskets.nodes,
+        weights=np.repeat(baskets.weight, np.diff(baskets.start)),
+        minlength=len(hierarchy.leaves),
+    )
     before = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     tree = ItemTree(
         parent=parent,

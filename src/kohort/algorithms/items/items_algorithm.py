@@ -63,7 +63,9 @@ def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Ru
         if len(classes) > 1:
             run.report("items of every class", (number + 1) / len(classes))
     if withheld.any():
-        notes = [f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of their class have any."]
+        notes = [
+            f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of their class have any."
+        ]
     elif len(classes) > 1:
         notes = []
     return ItemNodes(node, withheld, notes=tuple(notes))

@@ -33,7 +33,9 @@ class OptimalItems:
     name: ClassVar[str] = "optimal-items"
     summary: ClassVar[str] = "baskets: the least NCP of all cuts of the hierarchy, for some dozens of items"
     paper: ClassVar[str] = AprioriItems.paper
-    promise: ClassVar[str] = "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
+    promise: ClassVar[str] = (
+        "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
+    )
     models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 

@@ -130,13 +130,15 @@ class _Table(NamedTuple):
 def _rare(table: _Table, size: int, k: int, survey: ItemsetSurvey) -> Iterator[RareItemset]:
     """The rare itemsets of exactly this size."""
     if size == 1:
-        yield from _rare_among(_class_of_item(table), table.items, np.zeros_like(table.items), 1, k, table.n_items, survey)
+        yield from _rare_among(
+            _class_of_item(table), table.items, np.zeros_like(table.items), 1, k, table.n_items, survey
+        )
     elif size == 2 and _n_pairs(table) <= _PAIRS:
         record, first, second = _pairs(table)
         yield from _rare_among(table.class_of_record[record], first, second, 2, k, table.n_items, survey)
     else:
         by_item = np.argsort(table.items, kind="stable")
-        ends = np.cumsum(np.bincount(table.items, minlength=table.n_items)) if len(table.items) else []
+        ends = np.cumsum(np.bincount(table.items, minlength=table.n_items))
         start = 0
         for item, end in enumerate(ends):
             if end > start:
