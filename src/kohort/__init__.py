@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
-    from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
     from kohort.algorithms.local.k_anon import KAnon as KAnon

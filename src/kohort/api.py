@@ -79,9 +79,9 @@ def anonymize(
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
     items
-        The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a mapping
-        from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` promises what others
-        may know of it.
+        The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
+        mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
+        promise for it.
     privacy
         What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`.
     cost, algorithm

@@ -44,7 +44,7 @@ class Items:
 
     def support(self, nodes):
         return sum(
-            all(x == self.root and b or x in e for x in nodes) for b, e in zip(self.baskets, self.expanded)
+            all((x == self.root and b) or x in e for x in nodes) for b, e in zip(self.baskets, self.expanded)
         )
 
     def itemsets(self, basket, size):

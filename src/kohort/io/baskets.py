@@ -26,7 +26,7 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True)
 class BasketShape:
-    """How a file holds baskets: one a line, separated (by spaces if not said); or one item a row, by its id."""
+    """How a file holds baskets: one a line, separated (by spaces if not said); or one item a row, with id."""
 
     separator: str | None = None
     id: str | None = None
@@ -113,7 +113,7 @@ def _read_long(path: Path, shape: BasketShape) -> TableFile:
     if extra:
         raise InputError(
             f"{path} has other columns than {shape.id!r} and {shape.item!r}: {', '.join(map(repr, extra))}. "
-            "Remove them; what is known of a basket besides its items goes into a table with a column of lists."
+            "Remove them; what is known of a basket besides its items goes into a table with lists."
         )
     ids, items = dataset.column(str(shape.id)), dataset.column(str(shape.item))
     if items.has_null or ids.has_null:

@@ -287,7 +287,7 @@ class Spec(_Part):
                 raise InputError(f"Column {name!r} has a separator or multiset, but not the role items.")
         if self.items is not None and self.attributes:
             raise InputError(
-                "'items' is for files that hold nothing but baskets. A column of a table takes the role items."
+                "'items' is for files that hold nothing but baskets. A column takes the role items."
             )
         found: list[tuple[str, AttributeSpec | ItemsSpec]] = [*named.items()]
         found += [] if self.items is None else [(BASKETS, self.items)]

@@ -13,7 +13,7 @@ __all__ = ["ItemCut", "ItemTree", "TidLists", "generalize", "kept_nodes", "neste
 
 
 class ItemTree(NamedTuple):
-    """An item hierarchy in depth-first order, the root first. Ranks are of the nodes that occur, but the root."""
+    """An item hierarchy in depth-first order, the root first. Nodes that occur have ranks, but the root."""
 
     parent: np.ndarray
     lo: np.ndarray

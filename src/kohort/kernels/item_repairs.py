@@ -65,10 +65,7 @@ def _repair_last(tree, cut, lists, k, itemset, count, touched):
 
 @njit(cache=True, nogil=True)
 def _any_below(cut, nodes):
-    for node in nodes:
-        if cut.below[node]:
-            return True
-    return False
+    return cut.below[nodes].any()
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Itemsets and their supports: baskets of ranked nodes, looked through prefix by prefix, never stored whole."""
+"""Itemsets and their supports: baskets of ranked nodes, walked through prefix by prefix, never stored."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def transposed(baskets, n_nodes):
 
 @njit(cache=True, nogil=True)
 def project(baskets, lists, i):
-    """The baskets that have node number i of the lists, and in them what comes after it; empty ones left out."""
+    """The baskets that have node number i of the lists, and what comes after it; empty ones left out."""
     n_baskets, size = 0, 0
     for at in range(lists.start[i], lists.start[i + 1]):
         tail = baskets.start[lists.basket[at] + 1] - lists.where[at] - 1

@@ -69,7 +69,7 @@ class ItemsPart:
 
 
 def items_problem(dataset: Dataset, request: Request, items: Items) -> tuple[ItemsProblem, Any]:
-    """The problem that the items column poses, all records being one class, and how its hierarchy was made."""
+    """The problem that the items column poses, all records one class, and how its hierarchy was made."""
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
     hierarchy, made = item_hierarchy(
@@ -120,7 +120,7 @@ def split_text(text: str, separator: str) -> list[str]:
 
 
 def joined(lists: pa.ListArray, separator: str) -> pa.Array:
-    """Lists as texts; items that have the separator (or a quote) in them are quoted. A missing list stays so."""
+    """Lists as texts; items with the separator (or a quote) in them are quoted. A missing list stays so."""
     values = pc.dictionary_encode(lists.flatten())
     texts = [_quoted(text, separator) for text in values.dictionary.to_pylist()]
     quoted = pa.DictionaryArray.from_arrays(values.indices, pa.array(texts, pa.string())).cast(pa.string())

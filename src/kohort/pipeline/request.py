@@ -129,13 +129,13 @@ class Request:
         named = self.roles.having("items")
         if len(named) > 1:
             raise UnsupportedError(
-                f"{len(named)} columns have the role items; one is possible. Put their items into one column, or "
-                "drop the others with the role identifier."
+                f"{len(named)} columns have the role items; one is possible. Put all items into one column, "
+                "or drop the others with the role identifier."
             )
         if named and self.km is None:
             raise InputError(
-                f"Column {named[0]!r} has the role items, but nothing is promised of it. Say how many items others "
-                "may know, such as privacy: {k: 5, m: 2}, or drop it with the role identifier."
+                f"Column {named[0]!r} has the role items, but nothing is promised of it. Say how many items "
+                "others may know, such as privacy: {k: 5, m: 2}, or drop it with the role identifier."
             )
         if self.km is not None and not named:
             raise InputError("'m' is about a column of items, and no column has the role items.")

@@ -53,8 +53,8 @@ def solve_with_items(
 ) -> Traded:
     """Quasi-identifiers in classes of at least k, 2k, 4k, ... records, and the items in each class.
 
-    The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the best by the
-    weighted sum of both losses (`loss` and NCP). With the weight 0, classes of k it is.
+    The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the best by
+    the weighted sum of both losses (`loss` and NCP). With the weight 0, classes of k it is.
     """
     assert request.items is not None
     weight = request.items.weight

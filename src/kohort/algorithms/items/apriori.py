@@ -19,15 +19,16 @@ class AprioriItems:
     """Apriori anonymization, AA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 4).
 
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
-    generalization of its items; what was generalized is passed over from then on, so that few itemsets are left
-    when they get long. Last, nodes are published as their children again where that keeps the promise (`refine`).
+    generalization of its items; what was generalized is passed over from then on, so that few itemsets are
+    left when they get long. Last, nodes are published as their children again where that keeps the promise
+    (`refine`).
 
     O(itemsets of up to m nodes of the cut, in all distinct baskets); memory for the baskets only.
 
     >>> import pyarrow as pa, kohort as ko
-    >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
+    >>> bought = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
     >>> release = ko.anonymize(
-    ...     baskets, items={"items": ko.groups({"A": ["a1", "a2"], "B": ["b1", "b2"]})},
+    ...     pa.table({"items": bought}), items={"items": ko.groups({"A": ["a1", "a2"], "B": ["b1", "b2"]})},
     ...     privacy=[ko.KmAnonymity(2, 2)], algorithm=ko.AprioriItems(),
     ... )
     >>> release.table["items"].to_pylist()
@@ -71,6 +72,6 @@ def told(search: CutSearch, repairs: list[int], splits: int) -> list[str]:
     """What was done, in a sentence."""
     by_size = ", ".join(f"{n:,}" for n in repairs)
     return [
-        f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets and "
-        f"lists took {search.bytes() / 1e6:,.1f} MB."
+        f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets "
+        f"and lists took {search.bytes() / 1e6:,.1f} MB."
     ]

@@ -64,7 +64,7 @@ def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Ru
             run.report("items of every class", (number + 1) / len(classes))
     if withheld.any():
         notes = [
-            f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of their class have any."
+            f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of a class have any."
         ]
     elif len(classes) > 1:
         notes = []

@@ -22,10 +22,10 @@ __all__ = ["OptimalItems"]
 class OptimalItems:
     """Optimal anonymization, OA (Terrovitis, Mamoulis and Kalnis, 2008, section 4.2), by best-first search.
 
-    The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by those
-    that generalize one of its nodes, and the cheapest cut is looked at first: the first one without a rare
-    itemset is the best of all. Starts from apriori-items, and falls back to it after `most_cuts` cuts or at the
-    time limit, with a lower bound on the least loss.
+    The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
+    those that generalize one of its nodes, and the cheapest cut is looked at first: the first one without a
+    rare itemset is the best of all. Starts from apriori-items, and falls back to it after `most_cuts` cuts or
+    at the time limit, with a lower bound on the least loss.
 
     Exponential in the number of items in the worst case; memory for `most_cuts` cuts.
     """
@@ -44,7 +44,8 @@ class OptimalItems:
     def __post_init__(self) -> None:
         if isinstance(self.most_cuts, bool) or not isinstance(self.most_cuts, int) or self.most_cuts < 1:
             raise InputError(
-                f"The 'most_cuts' parameter of OptimalItems must be a whole number from 1 on. Got {self.most_cuts!r}."
+                "The 'most_cuts' parameter of OptimalItems must be a whole number from 1 on. "
+                f"Got {self.most_cuts!r}."
             )
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
