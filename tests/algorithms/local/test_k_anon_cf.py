@@ -164,6 +164,18 @@ def test_regions_give_a_valid_grouping_without_a_guarantee(problem):
         assert any("regions" in note for note in groups.notes)
 
 
+def test_there_is_no_guarantee_for_what_is_not_searched():
+    people = pa.table({"town": ["a", "a", "b", "b", "c"], "sex": ["f", "m", "f", "m", "f"]})
+    asked = {
+        "quasi_identifiers": {"town": ko.flat(), "sex": ko.flat()},
+        "privacy": [ko.KAnonymity(2)],
+        "algorithm": "k-anon-cf",
+    }
+    assert ko.anonymize(people, **asked).guarantee is not None
+    assert ko.anonymize(people, labels="tight", **asked).guarantee is None
+    assert ko.anonymize(people, cost="suppressions", weights={"sex": 2}, **asked).guarantee is None
+
+
 def test_entropy_is_minimised_without_a_guarantee():
     people = pa.table({"town": ["a", "a", "b", "b", "c", "c", "c"]})
     asked = {
