@@ -119,8 +119,10 @@ def test_the_cost_is_within_the_guarantee(problem):
     least = least_cost(problem, problem.k)
     for algorithm in (KAnonCF(), KAnon()):
         groups = algorithm.solve(problem, Run())
-        assert groups.guarantee == pytest.approx(2 * (1 + math.log(2 * problem.k)))
-        assert total_cost(problem, groups.group_of_record) <= groups.guarantee * least + 1e-9
+        factor = 2 * (1 + math.log(2 * problem.k))
+        if problem.cost.name != "suppressions":  # which is measured without weights
+            assert groups.guarantee == pytest.approx(factor)
+        assert total_cost(problem, groups.group_of_record) <= factor * least + 1e-9
         assert total_cost(problem, groups.group_of_record) >= least - 1e-9
 
 
@@ -148,7 +150,7 @@ def test_the_guess_of_many_closed_records_is_near():
     assert number / 3 < guess < number * 3
 
 
-@given(problems(max_records=12), st.integers(0, 5))
+@given(problems(max_records=12, costs=("loss", "tree")), st.integers(0, 5))
 def test_when_time_runs_out_the_groups_are_those_of_another_and_it_says_so(problem, looks):
     groups = KAnonCF().solve(problem, ShortRun(looks))
     assert np.bincount(groups.group_of_record).min() >= problem.k
