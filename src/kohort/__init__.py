@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.direct import DirectItems as DirectItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
+    from kohort.algorithms.local.forest import Forest as Forest
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
     from kohort.algorithms.local.k_anon import KAnon as KAnon
     from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
     from kohort.algorithms.local.mondrian import Mondrian as Mondrian
+    from kohort.algorithms.local.optimal import Optimal as Optimal
     from kohort.algorithms.local.progressive import Progressive as Progressive
     from kohort.algorithms.local.sequential import Sequential as Sequential
+    from kohort.algorithms.local.three_anonymity import ThreeAnonymity as ThreeAnonymity
     from kohort.algorithms.local.top_down import TopDown as TopDown
+    from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
@@ -59,6 +63,7 @@ _HOMES = {
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
     "DirectItems": "kohort.algorithms.items.direct",
+    "Forest": "kohort.algorithms.local.forest",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "Incognito": "kohort.algorithms.full_domain.incognito",
@@ -74,12 +79,15 @@ _HOMES = {
     "LDiversity": "kohort.problem.models",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.local.mondrian",
+    "Optimal": "kohort.algorithms.local.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
     "Progressive": "kohort.algorithms.local.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
+    "ThreeAnonymity": "kohort.algorithms.local.three_anonymity",
     "TopDown": "kohort.algorithms.local.top_down",
+    "TwoAnonymity": "kohort.algorithms.local.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",

@@ -13,13 +13,17 @@ from kohort.algorithms.items.direct import DirectItems
 from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
 from kohort.algorithms.items.optimal import OptimalItems
 from kohort.algorithms.local.agglomerative import Agglomerative
+from kohort.algorithms.local.forest import Forest
 from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon import KAnon
 from kohort.algorithms.local.k_anon_cf import KAnonCF
 from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.optimal import Optimal
 from kohort.algorithms.local.progressive import Progressive
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.three_anonymity import ThreeAnonymity
 from kohort.algorithms.local.top_down import TopDown
+from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
@@ -49,6 +53,10 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         Incognito,
         Progressive,
         TopDown,
+        Forest,
+        TwoAnonymity,
+        ThreeAnonymity,
+        Optimal,
     )
 }
 

@@ -32,6 +32,11 @@ class Run:
         run._deadline = self._deadline
         return run
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None where there is none."""
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+
     def report(self, what: str, share: float) -> None:
         """Tell how far the work is, 0 to 1."""
         if self._progress is not None:

@@ -1,4 +1,4 @@
-"""Tables to try Kohort on: two real ones, and made-up hospital records of any size.
+"""Tables to try Kohort on: two real ones, made-up hospital records of any size, and hard ones from proofs.
 
 Attribution and licences are in README.md beside this file.
 """
@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kohort.datasets.builtin import example_spec, load_adult, load_health
+    from kohort.datasets.hard import generate_look_alikes, generate_triangles
     from kohort.datasets.hospital import generate_hospital
 
-__all__ = ["example_spec", "generate_hospital", "load_adult", "load_health"]
+__all__ = [
+    "example_spec",
+    "generate_hospital",
+    "generate_look_alikes",
+    "generate_triangles",
+    "load_adult",
+    "load_health",
+]
 
 _MODULE_OF = {
     "example_spec": "kohort.datasets.builtin",
     "generate_hospital": "kohort.datasets.hospital",
+    "generate_look_alikes": "kohort.datasets.hard",
+    "generate_triangles": "kohort.datasets.hard",
     "load_adult": "kohort.datasets.builtin",
     "load_health": "kohort.datasets.builtin",
 }

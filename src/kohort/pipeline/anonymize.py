@@ -19,6 +19,7 @@ from kohort.algorithms import (
 )
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.local.diversify import diversify
+from kohort.algorithms.local.graph import lower_bound
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InternalError, UnsupportedError, counted
@@ -88,6 +89,12 @@ def make_release(
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
     clock.set_apart("compile", compiling.seconds, of="solve")
+    with clock("bound"), compile_clock() as compiling:
+        larger = (
+            traded is not None and traded.items.class_size != problem.k
+        )  # its bound is for larger classes
+        bound = lower_bound(problem, run) if recoding.bound is None or larger else recoding.bound
+    clock.set_apart("compile", compiling.seconds, of="bound")
     with clock("apply"):
         if traded is None:
             columns = replaced_columns(dataset, request, roles, problem, recoding)
@@ -111,7 +118,7 @@ def make_release(
         algorithm=chosen.name,
         parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
         guarantee=None if traded is not None else recoding.guarantee,
-        bound=recoding.bound if traded is None or traded.items.class_size == problem.k else None,
+        bound=bound,
         notes=(
             *why,
             *_notes(problem, verdict.withheld),

@@ -24,4 +24,4 @@ class Clock:
     def set_apart(self, phase: str, seconds: float, *, of: str) -> None:
         """Count a part of one phase as a phase of its own."""
         self.seconds[of] -= seconds
-        self.seconds[phase] = seconds
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds

@@ -29,7 +29,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         f"Verified on the published table: {promises}.",
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
-        + (f", at most {facts['gap']:.1%} above the best possible." if facts["gap"] is not None else "."),
+        + _beside_the_best(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
@@ -49,6 +49,15 @@ def _extent(facts: dict[str, Any]) -> str:
         f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
         + (f" The {of_items}" if items else "")
     )
+
+
+def _beside_the_best(facts: dict[str, Any]) -> str:
+    """What is known about the least possible; a weak bound is no measure of quality."""
+    if facts["gap"] is None:
+        return "."
+    if facts["gap"] > 1:
+        return f"; no release can have less than {number(facts['bound'])}."
+    return f", at most {facts['gap']:.1%} above the best possible."
 
 
 def _making(facts: dict[str, Any]) -> str:
