@@ -32,7 +32,8 @@ def point_of_sale(n: int = 515_597, n_items: int = 1_657, mean: float = 6.5, see
 
 
 def first_records(table: pa.Table, n: int, n_items: int) -> pa.Table:
-    """The paper's small sets: the first records, their item ids modulo the size of the domain."""
+    """The paper's small sets: the first records, their numbered items modulo the size of the domain."""
+    known = sorted({item for basket in table["items"].to_pylist() for item in basket}, key=int)
+    number = {item: place % n_items for place, item in enumerate(known)}
     lists = table["items"].slice(0, n).to_pylist()
-    small = [sorted({str(int(item) % n_items) for item in basket}) for basket in lists]
-    return pa.table({"items": small})
+    return pa.table({"items": [sorted({str(number[item]) for item in basket}) for basket in lists]})
