@@ -62,9 +62,9 @@ def verify(
     output.result(facts)
     output.show(verdict_story(facts))
     if violations is not None:
-        output.show(
-            Text(f"{found.verdict.violations.num_rows} failing classes or itemsets are in {violations}.")
-        )
+        table = found.verdict.violations
+        what = "itemsets" if "support" in table.column_names else "classes"
+        output.show(Text(f"{table.num_rows} failing {what} are in {violations}."))
     if not found.verdict.holds:
         if not quiet:
             for reason in found.verdict.reasons():
