@@ -21,7 +21,7 @@ import pytest
 
 import kohort as ko
 from kohort import errors
-from kohort.algorithms import ALGORITHMS, parameters_of
+from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
 from kohort.cli.app import main
 from kohort.data import build_hierarchy
 from kohort.data.build_dates import _LEVELS
@@ -61,21 +61,21 @@ def named(text: str, word: str) -> bool:
 # -- everything that can be named is explained -----------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS | ITEMS_ALGORITHMS)
 def test_every_algorithm_has_a_page(name):
     text = page(f"algorithms/{name}.md")
     assert text.startswith(f"# {name}\n")
     for heading in ("## Idea", "## Guarantee", "## Parameters", "## Example"):
         assert heading in text
-    for parameter in parameters_of(ALGORITHMS[name]()):
+    for parameter in parameters_of((ALGORITHMS | ITEMS_ALGORITHMS)[name]()):
         assert named(text, parameter), parameter
     assert f"algorithms/{name}.md" in (ROOT / "mkdocs.yml").read_text()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MODELS | {ko.KmAnonymity.name: ko.KmAnonymity})
 def test_every_model_is_explained(name):
     section = page("models.md").split(f"\n## {name}\n")[1].split("\n## ")[0]
-    for field in fields(MODELS[name]):
+    for field in fields(MODELS.get(name, ko.KmAnonymity)):
         assert named(section, field.name), field.name
     for word in ("*Measured*" if name != "l-diversity" else "measured", "*Stops*", "*Does not stop*"):
         assert word in section
@@ -118,6 +118,7 @@ def spec_parts() -> list[tuple[str, str]]:
         spec.DiversitySpec,
         spec.AlphaSpec,
         spec.ClosenessSpec,
+        spec.ItemsSpec,
     )
     return [(part.__name__, key) for part in parts for key in part.model_fields]
 
@@ -171,7 +172,16 @@ def test_every_field_of_the_certificate_is_explained():
     people = pa.table({"age": [1, 1, 2, 2]})
     facts = ko.anonymize(people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)]).facts()
     text = page("certificate.md")
-    for field in (*facts, *facts["models"][0], *facts["checks"][0], *facts["seconds"], *facts["sha256"]):
+    baskets = pa.table({"bought": [["a"], ["a"]]})
+    items = ko.anonymize(baskets, items="bought", privacy=ko.KmAnonymity(2, 1)).facts()["items"]
+    for field in (
+        *facts,
+        *items,
+        *facts["models"][0],
+        *facts["checks"][0],
+        *facts["seconds"],
+        *facts["sha256"],
+    ):
         assert named(text, field), field
 
 

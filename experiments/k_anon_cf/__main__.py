@@ -152,7 +152,7 @@ def figures(folder: Path) -> dict[str, Callable[[], Runs]]:
         "fig12": lambda: diversified(adult(8), 50, (1, 1.1, 1.15, 1.2, 1.25, 1.3)),
         "fig06": lambda: growing(adult(8), 100),
         "fig07": by_attributes,
-        "fig04-05-14-attributes": lambda: compared(adult(14)),
+        "fig04-05-14-attributes": lambda: compared(adult(14)),  # hours; the other figures take one
     }
 
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
+    from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
+    from kohort.algorithms.items.direct import DirectItems as DirectItems
+    from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
     from kohort.algorithms.local.forest import Forest as Forest
     from kohort.algorithms.local.hilbert import Hilbert as Hilbert
@@ -45,9 +48,11 @@ if TYPE_CHECKING:
     from kohort.errors import KohortError as KohortError
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
+    from kohort.pipeline import Items as Items
     from kohort.pipeline import Release as Release
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import KAnonymity as KAnonymity
+    from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
     from kohort.verification import Verdict as Verdict
@@ -57,6 +62,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agglomerative": "kohort.algorithms.local.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
+    "AprioriItems": "kohort.algorithms.items.apriori",
+    "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
@@ -65,14 +72,17 @@ _HOMES = {
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
+    "Items": "kohort.pipeline",
     "KAnon": "kohort.algorithms.local.k_anon",
     "KAnonCF": "kohort.algorithms.local.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
+    "KmAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.local.mondrian",
     "Optimal": "kohort.algorithms.local.optimal",
+    "OptimalItems": "kohort.algorithms.items.optimal",
     "Progressive": "kohort.algorithms.local.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, Progress
+from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local import closed_records
 from kohort.algorithms.local.diversify import WEIGHT
@@ -20,13 +21,14 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
+from kohort.io.baskets import read_data
 from kohort.io.hierarchies import read_source
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
-from kohort.pipeline import Release, Request, make_release
+from kohort.pipeline import Items, Release, Request, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
-from kohort.problem.models import KAnonymity, Model
+from kohort.problem.models import KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
@@ -43,9 +45,10 @@ def anonymize(
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
     insensitive: Sequence[str] = (),
     others: Literal["error", "keep", "drop"] = "error",
-    privacy: Sequence[Model] | Model = (),
+    items: Items | Mapping[str, Source] | str | None = None,
+    privacy: Sequence[Model | KmAnonymity] | Model | KmAnonymity = (),
     cost: str = "loss",
-    algorithm: str | Algorithm = "auto",
+    algorithm: str | Algorithm | ItemsAlgorithm = "auto",
     suppression: float = 0.0,
     suppressed: Literal["star", "drop"] = "star",
     labels: Literal["hierarchy", "tight"] = "hierarchy",
@@ -75,6 +78,10 @@ def anonymize(
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
+    items
+        The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
+        mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
+        promise for it.
     privacy
         What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`.
     cost, algorithm
@@ -107,16 +114,21 @@ def anonymize(
     ['[20, 30)', '[20, 30)', '[40, 50)', '[40, 50)']
     """
     given = locals()
-    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = _spec(spec)
+        dataset = Dataset(read_data(data, read.shape).table if isinstance(data, (str, Path)) else data)
         return make_release(dataset, read.request(beside=beside, key=key, engine=engine), progress=progress)
-    hierarchies = _hierarchies(quasi_identifiers)
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    found = _items(items)
+    hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
+    asked = (privacy,) if isinstance(privacy, (Model, KmAnonymity)) else tuple(privacy)
     request = Request(
-        roles=_roles(hierarchies, sensitive, identifiers, insensitive, others),
-        models=(privacy,) if isinstance(privacy, Model) else tuple(privacy),
+        roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
+        models=tuple(model for model in asked if not isinstance(model, KmAnonymity)),
+        km=_one_km(asked),
+        items=found,
         hierarchies=hierarchies,
         orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
         on_missing=dict.fromkeys(hierarchies, on_missing),
@@ -147,9 +159,9 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
     False
     """
     read, beside = _spec(spec)
-    published = Dataset(read_table(release).table if isinstance(release, (str, Path)) else release)
+    published = Dataset(read_data(release, read.shape).table if isinstance(release, (str, Path)) else release)
     if isinstance(original, (str, Path)):
-        original = read_table(original).table
+        original = read_data(original, read.shape).table
     before = None if original is None else Dataset(original)
     return verify_release(published, read, beside=beside, original=before).verdict
 
@@ -238,7 +250,31 @@ def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
     return read_spec(spec), Path(spec).parent
 
 
-def _hierarchies(quasi_identifiers: Mapping[str, Source] | Sequence[str] | None) -> dict[str, Any]:
+def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
+    if items is None or isinstance(items, Items):
+        return items if items is None else replace(items, hierarchy=_hierarchy(items.column, items.hierarchy))
+    if isinstance(items, str):
+        return Items(items)
+    if not isinstance(items, Mapping) or len(items) != 1:
+        raise InputError(
+            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
+        )
+    [(column, source)] = items.items()
+    return Items(column, _hierarchy(column, source))
+
+
+def _one_km(asked: Sequence[Any]) -> KmAnonymity | None:
+    found = [model for model in asked if isinstance(model, KmAnonymity)]
+    if len(found) > 1:
+        raise InputError("km-anonymity is asked for twice: keep the larger k and m.")
+    return found[0] if found else None
+
+
+def _hierarchies(
+    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
+) -> dict[str, Any]:
+    if not quasi_identifiers and optional:
+        return {}
     if not quasi_identifiers:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     if not isinstance(quasi_identifiers, Mapping):
@@ -270,11 +306,13 @@ def _roles(
     identifiers: Sequence[str] | Mapping[str, Any],
     insensitive: Sequence[str],
     others: Literal["error", "keep", "drop"],
+    items: Items | None,
 ) -> Roles:
     given: list[tuple[str, Role]] = [(name, "quasi-identifier") for name in quasi_identifiers]
     given += [(name, "sensitive") for name in _listed(sensitive)]
     given += [(name, "identifier") for name in _listed(identifiers)]
     given += [(name, "insensitive") for name in _listed(insensitive)]
+    given += [] if items is None else [(items.column, "items")]
     roles: dict[str, Role] = {}
     for name, role in given:
         if name in roles:

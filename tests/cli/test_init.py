@@ -82,7 +82,7 @@ def test_it_says_why_and_what_next(tmp_path, hospital):
     ran = run("init", hospital, "--out", spec)
     text = spec.read_text(encoding="utf-8")
     assert "# Its name points to sex, which others may know about a person.\n  sex:" in text
-    assert "# Dropped: this version has no algorithm for lists.\n  procedures: {role: identifier}" in text
+    assert "m, how many items others may know.\n  procedures: {role: identifier}" in text
     assert "  #- {attribute: diagnosis, l: 3, kind: distinct}" in text
     command = f"kohort anonymize {hospital} --spec {spec} --out release.csv"
     assert command in text

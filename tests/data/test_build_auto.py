@@ -3,7 +3,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kohort.data.build_auto import _round_widths
@@ -89,6 +89,8 @@ def test_round_widths_nest_and_fit(span, n_values):
         st.lists(st.datetimes(), min_size=1),
     )
 )
+@example([0.0, 1.0, 2.0, 3.0, 8.98846567431158e307])
+@example([0.0, 1.0, 2.0, 3.0, 1.9999999999998694e306])
 def test_every_column_gets_a_tree_over_its_values(values):
     c = column(values)
     assert set(auto().build(c).leaves) == set(c.texts)

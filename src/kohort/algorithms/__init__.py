@@ -8,6 +8,10 @@ from typing import Any
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.full_domain.incognito import Incognito
+from kohort.algorithms.items.apriori import AprioriItems
+from kohort.algorithms.items.direct import DirectItems
+from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
+from kohort.algorithms.items.optimal import OptimalItems
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.forest import Forest
 from kohort.algorithms.local.hilbert import Hilbert
@@ -24,7 +28,18 @@ from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["ALGORITHMS", "Algorithm", "Progress", "Run", "algorithm_named", "parameters_of"]
+__all__ = [
+    "ALGORITHMS",
+    "ITEMS_ALGORITHMS",
+    "Algorithm",
+    "ItemsAlgorithm",
+    "Progress",
+    "Run",
+    "algorithm_named",
+    "is_for_items",
+    "items_algorithm_named",
+    "parameters_of",
+]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
@@ -47,15 +62,32 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     )
 }
 
+ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
+    algorithm.name: algorithm for algorithm in (AprioriItems, DirectItems, OptimalItems)
+}
 
-def algorithm_named(name: str) -> Algorithm:
+
+def algorithm_named(name: str) -> Algorithm | ItemsAlgorithm:
     """The algorithm with this spec name and its default parameters."""
-    if name not in ALGORITHMS:
-        raise InputError(f"There is no algorithm {name!r}. {did_you_mean(name, ALGORITHMS)}")
-    return ALGORITHMS[name]()
+    known = ALGORITHMS | ITEMS_ALGORITHMS
+    if name not in known:
+        raise InputError(f"There is no algorithm {name!r}. {did_you_mean(name, known)}")
+    return known[name]()
 
 
-def parameters_of(algorithm: Algorithm) -> dict[str, Any]:
+def items_algorithm_named(name: str) -> ItemsAlgorithm:
+    """The algorithm for items with this spec name and its default parameters."""
+    if name not in ITEMS_ALGORITHMS:
+        raise InputError(f"There is no algorithm {name!r} for items. {did_you_mean(name, ITEMS_ALGORITHMS)}")
+    return ITEMS_ALGORITHMS[name]()
+
+
+def is_for_items(algorithm: Algorithm | ItemsAlgorithm | str) -> bool:
+    """Whether an algorithm publishes items, and not the columns of a table."""
+    return (algorithm if isinstance(algorithm, str) else algorithm.name) in ITEMS_ALGORITHMS
+
+
+def parameters_of(algorithm: Algorithm | ItemsAlgorithm) -> dict[str, Any]:
     """The parameters of an algorithm by name."""
     assert is_dataclass(algorithm)
     return {field.name: getattr(algorithm, field.name) for field in fields(algorithm)}

@@ -16,7 +16,7 @@ def algorithms(json: Json = False) -> None:
     """
     from rich.table import Table
 
-    from kohort.algorithms import ALGORITHMS, parameters_of
+    from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
     from kohort.cli.console import Output
 
     output = Output(as_json=json)
@@ -30,7 +30,7 @@ def algorithms(json: Json = False) -> None:
             "costs": list(algorithm.costs),
             "parameters": parameters_of(algorithm()),
         }
-        for name, algorithm in ALGORITHMS.items()
+        for name, algorithm in (ALGORITHMS | ITEMS_ALGORITHMS).items()
     ]
     output.result(rows)
     table = Table("algorithm", "what it does", "guarantee", show_lines=True)

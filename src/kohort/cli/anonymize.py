@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
+    from kohort.io.baskets import BasketShape
     from kohort.io.tables import TableFile
     from kohort.pipeline import Release
 
@@ -63,35 +64,37 @@ def anonymize(
     for file in files:
         refuse_overwriting(file, sources=[data, spec], force=True)
     check_targets(files)
-    format_of(out)
     read = read_spec(spec).overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
+    shape = read.shape
+    if shape is None:
+        format_of(out)
     request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
     with output.progress() as progress:
         source, release = release_file(
-            data, request, progress, delimiter=delimiter, encoding=encoding, sheet=sheet
+            data, request, progress, shape=shape, delimiter=delimiter, encoding=encoding, sheet=sheet
         )
     if source.encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
         )
-    facts = _write(source, release, out, report=report, certificate=certificate)
+    facts = _write(source, release, out, shape, report=report, certificate=certificate)
     if hierarchies is not None:
         _write_hierarchies(release, hierarchies)
     output.result(facts)
     _tell(output, facts, files)
 
 
-def release_file(data, request, progress, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
+def release_file(data, request, progress, *, shape=None, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
     """Read a file and make the release of it."""
     import time
 
     from kohort.data.dataset import Dataset
-    from kohort.io.tables import read_table
+    from kohort.io.baskets import read_data
     from kohort.pipeline import make_release
 
     progress("reading", 0.0)
     start = time.perf_counter()
-    source = read_table(data, **reading)
+    source = read_data(data, shape, **reading)
     seconds = {"read": time.perf_counter() - start}
     return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
 
@@ -109,13 +112,20 @@ def _key(key_file: Path | None) -> bytes | None:
 
 
 def _write(
-    source: TableFile, release: Release, out: Path, *, report: Path | None, certificate: Path | None
+    source: TableFile,
+    release: Release,
+    out: Path,
+    shape: BasketShape | None,
+    *,
+    report: Path | None,
+    certificate: Path | None,
 ) -> dict:
     """Write everything or nothing; the facts as the certificate holds them."""
     import time
 
     from kohort.io.atomic import replacing_all
-    from kohort.io.tables import sha256_of, write_table
+    from kohort.io.baskets import write_data
+    from kohort.io.tables import sha256_of
     from kohort.report.html import write_report
 
     targets = [path for path in (out, certificate, report) if path is not None]
@@ -123,7 +133,7 @@ def _write(
         draft_of = dict(zip(targets, drafts))
         start = time.perf_counter()
         delimiter = None if ".tsv" in out.suffixes else source.delimiter
-        write_table(release.arrow, draft_of[out], delimiter=delimiter)
+        write_data(release.arrow, draft_of[out], shape, delimiter=delimiter)
         release.seconds["write"] = time.perf_counter() - start
         sha256 = {"input": source.sha256, "output": sha256_of(draft_of[out])}
         if certificate is not None:
@@ -143,10 +153,14 @@ def _write_hierarchies(release: Release, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"The folder {str(folder)!r} cannot be made: {error.strerror}.") from None
-    for attribute in release.problem.attributes:
-        if isinstance(attribute.domain, Hierarchy):
-            name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in attribute.name)
-            write_hierarchy(attribute.domain, folder / f"{name}.csv")
+    attributes = () if release.problem is None else release.problem.attributes
+    domains: dict[str, Any] = {attribute.name: attribute.domain for attribute in attributes}
+    if release.items is not None:
+        domains[release.items.problem.baskets.name] = release.items.problem.hierarchy
+    for name, domain in domains.items():
+        if isinstance(domain, Hierarchy):
+            file = "".join(c if c.isalnum() or c in "-_ " else "_" for c in name)
+            write_hierarchy(domain, folder / f"{file}.csv")
 
 
 def _tell(output: Output, facts: dict, files: list[Path]) -> None:

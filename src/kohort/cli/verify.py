@@ -21,7 +21,9 @@ def verify(
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
     ] = None,
-    violations: Annotated[Path | None, typer.Option(help="Write the classes that fail to this file.")] = None,
+    violations: Annotated[
+        Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
+    ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -40,8 +42,9 @@ def verify(
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
     from kohort.io.atomic import replacing
+    from kohort.io.baskets import read_data
     from kohort.io.spec import read_spec
-    from kohort.io.tables import read_table, write_table
+    from kohort.io.tables import write_table
     from kohort.io.verify import verify_release
     from kohort.report.story import verdict_story
 
@@ -49,8 +52,8 @@ def verify(
     if violations is not None:
         refuse_overwriting(violations, sources=[release, original, spec], force=True)
     asked = read_spec(spec).overridden(k=k)
-    published = Dataset(read_table(release, delimiter=delimiter, encoding=encoding).table)
-    before = None if original is None else Dataset(read_table(original).table)
+    published = Dataset(read_data(release, asked.shape, delimiter=delimiter, encoding=encoding).table)
+    before = None if original is None else Dataset(read_data(original, asked.shape).table)
     found = verify_release(published, asked, beside=spec.parent, original=before)
     if violations is not None:
         with replacing(violations) as draft:
@@ -59,7 +62,9 @@ def verify(
     output.result(facts)
     output.show(verdict_story(facts))
     if violations is not None:
-        output.show(Text(f"{found.verdict.violations.num_rows} failing classes are in {violations}."))
+        table = found.verdict.violations
+        what = "itemsets" if "support" in table.column_names else "classes"
+        output.show(Text(f"{table.num_rows} failing {what} are in {violations}."))
     if not found.verdict.holds:
         if not quiet:
             for reason in found.verdict.reasons():

@@ -25,6 +25,7 @@ _FEW = 4  # values: nothing to gain from a tree
 _SKEWED = 1 / 3  # of the range, when it holds the middle nine tenths of the records
 _FINEST = 0.02  # of the range: the least width of an interval
 _FINEST_SPAN = 1e-12  # of a range that has round limits
+_WIDEST_SPAN = 1e300  # beyond, round widths are no numbers any more
 _CODE = re.compile(r"(?=.*[0-9])[0-9A-Za-z./-]{3,16}")
 
 
@@ -98,7 +99,7 @@ def _thinning(days: np.ndarray, levels: tuple[str, ...], n: int) -> tuple[str, .
 def _for_numbers(column: Column, numbers: np.ndarray) -> Choice:
     span = float(numbers[-1]) - float(numbers[0])
     reach = max(abs(float(numbers[0])), abs(float(numbers[-1])))
-    if not _FINEST_SPAN < span < np.inf or reach > span * 2**40:
+    if not _FINEST_SPAN < span < _WIDEST_SPAN or reach > span * 2**40:
         return Choice(Order(), "neighbours in order", "its numbers are too close or too far for round limits")
     count = f"{len(numbers)} different numbers"
     if _is_skewed(numbers, column.counts[: len(numbers)], span):

@@ -9,16 +9,24 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from kohort.algorithms import ALGORITHMS, Algorithm, algorithm_named
+from kohort.algorithms import (
+    ALGORITHMS,
+    ITEMS_ALGORITHMS,
+    Algorithm,
+    ItemsAlgorithm,
+    algorithm_named,
+    items_algorithm_named,
+)
 from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.hierarchies import read_source
 from kohort.io.yaml_text import Place, load_yaml
-from kohort.pipeline.request import Request
+from kohort.pipeline.request import Items, Request
 from kohort.problem.costs import cost_named
-from kohort.problem.models import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
+from kohort.problem.models import AlphaDeassociation, KAnonymity, KmAnonymity, LDiversity, Model, TCloseness
 from kohort.problem.roles import ROLES, Roles
 
 __all__ = ["Spec", "parse_spec", "read_spec"]
@@ -46,6 +54,8 @@ class AttributeSpec(_Part):
     weight: float | None = None
     on_missing: Literal["error", "suppress"] | None = None
     treatment: Literal["drop", "pseudonym", "mask"] | None = None
+    separator: str | None = None
+    multiset: bool = False
 
     @field_validator("role")
     @classmethod
@@ -58,6 +68,24 @@ class AttributeSpec(_Part):
     @classmethod
     def _known_hierarchy(cls, value: Any) -> Any:
         return from_spec(value)
+
+
+class ItemsSpec(_Part):
+    """Baskets that are all there is in a file: one a line, or one item a row."""
+
+    hierarchy: Any = None
+    separator: str | None = None
+    multiset: bool = False
+    id: str | None = None
+    item: str | None = None
+
+    @field_validator("hierarchy")
+    @classmethod
+    def _known_hierarchy(cls, value: Any) -> Any:
+        return from_spec(value)
+
+    def shape(self) -> BasketShape:
+        return BasketShape(self.separator, self.id, self.item)
 
 
 class DiversitySpec(_ModelPart):
@@ -100,7 +128,7 @@ class PrivacySpec(_Part):
     diversity: list[DiversitySpec] = []
     alpha: list[AlphaSpec] = []
     closeness: list[ClosenessSpec] = []
-    m: int | None = None
+    m: Any = None
 
     @field_validator("diversity", "alpha", "closeness", mode="before")
     @classmethod
@@ -120,6 +148,21 @@ class PrivacySpec(_Part):
         for part in parts:
             part.model()
         return parts
+
+    @field_validator("m")
+    @classmethod
+    def _whole_m(cls, m: Any) -> Any:
+        if m is not None:
+            KmAnonymity(1, m)
+        return m
+
+    def km(self) -> KmAnonymity | None:
+        """What is promised of items."""
+        if self.m is None:
+            return None
+        if self.k is None:
+            raise InputError("privacy has an 'm' but no 'k': m known items must leave k records.")
+        return KmAnonymity(self.k, self.m)
 
     def models(self) -> tuple[Model, ...]:
         k = () if self.k is None else (KAnonymity(self.k),)
@@ -145,7 +188,16 @@ class Spec(_Part):
     shuffle: bool = False
     seed: int = Field(0, ge=0)
     time_limit: float | None = Field(None, gt=0)
-    items: Any = None
+    items: ItemsSpec | None = None
+    items_algorithm: str = "auto"
+    items_weight: float = Field(0.5, ge=0, le=1)
+
+    @field_validator("items_algorithm")
+    @classmethod
+    def _known_items_algorithm(cls, name: str) -> str:
+        if name != "auto":
+            items_algorithm_named(name)
+        return name
 
     @field_validator("cost")
     @classmethod
@@ -165,6 +217,11 @@ class Spec(_Part):
         if "algorithm" in info.data:  # else the algorithm itself is wrong
             _algorithm(info.data["algorithm"], parameters)
         return parameters
+
+    @property
+    def shape(self) -> BasketShape | None:
+        """How the file holds its baskets, if it holds nothing else."""
+        return None if self.items is None else self.items.shape()
 
     def overridden(self, **changes: Any) -> Spec:
         """The same spec with some keys changed (those that are not None); `k` changes the privacy."""
@@ -186,13 +243,19 @@ class Spec(_Part):
         """The request that this spec makes; hierarchy files are read, relative to the folder `beside`."""
         self._refuse_what_is_to_come()
         columns = self.attributes
+        items = self._items(beside)
+        roles: dict[str, Any] = {name: a.role for name, a in columns.items()}
+        if self.items is not None:
+            roles[BASKETS] = "items"
         return Request(
-            roles=Roles({name: a.role for name, a in columns.items()}, self.others),  # type: ignore[misc]
+            roles=Roles(roles, self.others),
             models=self.privacy.models(),
+            km=self.privacy.km(),
+            items=items,
             hierarchies={
                 name: _resolved(name, a.hierarchy, beside)
                 for name, a in columns.items()
-                if a.hierarchy is not None
+                if a.hierarchy is not None and a.role != "items"
             },
             orders={
                 name: [_text(value) for value in a.order]
@@ -216,12 +279,25 @@ class Spec(_Part):
             time_limit=self.time_limit,
         )
 
-    def _refuse_what_is_to_come(self) -> None:
-        if self.items is not None or self.privacy.m is not None:
-            raise UnsupportedError(
-                "Baskets of items ('items', 'm') cannot be anonymized by this version: "
-                "it has no algorithm for them."
+    def _items(self, beside: str | Path) -> Items | None:
+        """The items column: one of the attributes, or the whole file."""
+        named = {name: a for name, a in self.attributes.items() if a.role == "items"}
+        for name, a in self.attributes.items():
+            if name not in named and (a.separator is not None or a.multiset):
+                raise InputError(f"Column {name!r} has a separator or multiset, but not the role items.")
+        if self.items is not None and self.attributes:
+            raise InputError(
+                "'items' is for files that hold nothing but baskets. A column takes the role items."
             )
+        found: list[tuple[str, AttributeSpec | ItemsSpec]] = [*named.items()]
+        found += [] if self.items is None else [(BASKETS, self.items)]
+        for column, part in found[:1]:
+            source = None if part.hierarchy is None else _resolved(column, part.hierarchy, beside)
+            separator = part.separator if self.items is None else None
+            return Items(column, source, separator, part.multiset, self.items_algorithm, self.items_weight)
+        return None
+
+    def _refuse_what_is_to_come(self) -> None:
         if self.scheme is not None or any(a.scheme for a in self.attributes.values()):
             raise UnsupportedError(
                 "'scheme' is for single-dimensional searches, which this version does not have. Remove it."
@@ -303,7 +379,9 @@ _PLAIN_WORDS = {  # instead of pydantic's own
 
 def _known_keys(where: tuple) -> list[str]:
     part: type[BaseModel] = Spec
-    if where[0] == "attributes" and len(where) > 2:
+    if where[0] == "items":
+        part = ItemsSpec
+    elif where[0] == "attributes" and len(where) > 2:
         part = AttributeSpec
     elif where[0] == "privacy" and len(where) == 2:
         part = PrivacySpec
@@ -317,13 +395,14 @@ def _known_keys(where: tuple) -> list[str]:
     return list(part.model_fields)
 
 
-def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm:
-    known = [field.name for field in fields(ALGORITHMS[name])]  # type: ignore[arg-type]
+def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:
+    algorithm = (ALGORITHMS | ITEMS_ALGORITHMS)[name]
+    known = [field.name for field in fields(algorithm)]  # type: ignore[arg-type]
     for parameter in parameters:
         if parameter not in known:
             hint = did_you_mean(parameter, known) if known else "It takes none."
             raise InputError(f"The algorithm {name!r} has no parameter {parameter!r}. {hint}")
-    return ALGORITHMS[name](**parameters)
+    return algorithm(**parameters)
 
 
 def _resolved(name: str, source: Builder | FileSource | Hierarchy, beside: str | Path) -> Builder | Hierarchy:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from kohort.data.baskets import Baskets
 from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.io.spec import Spec
+from kohort.pipeline.items import items_problem, read_baskets
 from kohort.pipeline.prepare import build_attributes, settled_roles
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
@@ -22,13 +25,17 @@ from kohort.verification import (
     check_columns,
     check_conserved,
     check_coverage,
+    cover_items,
     matching_rows,
     measure_costs,
     published_classes,
     published_table,
+    verify_baskets,
     verify_models,
+    with_items,
 )
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.items import CoveredItems
 
 __all__ = ["Verification", "verify_release"]
 
@@ -46,10 +53,13 @@ def verify_release(
 ) -> Verification:
     """Measure the models of the spec on the published table; with the original, check it record by record."""
     request = spec.request(beside=beside)
-    if not request.models:
+    if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
     quasi_identifiers = request.roles.having("quasi-identifier")
     _refuse_unknown(published, quasi_identifiers)
+    shown = _shown_items(published, request)
+    if shown is not None and not quasi_identifiers:
+        return _verify_baskets(published, original, request, shown)
     classes = published_classes(
         published,
         quasi_identifiers,
@@ -64,12 +74,63 @@ def verify_release(
             suppression=request.suppression,
             checks=[_columns_alone(published, request)],
         )
-        return Verification(verdict)
-    return _against(published, original, request, classes)
+        return Verification(_judged(verdict, classes, shown, request))
+    return _against(published, original, request, classes, shown)
+
+
+def _shown_items(published: Dataset, request: Request) -> Baskets | None:
+    if request.items is None:
+        return None
+    _refuse_unknown(published, [request.items.column])
+    return read_baskets(published, request.items.column, separator=request.items.separator)
+
+
+def _judged(
+    verdict: Verdict,
+    classes: PublishedClasses,
+    shown: Baskets | None,
+    request: Request,
+    checks: Sequence[Check] = (),
+) -> Verdict:
+    """The verdict with that on the items, if there are any."""
+    if shown is None or request.km is None:
+        return verdict
+    return with_items(verdict, classes, shown, request.km, checks)
+
+
+def _verify_baskets(
+    published: Dataset, original: Dataset | None, request: Request, shown: Baskets
+) -> Verification:
+    """Baskets with nothing beside them that others may know."""
+    assert request.km is not None
+    if original is None:
+        checks = [_columns_alone(published, request)]
+        return Verification(verify_baskets(shown, request.km, checks=checks))
+    roles = settled_roles(original, request)
+    untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
+    rows, checks = _aligned(published, original, request, roles, (), untouched)
+    loss = None
+    if rows is not None:
+        checks += check_conserved(published, original, untouched, rows)
+        covered = _covered(original, request, shown, rows)
+        checks.append(covered.check)
+        loss = {"ncp": covered.ncp}
+    verdict = verify_baskets(shown, request.km, checks=checks)
+    return Verification(verdict, loss if verdict.holds else None)
+
+
+def _covered(original: Dataset, request: Request, shown: Baskets, rows: np.ndarray) -> CoveredItems:
+    assert request.items is not None
+    problem, _ = items_problem(original, request, request.items)
+    return cover_items(shown, problem.baskets, problem.hierarchy, rows)
 
 
 def _against(
-    published: Dataset, original: Dataset, request: Request, classes: PublishedClasses
+    published: Dataset,
+    original: Dataset,
+    request: Request,
+    classes: PublishedClasses,
+    shown: Baskets | None,
 ) -> Verification:
     roles = settled_roles(original, request)
     attributes = build_attributes(original, request, roles)
@@ -82,9 +143,12 @@ def _against(
     verdict = verify_models(
         classes, request.models, suppression=request.suppression, dropped=dropped, checks=checks
     )
+    covered = None if shown is None or rows is None else _covered(original, request, shown, rows)
+    verdict = _judged(verdict, classes, shown, request, [] if covered is None else [covered.check])
     if rows is None or not verdict.holds:
         return Verification(verdict)
-    return Verification(verdict, _costs(classes, attributes, rows, verdict, original.n_records))
+    loss = _costs(classes, attributes, rows, verdict, original.n_records)
+    return Verification(verdict, loss if covered is None else loss | {"items-ncp": covered.ncp})
 
 
 def _aligned(
@@ -98,7 +162,7 @@ def _aligned(
     """For each published record its original, and the checks of columns and numbers of records."""
     treated = {name for name, treatment in request.treatments.items() if treatment != "drop"}
     hidden = [name for name in roles.having("identifier") if name not in treated]
-    expected = [*(a.name for a in attributes), *treated]
+    expected = [*(a.name for a in attributes), *treated, *roles.having("items")]
     checks = [check_columns(published, untouched, hidden, expected)]
     before, after = original.n_records, published.n_records
     rows: np.ndarray | None = None

@@ -35,7 +35,7 @@ _HIERARCHIES = """\
 _CHECK = {
     "sensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
     "insensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
-    "items": "Dropped: this version has no algorithm for lists.",
+    "items": "Dropped. To publish it: role items, and under privacy m, how many items others may know.",
 }
 _MORE = """\
 #suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier

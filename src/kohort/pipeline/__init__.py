@@ -2,6 +2,6 @@
 
 from kohort.pipeline.anonymize import make_release
 from kohort.pipeline.release import Release
-from kohort.pipeline.request import Request
+from kohort.pipeline.request import Items, Request
 
-__all__ = ["Release", "Request", "make_release"]
+__all__ = ["Items", "Release", "Request", "make_release"]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms import ALGORITHMS, Algorithm, Progress, Run, algorithm_named, parameters_of
+from kohort.algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    Progress,
+    Run,
+    algorithm_named,
+    is_for_items,
+    parameters_of,
+)
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.local.diversify import diversify
 from kohort.algorithms.local.graph import lower_bound
@@ -20,10 +24,15 @@ from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
+from kohort.pipeline.baskets import make_basket_release
+from kohort.pipeline.clock import Clock
+from kohort.pipeline.items import ItemsPart, read_baskets
+from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
+from kohort.pipeline.trade import solve_with_items
 from kohort.problem.models import AlphaDeassociation, KAnonymity
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -34,16 +43,18 @@ from kohort.verification import (
     check_columns,
     check_conserved,
     check_coverage,
+    cover_items,
     measure_costs,
     published_classes,
     published_table,
     verify_models,
+    with_items,
 )
 from kohort.verification.classes import PublishedClasses
 
 __all__ = ["make_release"]
 
-Columns = dict[str, pa.DictionaryArray | None]
+Columns = dict[str, pa.Array | None]
 
 
 def make_release(
@@ -54,66 +65,78 @@ def make_release(
     seconds: dict[str, float] | None = None,
 ) -> Release:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases."""
-    clock = _Clock({} if seconds is None else seconds)
+    clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         roles = settled_roles(dataset, request)
+    if request.items is not None and not roles.having("quasi-identifier"):
+        return make_basket_release(dataset, request, roles, clock, progress)
+    with clock("code"):
         problem = build_problem(dataset, request, roles)
         chosen, why = _choose(request, problem)
         unmet = _unmet_models(chosen, problem)
         chosen.refuse(problem)
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, progress=progress)
-        recoding = engine_named(request.engine).solve(problem, chosen, run)
-        if unmet:
-            recoding = _diversified(problem, chosen, recoding, run, unmet, request.diversify_weight)
+
+        def solve(posed: Problem) -> Recoding:
+            found = engine_named(request.engine).solve(posed, chosen, run)
+            return (
+                _diversified(posed, chosen, found, run, unmet, request.diversify_weight) if unmet else found
+            )
+
+        traded = None
+        if request.items is not None:
+            traded = solve_with_items(dataset, request, roles, problem, solve, run)
+        recoding = solve(problem) if traded is None else traded.recoding
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:
-        bound = lower_bound(problem, run) if recoding.bound is None else recoding.bound
+        larger = (
+            traded is not None and traded.items.class_size != problem.k
+        )  # its bound is for larger classes
+        bound = lower_bound(problem, run) if recoding.bound is None or larger else recoding.bound
     clock.set_apart("compile", compiling.seconds, of="bound")
     with clock("apply"):
-        columns = replaced_columns(dataset, request, roles, problem, recoding)
+        if traded is None:
+            columns = replaced_columns(dataset, request, roles, problem, recoding)
+        else:
+            columns = traded.columns
         kept = np.flatnonzero(~recoding.withheld) if request.suppressed == "drop" else None
     with clock("verify"):
-        verdict, loss = _verified(dataset, request, roles, problem, columns, kept)
+        items = None if traded is None else traded.items
+        verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items)
     return Release(
         dataset=dataset,
         request=request,
         roles=roles,
         problem=problem,
         columns=columns,
-        rows=_final_order(request, problem, kept),
+        rows=final_order(
+            request, [a.column for a in problem.attributes], np.arange(problem.n_records), kept=kept
+        ),
         verdict=verdict,
         loss=loss,
         algorithm=chosen.name,
         parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
-        guarantee=recoding.guarantee,
+        guarantee=None if traded is not None else recoding.guarantee,
         bound=bound,
-        notes=(*why, *_notes(problem, verdict.withheld), *recoding.notes),
+        notes=(
+            *why,
+            *_notes(problem, verdict.withheld),
+            *recoding.notes,
+            *(() if items is None else items.recoding.notes),
+        ),
         seconds=clock.seconds,
+        items=items,
     )
-
-
-class _Clock:
-    """Seconds by phase."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
-
-    @contextmanager
-    def __call__(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
-
-    def set_apart(self, phase: str, seconds: float, *, of: str) -> None:
-        """Count a part of one phase as a phase of its own."""
-        self.seconds[of] -= seconds
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
 
 def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
     asked = request.algorithm
-    algorithm = algorithm_named(asked) if isinstance(asked, str) else asked
+    if is_for_items(asked):
+        if request.items is None:
+            raise UnsupportedError(f"{request.algorithm_name} is for a column of items, and there is none.")
+        asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
+    algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if isinstance(algorithm, Auto):
         algorithm, reason = algorithm.choose(problem)
         return algorithm, [reason]
@@ -167,6 +190,7 @@ def _verified(
     problem: Problem,
     columns: Columns,
     kept: np.ndarray | None,
+    items: ItemsPart | None,
 ) -> tuple[Verdict, dict[str, float]]:
     """The verdict on the published table and its costs; a verdict that does not hold is our bug."""
     rows = np.arange(problem.n_records) if kept is None else kept
@@ -195,12 +219,19 @@ def _verified(
             *check_conserved(published, dataset, untouched, rows),
         ],
     )
+    loss = {}
+    if items is not None:
+        assert request.items is not None and request.km is not None
+        shown = read_baskets(published, request.items.column, separator=request.items.separator)
+        covered = cover_items(shown, items.problem.baskets, items.problem.hierarchy, rows)
+        verdict = with_items(verdict, classes, shown, request.km, [covered.check])
+        loss = {"items-ncp": covered.ncp}
     if not verdict.holds:
         raise InternalError(
             "The release failed its own verification and was not made. Please report this.\n"
             + "\n".join(verdict.reasons())
         )
-    return verdict, _costs(problem, classes, rows, verdict)
+    return verdict, _costs(problem, classes, rows, verdict) | loss
 
 
 def _costs(
@@ -211,26 +242,6 @@ def _costs(
     withheld[rows] = starred
     sizes = classes.sizes[~classes.all_star] if np.any(starred) else classes.sizes
     return measure_costs(published_table(classes.columns, problem.attributes, rows, withheld, sizes))
-
-
-def _final_order(request: Request, problem: Problem, kept: np.ndarray | None) -> np.ndarray | None:
-    """Which records are published and in which order; None: all, as they came."""
-    if not request.shuffle:
-        return kept
-    rows = np.arange(problem.n_records) if kept is None else kept
-    return np.random.default_rng(_secret_seed(request, problem)).permutation(rows)
-
-
-def _secret_seed(request: Request, problem: Problem) -> list[int]:
-    """The seed together with a digest of the original values.
-
-    The seed is in the certificate; with it alone anybody could undo the shuffle.
-    """
-    digest = hashlib.sha256()
-    for attribute in problem.attributes:
-        digest.update(attribute.column.codes.tobytes())
-        digest.update("\n".join(text or "" for text in attribute.column.texts).encode())
-    return [request.seed, *np.frombuffer(digest.digest(), dtype=np.uint32).tolist()]
 
 
 def _notes(problem: Problem, n_withheld: int) -> list[str]:

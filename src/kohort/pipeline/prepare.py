@@ -14,6 +14,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
+from kohort.problem.models import KAnonymity, Model
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
@@ -34,7 +35,7 @@ def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     return Problem(
         attributes=attributes,
-        models=request.models,
+        models=_models(request),
         cost=cost_named(request.cost),
         sensitive=sensitive,
         suppression=request.suppression,
@@ -42,14 +43,17 @@ def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
     )
 
 
+def _models(request: Request) -> tuple[Model, ...]:
+    """The models of the quasi-identifiers: classes must be large enough for the promise about items."""
+    if request.km is None:
+        return request.models
+    k = max([request.km.k, *(model.k for model in request.models if isinstance(model, KAnonymity))])
+    return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
+
+
 def settled_roles(dataset: Dataset, request: Request) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
-    if roles.having("items"):
-        raise UnsupportedError(
-            f"Column {roles.having('items')[0]!r} has the role items, which no algorithm of this version can "
-            "anonymize. Give it the role identifier, which drops it."
-        )
     for name in request.treatments:
         if roles.of.get(name) != "identifier":
             raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")

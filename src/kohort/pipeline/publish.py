@@ -17,23 +17,29 @@ from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["as_native", "replaced_columns"]
+__all__ = ["as_arrow", "as_native", "replaced_columns", "replaced_identifiers"]
 
 
 def replaced_columns(
     dataset: Dataset, request: Request, roles: Roles, problem: Problem, recoding: Recoding
-) -> dict[str, pa.DictionaryArray | None]:
+) -> dict[str, pa.Array | None]:
     """The columns that are published otherwise than they came, as Arrow dictionaries; None: dropped."""
-    columns: dict[str, pa.DictionaryArray | None] = {}
+    columns = replaced_identifiers(dataset, request, roles)
+    for attribute in problem.attributes:
+        published = recoding.apply(attribute)
+        columns[attribute.name] = _labelled(published, recoding.withheld, request.nulls == "star")
+    return columns
+
+
+def replaced_identifiers(dataset: Dataset, request: Request, roles: Roles) -> dict[str, pa.Array | None]:
+    """The identifiers: dropped, masked, or as pseudonyms."""
+    columns: dict[str, pa.Array | None] = {}
     for name in roles.having("identifier"):
         treatment = request.treatments.get(name, "drop")
         if treatment == "pseudonym":
             columns[name] = pseudonyms(dataset.column(name), request.key)
         else:
             columns[name] = masked(dataset.n_records) if treatment == "mask" else None
-    for attribute in problem.attributes:
-        published = recoding.apply(attribute)
-        columns[attribute.name] = _labelled(published, recoding.withheld, request.nulls == "star")
     return columns
 
 
@@ -48,18 +54,14 @@ def _labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bo
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
 
 
-def as_native(
-    dataset: Dataset, columns: dict[str, pa.DictionaryArray | None], rows: np.ndarray | None
-) -> Any:
+def as_native(dataset: Dataset, columns: dict[str, pa.Array | None], rows: np.ndarray | None) -> Any:
     """The published table as the kind of dataframe that came in; untouched columns keep their types.
 
     `rows` picks and orders the records; None keeps all as they are. No index survives.
     """
     frame = nw.maybe_reset_index(dataset.frame)
     frame = frame.drop([name for name, column in columns.items() if column is None])
-    texts = pa.table(
-        {name: column.cast(pa.string()) for name, column in columns.items() if column is not None}
-    )
+    texts = pa.table({name: _plain(column) for name, column in columns.items() if column is not None})
     backend = nw.get_native_namespace(dataset.frame)
     new = nw.from_arrow(texts, backend=backend)
     frame = frame.with_columns(*(new[name] for name in texts.column_names))
@@ -68,9 +70,13 @@ def as_native(
     return frame.to_native()
 
 
+def _plain(column: pa.Array) -> pa.Array:
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+
+
 def as_arrow(
     dataset: Dataset,
-    columns: dict[str, pa.DictionaryArray | None],
+    columns: dict[str, pa.Array | None],
     names: Sequence[str],
     rows: np.ndarray | None,
 ) -> pa.Table:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.dataset import Dataset
+from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -32,13 +33,15 @@ class Release:
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
     notes     sentences that the one who signs should read
+    problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
+    items     what became of the column of items, or None
     """
 
     dataset: Dataset
     request: Request
     roles: Roles
-    problem: Problem
-    columns: Mapping[str, pa.DictionaryArray | None]
+    problem: Problem | None
+    columns: Mapping[str, pa.Array | None]
     rows: np.ndarray | None
     verdict: Verdict
     loss: dict[str, float]
@@ -48,6 +51,7 @@ class Release:
     bound: float | None
     notes: tuple[str, ...]
     seconds: dict[str, float]
+    items: ItemsPart | None = None
 
     @cached_property
     def table(self) -> Any:
@@ -66,7 +70,11 @@ class Release:
     @property
     def cost(self) -> float:
         """The value of the cost that was asked for."""
-        return self.loss[self.problem.cost.name]
+        return self.loss[self.cost_name]
+
+    @property
+    def cost_name(self) -> str:
+        return "ncp" if self.problem is None else self.problem.cost.name
 
     @property
     def gap(self) -> float | None:
@@ -81,7 +89,7 @@ class Release:
         promises = "; ".join(model.promise for model in self.verdict.models)
         return (
             f"<Release of {self.dataset.n_records:,} records in {self.verdict.classes:,} classes: "
-            f"{promises}; {self.problem.cost.name} {self.cost:.4g}>"
+            f"{promises}; {self.cost_name} {self.cost:.4g}>"
         )
 
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
@@ -97,7 +105,7 @@ class Release:
             "smallest_class": verdict["smallest_class"],
             "models": verdict["models"],
             "checks": verdict["checks"],
-            "cost": self.problem.cost.name,
+            "cost": self.cost_name,
             "loss": self.loss,
             "labels": self.request.labels,
             "bound": self.bound,
@@ -106,7 +114,8 @@ class Release:
             "algorithm": self.algorithm,
             "parameters": self.parameters,
             "seed": self.request.seed,
-            "quasi_identifiers": [attribute.name for attribute in self.problem.attributes],
+            "quasi_identifiers": self.roles.having("quasi-identifier"),
+            "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),
             "suppression": self.request.suppression,
             "notes": list(self.notes),

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from kohort.algorithms import Algorithm
+from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.local.diversify import WEIGHT, check_weight
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
-from kohort.problem.models import Model
+from kohort.errors import InputError, UnsupportedError
+from kohort.problem.models import KmAnonymity, Model
 from kohort.problem.roles import Roles
 
-__all__ = ["Request", "Treatment"]
+__all__ = ["Items", "Request", "Treatment"]
 
 Treatment = Literal["drop", "pseudonym", "mask"]
 _CHOICES = {
@@ -22,6 +22,32 @@ _CHOICES = {
     "labels": ("hierarchy", "tight"),
     "nulls": ("value", "star", "refuse"),
 }
+
+
+@dataclass(frozen=True)
+class Items:
+    """The set-valued column of a table, and how to publish it.
+
+    column     its name
+    hierarchy  over the items: a builder, a Hierarchy, or None: by frequency, five at a time
+    separator  what separates the items where a cell is a text and no list
+    multiset   whether an item that a basket has twice is another than one it has once
+    algorithm  apriori-items, direct-items or optimal-items; auto is the first
+    weight     beside quasi-identifiers: how much the loss of the items counts against theirs, 0 to 1
+    """
+
+    column: str
+    hierarchy: Builder | Hierarchy | None = None
+    separator: str | None = None
+    multiset: bool = False
+    algorithm: str | ItemsAlgorithm = "auto"
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (not isinstance(self.separator, str) or len(self.separator) != 1):
+            raise InputError(f"The 'separator' of items must be one character. Got {self.separator!r}.")
+        if not 0 <= self.weight <= 1:
+            raise InputError(f"The 'weight' of items must be a number from 0 to 1. Got {self.weight!r}.")
 
 
 @dataclass(frozen=True)
@@ -37,6 +63,7 @@ class Request:
     suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
+    items, km    the set-valued column, and what is promised of it
     """
 
     roles: Roles
@@ -48,7 +75,7 @@ class Request:
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
     cost: str = "loss"
-    algorithm: str | Algorithm = "auto"
+    algorithm: str | Algorithm | ItemsAlgorithm = "auto"
     engine: str = "local"
     suppression: float = 0.0
     suppressed: str = "star"
@@ -58,6 +85,8 @@ class Request:
     shuffle: bool = False
     seed: int = 0
     time_limit: float | None = None
+    items: Items | None = None
+    km: KmAnonymity | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -87,9 +116,31 @@ class Request:
                 raise InputError(
                     f"A hierarchy is given for {column!r}, which is neither a quasi-identifier nor sensitive."
                 )
+        self._check_items()
         for column in self.weights:
             if column not in quasi:
                 raise InputError(f"A weight is given for {column!r}, which is not a quasi-identifier.")
+
+    @property
+    def algorithm_name(self) -> str:
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    def _check_items(self) -> None:
+        named = self.roles.having("items")
+        if len(named) > 1:
+            raise UnsupportedError(
+                f"{len(named)} columns have the role items; one is possible. Put all items into one column, "
+                "or drop the others with the role identifier."
+            )
+        if named and self.km is None:
+            raise InputError(
+                f"Column {named[0]!r} has the role items, but nothing is promised of it. Say how many items "
+                "others may know, such as privacy: {k: 5, m: 2}, or drop it with the role identifier."
+            )
+        if self.km is not None and not named:
+            raise InputError("'m' is about a column of items, and no column has the role items.")
+        if named and self.suppression > 0:
+            raise UnsupportedError("A table with items cannot withhold records. Set suppression: 0.")
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

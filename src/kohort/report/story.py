@@ -27,8 +27,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
     promises = "; ".join(model["promise"] for model in facts["models"])
     sentences = [
         f"Verified on the published table: {promises}.",
-        f"{facts['records']:,} records in {facts['classes']:,} classes, the smallest with "
-        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld.",
+        _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + _beside_the_best(facts),
         _making(facts),
@@ -36,6 +35,20 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
     if facts["guarantee"] is not None:
         sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
     return sentences
+
+
+def _extent(facts: dict[str, Any]) -> str:
+    items = facts["items"]
+    of_items = (
+        "" if items is None else f"{items['items']:,} items are published as {items['published_items']:,}."
+    )
+    if not facts["quasi_identifiers"]:
+        return f"{facts['records']:,} baskets; their {of_items}"
+    return (
+        f"{facts['records']:,} records in {facts['classes']:,} classes, the smallest with "
+        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
+        + (f" The {of_items}" if items else "")
+    )
 
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
@@ -66,7 +79,8 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
     )
     lines: list[Any] = [Text(summary)]
     if facts.get("loss"):
-        lines.append(Text(f"Information loss (loss): {number(facts['loss']['loss'])}."))
+        name = "loss" if "loss" in facts["loss"] else "ncp"
+        lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
     return Panel(
         Group(*lines, Text(), table),
         title="Every promise holds" if facts["holds"] else "The promise does not hold",
@@ -86,8 +100,9 @@ def number(value: float | int | None) -> str:
 
 def _figures(facts: dict[str, Any]) -> Table:
     table = _models(facts)
-    for name in ("loss", "ncp", "tree", "distortion", "discernibility"):
-        table.add_row(name, "", number(facts["loss"][name]), "")
+    for name in ("loss", "ncp", "tree", "distortion", "discernibility", "items-ncp"):
+        if name in facts["loss"]:
+            table.add_row(name, "", number(facts["loss"][name]), "")
     return table
 
 

@@ -84,6 +84,13 @@ class PublishedClasses:
             star &= _stars(column)[column.codes]
         return star
 
+    @cached_property
+    def class_of_record(self) -> np.ndarray:
+        """The number of each record's class."""
+        keys = self._table.columns
+        numbered = self._grouped.select(keys).with_row_index("class")
+        return self._table.join(numbered, on=keys, how="left", maintain_order="left")["class"].to_numpy()
+
     def counts(self, model: Model) -> ClassCounts:
         """How often each sensitive value occurs in each class, by a second group-by."""
         if model.attribute is None:

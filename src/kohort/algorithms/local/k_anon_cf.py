@@ -10,6 +10,7 @@ import numpy as np
 
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, guess_number, mine
+from kohort.algorithms.local.graph import in_measured_units
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.regions import split_region
 from kohort.algorithms.run import Run
@@ -221,8 +222,10 @@ def _bit_sets(table: Table, closed: ClosedRecords) -> tuple[np.ndarray, np.ndarr
 
 
 def guarantee_of(problem: Problem) -> float | None:
-    """The factor of Theorem 4, where the cost is monotone."""
-    return 2 * (1 + math.log(2 * problem.k)) if problem.cost.monotone else None
+    """The factor of Theorem 4, where the cost is monotone, and what is searched is what is measured."""
+    if not problem.cost.monotone or problem.tight or in_measured_units(problem, 0.0) is None:
+        return None
+    return 2 * (1 + math.log(2 * problem.k))
 
 
 def _low_memory_note(n_records: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kohort.problem.models.alpha_deassociation import AlphaDeassociation, largest_feasible_sensitive
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.k_anonymity import KAnonymity
+from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext, ValueTree
 from kohort.problem.models.t_closeness import TCloseness
@@ -15,6 +16,7 @@ __all__ = [
     "AlphaDeassociation",
     "ClassCounts",
     "KAnonymity",
+    "KmAnonymity",
     "LDiversity",
     "Measure",
     "Model",

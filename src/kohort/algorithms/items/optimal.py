@@ -1,0 +1,114 @@
+"""optimal-items: the cut of the least loss, for some dozens of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import ClassVar
+
+from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
+from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.items.items_algorithm import cut_each_class
+from kohort.algorithms.run import Run
+from kohort.errors import InputError
+from kohort.kernels.item_cuts import ItemCut
+from kohort.problem.items import ItemsProblem
+from kohort.recoding.item_nodes import ItemNodes
+
+__all__ = ["OptimalItems"]
+
+
+@dataclass(frozen=True)
+class OptimalItems:
+    """Optimal anonymization, OA (Terrovitis, Mamoulis and Kalnis, 2008, section 4.2), by best-first search.
+
+    The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
+    those that generalize one of its nodes, and the cheapest cut is looked at first: the first one without a
+    rare itemset is the best of all. Starts from apriori-items, and falls back to it after `most_cuts` cuts or
+    at the time limit, with a lower bound on the least loss.
+
+    Exponential in the number of items in the worst case; memory for `most_cuts` cuts.
+    """
+
+    name: ClassVar[str] = "optimal-items"
+    summary: ClassVar[str] = "baskets: the least NCP of all cuts of the hierarchy, for some dozens of items"
+    paper: ClassVar[str] = AprioriItems.paper
+    promise: ClassVar[str] = (
+        "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
+    )
+    models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
+    costs: ClassVar[tuple[str, ...]] = ("ncp",)
+
+    most_cuts: int = 20_000
+
+    def __post_init__(self) -> None:
+        if isinstance(self.most_cuts, bool) or not isinstance(self.most_cuts, int) or self.most_cuts < 1:
+            raise InputError(
+                "The 'most_cuts' parameter of OptimalItems must be a whole number from 1 on. "
+                f"Got {self.most_cuts!r}."
+            )
+
+    def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
+        bounds: list[float] = []
+
+        def cut(search: CutSearch, run: Run) -> list[str]:
+            least = self._best_cut(search, problem.model.m, run)
+            bounds.append(least)
+            if least == search.cost:
+                return []
+            return ["The search stopped at its limit: the best cut so far is used."]
+
+        found = cut_each_class(problem, run, cut)
+        if problem.class_of_record is not None:
+            return found
+        return replace(found, bound=bounds[0] / len(problem.hierarchy.leaves) / max(len(problem.leaves), 1))
+
+    def _best_cut(self, search: CutSearch, m: int, run: Run) -> int:
+        """Leaves the best cut in the search; a lower bound on the least cost."""
+        start = _Open(0, 0, _copied(search.cut), frozenset())
+        repair_by_size(search, m, run)
+        search.refine(m, run)
+        best = _copied(search.cut)
+        most = search.cost
+        heap, made = [start], 1
+        least = 0
+        while heap:
+            if run.out_of_time or made > self.most_cuts:
+                break
+            state = heappop(heap)
+            least = state.cost
+            if least >= most:
+                break
+            search.cut = state.cut
+            rare = search.first_rare(m)
+            if not rare:
+                return least
+            for number, node in enumerate(rare):
+                above = int(search.tree.parent[node])
+                fixed = state.fixed.union(rare[:number])
+                if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
+                    continue
+                search.cut = _copied(state.cut)
+                search.generalize(above)
+                if search.cost < most:
+                    heappush(heap, _Open(search.cost, made, search.cut, fixed))
+                    made += 1
+            run.report("cuts", min(made / self.most_cuts, 0.99))
+        else:
+            least = most
+        search.cut = best
+        return min(least, most)
+
+
+@dataclass(frozen=True, order=True)
+class _Open:
+    """A cut that is still to be looked at; `fixed` nodes and those above them are not generalized further."""
+
+    cost: int
+    number: int
+    cut: ItemCut = field(compare=False)
+    fixed: frozenset[int] = field(compare=False)
+
+
+def _copied(cut: ItemCut) -> ItemCut:
+    return ItemCut(cut.below.copy(), cut.cost.copy())

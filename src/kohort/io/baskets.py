@@ -1,0 +1,133 @@
+"""Files of baskets: one a line, or long tables with one item a row; written back in the same shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
+from kohort.io.tables import TableFile, read_table, sha256_of, write_table
+from kohort.io.text_layout import detect_encoding
+from kohort.pipeline.items import joined, split_text
+
+__all__ = ["BASKETS", "BasketShape", "read_data", "write_data"]
+
+BASKETS = "items"  # the column that a file of nothing but baskets makes
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class BasketShape:
+    """How a file holds baskets: one a line, separated (by spaces if not said); or one item a row, with id."""
+
+    separator: str | None = None
+    id: str | None = None
+    item: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.id is None) != (self.item is None):
+            raise InputError(
+                "A long table of baskets needs both 'id' and 'item': the names of its two columns."
+            )
+        if self.id is not None and self.separator is not None:
+            raise InputError(
+                "'separator' is for files with one basket a line; leave it out beside 'id' and 'item'."
+            )
+
+    def separator_for(self, path: Path) -> str:
+        return self.separator or _SEPARATORS.get(plain_suffix(path), " ")
+
+
+def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any) -> TableFile:
+    """A table, or with a shape a file of baskets; `reading` says how a table is read."""
+    if shape is None:
+        return read_table(path, **reading)
+    if any(value is not None for value in reading.values()):
+        raise InputError(
+            "A file of baskets takes no delimiter, encoding or sheet. Say its separator in the spec."
+        )
+    return _read_baskets(Path(path), shape)
+
+
+def write_data(
+    table: pa.Table, path: str | Path, shape: BasketShape | None, *, delimiter: str | None
+) -> None:
+    """Write a release in the shape in which its original came."""
+    if shape is None:
+        write_table(table, path, delimiter=delimiter)
+    else:
+        _write_baskets(table, Path(path), shape)
+
+
+def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
+    """A file of baskets as a table with one column of lists."""
+    if shape.id is not None:
+        return _read_long(path, shape)
+    if not path.is_file():
+        raise InputError(f"{path} does not exist, or is no file.")
+    digest = sha256_of(path)
+    with open_bytes(path) as stream:
+        raw = stream.read()
+    encoding = detect_encoding(path)
+    lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+    if not lines:
+        raise InputError(f"{path} has no baskets.")
+    lists = _split_lines(lines, shape.separator_for(path))
+    table = pa.table({BASKETS: pa.array(lists, pa.list_(pa.string()))})
+    return TableFile(table, "baskets", shape.separator_for(path), encoding, digest)
+
+
+def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:
+    lists = table[BASKETS].combine_chunks()
+    if shape.id is not None:
+        write_table(_as_long(lists, shape), path)
+        return
+    lines = pl.Series(joined(lists, shape.separator_for(path))).fill_null("")
+    with create_bytes(path) as stream:
+        stream.write("\n".join(lines.to_list()).encode() + b"\n")
+
+
+def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
+    blank = not separator.strip()
+    return [
+        split_text(line, separator)
+        if '"' in line
+        else (line.split() if blank else [item.strip() for item in line.split(separator) if item.strip()])
+        for line in lines
+    ]
+
+
+def _read_long(path: Path, shape: BasketShape) -> TableFile:
+    file = read_table(path)
+    dataset = Dataset(file.table)
+    dataset.require([str(shape.id), str(shape.item)])
+    extra = [name for name in dataset.names if name not in (shape.id, shape.item)]
+    if extra:
+        raise InputError(
+            f"{path} has other columns than {shape.id!r} and {shape.item!r}: {', '.join(map(repr, extra))}. "
+            "Remove them; what is known of a basket besides its items goes into a table with lists."
+        )
+    ids, items = dataset.column(str(shape.id)), dataset.column(str(shape.item))
+    if items.has_null or ids.has_null:
+        raise InputError(f"{path}: ids or items are missing in some rows. Remove these rows.")
+    order = np.argsort(ids.codes, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(ids.counts)]).astype(np.int32)
+    texts = pa.DictionaryArray.from_arrays(pa.array(items.codes[order]), pa.array(items.texts)).cast(
+        pa.string()
+    )
+    table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
+    return TableFile(table, file.format, file.delimiter, file.encoding, file.sha256)
+
+
+def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:
+    """One item a row; baskets are numbered anew, since ids identify people."""
+    basket = pc.add(pc.list_parent_indices(lists), 1)
+    return pa.table({str(shape.id): basket, str(shape.item): lists.flatten()})

@@ -1,0 +1,221 @@
+"""Itemsets and their supports: baskets of ranked nodes, walked through prefix by prefix, never stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "Baskets",
+    "Lists",
+    "collapsed",
+    "containing",
+    "count_after",
+    "mark_rare",
+    "picked",
+    "project",
+    "transposed",
+]
+
+
+class Baskets(NamedTuple):
+    """Basket b holds nodes[start[b]:start[b + 1]], by ascending rank, and stands for weight[b] records."""
+
+    start: np.ndarray
+    nodes: np.ndarray
+    weight: np.ndarray
+
+
+class Lists(NamedTuple):
+    """Where each node occurs: present[i], of so much weight, at the places where[start[i]:start[i + 1]].
+
+    A place is an index into the nodes of the baskets; `basket` names its basket.
+    """
+
+    present: np.ndarray
+    weight: np.ndarray
+    start: np.ndarray
+    where: np.ndarray
+    basket: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def transposed(baskets, n_nodes):
+    """The lists of all nodes that occur, by ascending rank. O(occurrences + nodes)."""
+    number = np.zeros(n_nodes, np.int32)
+    for node in baskets.nodes:
+        number[node] += 1
+    n_present = 0
+    for node in range(n_nodes):
+        n_present += number[node] > 0
+    present, start = np.empty(n_present, np.int32), np.zeros(n_present + 1, np.int64)
+    i = 0
+    for node in range(n_nodes):
+        if number[node] > 0:
+            present[i] = node
+            start[i + 1] = start[i] + number[node]
+            number[node] = i
+            i += 1
+    fill, weight = start[:-1].copy(), np.zeros(n_present, np.int64)
+    where = np.empty(len(baskets.nodes), np.int64)
+    basket = np.empty(len(baskets.nodes), np.int32)
+    for b in range(len(baskets.weight)):
+        for place in range(baskets.start[b], baskets.start[b + 1]):
+            i = number[baskets.nodes[place]]
+            where[fill[i]], basket[fill[i]] = place, b
+            fill[i] += 1
+            weight[i] += baskets.weight[b]
+    return Lists(present, weight, start, where, basket)
+
+
+@njit(cache=True, nogil=True)
+def project(baskets, lists, i):
+    """The baskets that have node number i of the lists, and what comes after it; empty ones left out."""
+    n_baskets, size = 0, 0
+    for at in range(lists.start[i], lists.start[i + 1]):
+        tail = baskets.start[lists.basket[at] + 1] - lists.where[at] - 1
+        n_baskets += tail > 0
+        size += tail
+    start, nodes = np.zeros(n_baskets + 1, np.int64), np.empty(size, np.int32)
+    weight = np.empty(n_baskets, np.int64)
+    b, filled = 0, 0
+    for at in range(lists.start[i], lists.start[i + 1]):
+        end = baskets.start[lists.basket[at] + 1]
+        if lists.where[at] + 1 == end:
+            continue
+        for place in range(lists.where[at] + 1, end):
+            nodes[filled] = baskets.nodes[place]
+            filled += 1
+        weight[b] = baskets.weight[lists.basket[at]]
+        b += 1
+        start[b] = filled
+    return Baskets(start, nodes, weight)
+
+
+@njit(cache=True, nogil=True)
+def count_after(baskets, lists, i, count, touched):
+    """Add to `count` what comes after node number i of the lists; the nodes met, and how many they are."""
+    n = 0
+    for at in range(lists.start[i], lists.start[i + 1]):
+        b = lists.basket[at]
+        weight = baskets.weight[b]
+        for place in range(lists.where[at] + 1, baskets.start[b + 1]):
+            node = baskets.nodes[place]
+            if count[node] == 0:
+                touched[n] = node
+                n += 1
+            count[node] += weight
+    return n
+
+
+@njit(cache=True, nogil=True)
+def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
+    """Whether some itemset of up to `size` nodes occurs in fewer than k records.
+
+    The nodes of every such itemset are marked, together with those in prefix[:depth]; with `stop` only those
+    of the first one, which is left in `prefix` (unused places hold -1). O(itemsets in all baskets).
+    """
+    lists = transposed(baskets, n_nodes)
+    count, touched = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int32)
+    found = False
+    for i in range(len(lists.present)):
+        prefix[depth] = lists.present[i]
+        if lists.weight[i] < k:
+            found = True
+            marks[prefix[: depth + 1]] = True
+            if stop:
+                return True
+        if depth + 2 == size:
+            n = count_after(baskets, lists, i, count, touched)
+            for j in range(n):
+                if count[touched[j]] < k:
+                    found = True
+                    prefix[depth + 1] = touched[j]
+                    marks[prefix[: depth + 2]] = True
+                    if stop:
+                        return True
+            for j in range(n):
+                count[touched[j]] = 0
+            prefix[depth + 1] = -1
+        elif depth + 2 < size:
+            below = project(baskets, lists, i)
+            if len(below.weight) and mark_rare(below, n_nodes, size, k, marks, prefix, depth + 1, stop):
+                found = True
+                if stop:
+                    return True
+    prefix[depth] = -1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def containing(baskets, lists, i):
+    """The baskets that have node number i of the lists, without it."""
+    n = lists.start[i + 1] - lists.start[i]
+    size = 0
+    for at in range(lists.start[i], lists.start[i + 1]):
+        b = lists.basket[at]
+        size += baskets.start[b + 1] - baskets.start[b] - 1
+    start, nodes, weight = np.zeros(n + 1, np.int64), np.empty(size, np.int32), np.empty(n, np.int64)
+    filled = 0
+    for number in range(n):
+        at = lists.start[i] + number
+        b = lists.basket[at]
+        for place in range(baskets.start[b], baskets.start[b + 1]):
+            if place != lists.where[at]:
+                nodes[filled] = baskets.nodes[place]
+                filled += 1
+        weight[number], start[number + 1] = baskets.weight[b], filled
+    return Baskets(start, nodes, weight)
+
+
+@njit(cache=True, nogil=True)
+def picked(baskets, numbers):
+    """Some of the baskets."""
+    start = np.zeros(len(numbers) + 1, np.int64)
+    for i in range(len(numbers)):
+        start[i + 1] = start[i] + baskets.start[numbers[i] + 1] - baskets.start[numbers[i]]
+    nodes = np.empty(start[-1], np.int32)
+    for i in range(len(numbers)):
+        b = numbers[i]
+        nodes[start[i] : start[i + 1]] = baskets.nodes[baskets.start[b] : baskets.start[b + 1]]
+    return Baskets(start, nodes, baskets.weight[numbers])
+
+
+@njit(cache=True, nogil=True)
+def collapsed(baskets):
+    """Equal baskets as one with their weights together; empty ones left out. O(n log n)."""
+    n = len(baskets.weight)
+    digest = np.zeros(n, np.uint64)
+    for b in range(n):
+        value = np.uint64(1469598103934665603)
+        for place in range(baskets.start[b], baskets.start[b + 1]):
+            value = (value ^ np.uint64(baskets.nodes[place] + 1)) * np.uint64(1099511628211)
+            value ^= value >> np.uint64(29)
+        digest[b] = value
+    order = np.argsort(digest, kind="mergesort")
+    start, nodes = np.zeros(n + 1, np.int64), np.empty(len(baskets.nodes), np.int32)
+    weight, kept, last = np.empty(n, np.int64), 0, -1
+    for b in order:
+        if baskets.start[b] == baskets.start[b + 1]:
+            continue
+        if last >= 0 and digest[last] == digest[b] and _equal(baskets, last, b):
+            weight[kept - 1] += baskets.weight[b]
+            continue
+        length = baskets.start[b + 1] - baskets.start[b]
+        nodes[start[kept] : start[kept] + length] = baskets.nodes[baskets.start[b] : baskets.start[b + 1]]
+        weight[kept], start[kept + 1] = baskets.weight[b], start[kept] + length
+        kept, last = kept + 1, b
+    return Baskets(start[: kept + 1].copy(), nodes[: start[kept]].copy(), weight[:kept].copy())
+
+
+@njit(cache=True, nogil=True)
+def _equal(baskets, a, b):
+    length = baskets.start[a + 1] - baskets.start[a]
+    if baskets.start[b + 1] - baskets.start[b] != length:
+        return False
+    for i in range(length):
+        if baskets.nodes[baskets.start[a] + i] != baskets.nodes[baskets.start[b] + i]:
+            return False
+    return True

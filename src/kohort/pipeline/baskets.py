@@ -1,0 +1,122 @@
+"""Baskets with nothing beside them that others may know: solve, apply, verify."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms import Progress, Run, is_for_items, parameters_of
+from kohort.data.dataset import Dataset
+from kohort.errors import InternalError, UnsupportedError
+from kohort.kernels.compile_time import compile_clock
+from kohort.pipeline.clock import Clock
+from kohort.pipeline.items import (
+    ItemsPart,
+    chosen_items_algorithm,
+    items_problem,
+    published_items,
+    read_baskets,
+    solve_items,
+)
+from kohort.pipeline.order import final_order
+from kohort.pipeline.publish import as_arrow, replaced_identifiers
+from kohort.pipeline.release import Release
+from kohort.pipeline.request import Request
+from kohort.problem.roles import Roles
+from kohort.verification import Verdict, check_columns, check_conserved, cover_items, verify_baskets
+
+__all__ = ["make_basket_release"]
+
+
+def make_basket_release(
+    dataset: Dataset, request: Request, roles: Roles, clock: Clock, progress: Progress | None
+) -> Release:
+    """Publish an items column k^m-anonymously, and prove it."""
+    assert request.items is not None
+    with clock("code"):
+        _refuse(request, roles)
+        problem, hierarchy = items_problem(dataset, request, request.items)
+        algorithm = chosen_items_algorithm(request, request.items)
+    with clock("solve"), compile_clock() as compiling:
+        run = Run(time_limit=request.time_limit, progress=progress)
+        part = solve_items(problem, algorithm, hierarchy, run, None)
+    clock.set_apart("compile", compiling.seconds, of="solve")
+    with clock("apply"):
+        columns = replaced_identifiers(dataset, request, roles)
+        columns[request.items.column] = published_items(part, request.items.separator)
+    with clock("verify"):
+        verdict, ncp = _verified(dataset, request, roles, part, columns)
+    return Release(
+        dataset=dataset,
+        request=request,
+        roles=roles,
+        problem=None,
+        columns=columns,
+        rows=final_order(request, [problem.baskets.items], np.arange(dataset.n_records), kept=None),
+        verdict=verdict,
+        loss={"ncp": ncp},
+        algorithm=algorithm.name,
+        parameters=parameters_of(algorithm),
+        guarantee=1.0 if part.recoding.bound is not None and part.recoding.bound >= ncp - 1e-12 else None,
+        bound=part.recoding.bound,
+        notes=(*_notes(part), *part.recoding.notes),
+        seconds=clock.seconds,
+        items=part,
+    )
+
+
+def _refuse(request: Request, roles: Roles) -> None:
+    if not is_for_items(request.algorithm) and request.algorithm_name != "auto":
+        raise UnsupportedError(
+            f"{request.algorithm_name} is for quasi-identifiers, and no column is one. Choose apriori-items, "
+            "direct-items or optimal-items."
+        )
+    if request.cost not in ("loss", "ncp"):
+        raise UnsupportedError(f"Items have one cost, ncp. Leave out the cost {request.cost!r}.")
+    others = [model.name for model in request.models if model.name != "k-anonymity"]
+    if others:
+        raise UnsupportedError(
+            f"{', '.join(others)} is about classes of quasi-identifiers, and no column is one. Leave it out."
+        )
+
+
+def _verified(
+    dataset: Dataset, request: Request, roles: Roles, part: ItemsPart, columns: dict
+) -> tuple[Verdict, float]:
+    assert request.items is not None and request.km is not None
+    names = [name for name in dataset.names if columns.get(name, ...) is not None]
+    published = Dataset(as_arrow(dataset, columns, names, None))
+    untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
+    hidden = [name for name, column in columns.items() if column is None]
+    replaced = [name for name, column in columns.items() if column is not None]
+    shown = read_baskets(published, request.items.column, separator=request.items.separator)
+    everything = np.arange(dataset.n_records)
+    covered = cover_items(shown, part.problem.baskets, part.problem.hierarchy, everything)
+    checks = [
+        check_columns(published, untouched, hidden, replaced),
+        covered.check,
+        *check_conserved(published, dataset, untouched, everything),
+    ]
+    verdict = verify_baskets(shown, request.km, checks=checks)
+    if not verdict.holds:
+        raise InternalError(
+            "The release failed its own verification and was not made. Please report this.\n"
+            + "\n".join(verdict.reasons())
+        )
+    return verdict, covered.ncp
+
+
+def _notes(part: ItemsPart) -> list[str]:
+    baskets, model = part.problem.baskets, part.problem.model
+    notes = []
+    if model.k == 1:
+        notes.append("k = 1 protects nobody: every basket may be published as it is.")
+    if baskets.repeated:
+        notes.append(
+            f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "
+            "multiset: true tells them apart."
+        )
+    if (empty := int((baskets.sizes == 0).sum())) > 0:
+        notes.append(f"{empty:,} empty baskets are published as they are: they hold nothing to be known by.")
+    if model.m > int(baskets.sizes.max(initial=0)):
+        notes.append(f"m = {model.m} is more than any basket has: whole baskets may be known.")
+    return notes

@@ -1,0 +1,165 @@
+"""Verification of published baskets: every itemset counted anew, every item compared with its original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.baskets import Baskets
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import counted
+from kohort.problem.models import KmAnonymity
+from kohort.verification.classes import PublishedClasses
+from kohort.verification.verdict import Check, ModelVerdict, Verdict
+
+__all__ = ["CoveredItems", "cover_items", "verify_baskets", "with_items"]
+
+
+def verify_baskets(published: Baskets, model: KmAnonymity, *, checks: Sequence[Check] = ()) -> Verdict:
+    """Whether published baskets, with nothing beside them, are k^m-anonymous."""
+    everybody = np.zeros(len(published), dtype=np.int64)
+    found = model.survey(everybody, published.offsets, published.items.codes)
+    violations = pa.table(
+        {
+            "items": pa.array(
+                [_named(published, rare.items) for rare in found.listed], pa.list_(pa.string())
+            ),
+            "support": pa.array([rare.support for rare in found.listed], pa.int64()),
+        }
+    )
+    return Verdict(
+        records=len(published),
+        withheld=0,
+        classes=1,
+        smallest_class=len(published),
+        models=(_verdict(published, model, found.least, len(found.failing_classes), model.describe()),),
+        checks=tuple(checks),
+        violations=violations,
+    )
+
+
+def with_items(
+    verdict: Verdict,
+    classes: PublishedClasses,
+    published: Baskets,
+    model: KmAnonymity,
+    checks: Sequence[Check] = (),
+) -> Verdict:
+    """The verdict on a table's quasi-identifiers, and on its items within every class."""
+    found = model.survey(classes.class_of_record, published.offsets, published.items.codes)
+    promise = model.describe(classes=True)
+    judged = _verdict(published, model, found.least, len(found.failing_classes), promise)
+    violations = verdict.violations
+    if found.rare and not violations.num_rows:
+        chosen = np.array([rare.class_ for rare in found.listed])
+        extra: dict[str, Sequence] = {
+            "fails": [model.name] * len(chosen),
+            "items": [_named(published, rare.items) for rare in found.listed],
+            "support": [rare.support for rare in found.listed],
+        }
+        violations = classes.labelled(chosen, extra)
+    return Verdict(
+        records=verdict.records,
+        withheld=verdict.withheld,
+        classes=verdict.classes,
+        smallest_class=verdict.smallest_class,
+        models=(*verdict.models, judged),
+        checks=(*verdict.checks, *checks),
+        violations=violations,
+    )
+
+
+def _verdict(
+    published: Baskets, model: KmAnonymity, least: int | None, failing: int, promise: str
+) -> ModelVerdict:
+    return ModelVerdict(
+        model=model.name,
+        attribute=published.name,
+        promise=promise,
+        asked=model.k,
+        measured=least,
+        failing_classes=failing,
+        parameters=model.to_dict(),
+    )
+
+
+def _named(published: Baskets, items: Sequence[int]) -> list[str]:
+    return [str(published.items.texts[item]) for item in items]
+
+
+@dataclass(frozen=True)
+class CoveredItems:
+    """Whether published items stand for the original ones and for nothing else, and what that cost."""
+
+    check: Check
+    ncp: float
+
+
+def cover_items(
+    published: Baskets, original: Baskets, hierarchy: Hierarchy, rows: np.ndarray
+) -> CoveredItems:
+    """Compare record by record; `rows[i]` is the original of published record i. O(items log items).
+
+    Every original item must be under a published label of its record, every published label above an
+    original item of its record. A missing basket says nothing, and costs as much as the root.
+    """
+    n_leaves = len(hierarchy.leaves)
+    leaves = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
+    keys = original.record_of_item * n_leaves + leaves[original.items.codes]
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    occurrence, node, unknown = _published_nodes(published, hierarchy)
+    record = rows[published.record_of_item[occurrence]] * n_leaves
+    first = np.searchsorted(keys, record + hierarchy.lo[node])
+    after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
+    stands_for = np.bincount(occurrence, weights=after - first, minlength=len(published.items.codes))
+    width = hierarchy.hi[node].astype(np.int64) - hierarchy.lo[node] + 1
+    change = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.add.at(change, first, width)
+    np.add.at(change, after, -width)
+    covering = np.cumsum(change[:-1])
+    silent = np.ones(len(original), dtype=bool)
+    silent[rows] = published.missing
+    said = ~silent[original.record_of_item[order]]
+    lost = int(((covering == 0) & said).sum())
+    invented = int((stands_for == 0).sum())
+    penalty = np.where(said, np.where(covering > 1, np.minimum(covering / n_leaves, 1.0), 0.0), 1.0)
+    ncp = float(penalty.mean()) if len(penalty) else 0.0
+    return CoveredItems(_check(published.name, lost, invented, unknown), ncp)
+
+
+def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
+    title = f"coverage of {name!r}"
+    if not lost and not invented:
+        return Check(title, True, f"The items of {name!r} stand for their originals, and for nothing else.")
+    hint = (
+        f" {counted(unknown, 'published label is', 'published labels are')} no item and no node."
+        if unknown
+        else ""
+    )
+    return Check(
+        title,
+        False,
+        f"{counted(lost, 'item')} of {name!r} are not covered, {counted(invented, 'published item')} "
+        f"stand for no original.{hint}",
+    )
+
+
+def _published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
+    """For each published occurrence the nodes that its label may mean, and how many labels mean nothing."""
+    meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
+    number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
+    start = np.cumsum(number) - number
+    flat = np.array([node for nodes in meant for node in nodes], dtype=np.int64)
+    each = number[published.items.codes]
+    occurrence = np.repeat(np.arange(len(published.items.codes)), each)
+    within = np.arange(len(occurrence)) - np.repeat(np.cumsum(each) - each, each)
+    return occurrence, flat[start[published.items.codes][occurrence] + within], int((number == 0).sum())
+
+
+def _nodes(label: str, hierarchy: Hierarchy) -> list[int]:
+    return [0] if label == STAR else hierarchy.nodes_of_label.get(label, [])
