@@ -177,6 +177,8 @@ def _shift(offers, promises, state, unit, old, new, copies):
 def move(offers, promises, state, unit, old, new, copies):
     """Move copies of a unit from slot to slot, and log it."""
     entry = state.numbers[LOGGED]
+    if entry == len(state.log):
+        raise IndexError("improve: the log of moves is full")
     state.log[entry, 0], state.log[entry, 1] = unit, old
     state.log[entry, 2], state.log[entry, 3] = new, copies
     state.numbers[LOGGED] += 1
