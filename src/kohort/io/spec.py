@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -39,9 +40,9 @@ class _Part(BaseModel):
 
 
 class _ModelPart(_Part):
+    @abstractmethod
     def model(self) -> Model:
         """The privacy model that this part asks for; raises what is wrong with its parameters."""
-        raise NotImplementedError
 
 
 class AttributeSpec(_Part):
