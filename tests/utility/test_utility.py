@@ -28,7 +28,7 @@ def test_queries_are_answered_as_by_brute_force(seed, case):
     attributes = release.problem.attributes
     columns = [attribute.column for attribute in attributes]
     asked = workload([*columns, *sides.sensitive], 3, 40, np.random.default_rng(seed))
-    true, estimated = answers(sides, asked)
+    true, estimated = answers(sides, asked, np.arange(sides.n_records))
     originals = by_definition.originals(release)
     published = [labels for labels, _ in by_definition.published(release)]
     for q, query in enumerate(asked):
@@ -51,7 +51,7 @@ def test_sensitive_values_are_asked_for_too():
     sides = before_after(release)
     columns = [*(a.column for a in release.problem.attributes), *sides.sensitive]
     asked = [q for q in workload(columns, 3, 200, np.random.default_rng(0)) if set(q.columns) == {2, 3}]
-    true, estimated = answers(sides, asked)
+    true, estimated = answers(sides, asked, np.arange(sides.n_records))
     town, illness = columns[2], columns[3]
     shown = [labels[2] for labels, _ in by_definition.published(release)]
     for q, query in enumerate(asked):
