@@ -107,7 +107,7 @@ def run_cells(
 
         tell(0.0)
         figures = _figures(Job(table, cell.spec(limited), str(beside), queries, seed), time_limit, tell)
-        row = cell.key | figures | {"version": __version__, "job": job}
+        row = dict.fromkeys(COLUMNS) | cell.key | figures | {"version": __version__, "job": job}
         rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]
         if out is not None:
             write_rows(rows, out)
@@ -129,28 +129,27 @@ def _figures(job: Job, time_limit: float | None, tell: Callable[[float], None]) 
 
 def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
     """The figures that a worker gives; a worker that dies is a row too."""
-    process = subprocess.Popen(
+    figures: dict[str, Any] | None = None
+    with subprocess.Popen(
         [sys.executable, "-m", "kohort.comparison.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )
-    overtime = None if time_limit is None else Timer(time_limit + _GRACE, process.kill)
-    figures: dict[str, Any] | None = None
-    try:
-        if overtime is not None:
-            overtime.start()
-        for line in _talk(process, job):
-            if "status" in line:
-                figures = line
-            else:
-                tell(line["progress"])
-        process.wait()
-    finally:
-        if overtime is not None:
-            overtime.cancel()
-        process.kill()
-        process.wait()
+    ) as process:
+        overtime = None if time_limit is None else Timer(time_limit + _GRACE, process.kill)
+        try:
+            if overtime is not None:
+                overtime.start()
+            for line in _talk(process, job):
+                if "status" in line:
+                    figures = line
+                else:
+                    tell(line["progress"])
+            process.wait()
+        finally:
+            if overtime is not None:
+                overtime.cancel()
+            process.kill()  # of a comparison that is stopped nothing goes on
     return _judged(figures, process.returncode, time_limit)
 
 
@@ -158,8 +157,8 @@ def _talk(process: subprocess.Popen, job: Job) -> Iterator[dict[str, Any]]:
     """Hand the job over, and listen; a worker that dies early is heard by its silence."""
     assert process.stdin is not None and process.stdout is not None
     try:
-        pickle.dump(job, process.stdin)
-        process.stdin.close()
+        with process.stdin:
+            pickle.dump(job, process.stdin)
     except BrokenPipeError:
         return
     for line in process.stdout:
