@@ -80,14 +80,23 @@ def figures_table() -> str:
             for r in done
         ),
         "",
-        *(
-            f"- {r['algorithm']}, k = {r['k']}: {r['status']}. {r['reason']}"
-            for r in rows
-            if r["status"] != "done"
-        ),
+        *refusals(rows),
         "",
     ]
     return "\n".join(lines)
+
+
+def refusals(rows: list[dict[str, str]]) -> list[str]:
+    """One line for each algorithm that made no release for some k, with the reason it gave first."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        if row["status"] != "done":
+            found.setdefault(row["algorithm"], []).append(row)
+    return [
+        f"- {name}, k = {', '.join(row['k'] for row in refused)}: "
+        f"{refused[0]['status']}. {refused[0]['reason']}"
+        for name, refused in found.items()
+    ]
 
 
 def share(text: str) -> str:

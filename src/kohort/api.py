@@ -14,7 +14,7 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local import closed_records
 from kohort.algorithms.local.diversify import WEIGHT
-from kohort.comparison import Comparison, Frontier, compare_releases, trace_frontier
+from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
@@ -190,21 +190,10 @@ def compare(
     all are tried.
     """
     table, read, beside = _table_and_spec(data, spec)
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return compare_releases(
-        table,
-        read,
-        beside=beside,
-        algorithms=algorithms,
-        costs=costs,
-        out=None if out is None else Path(out),
-        queries=queries,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-        k=k,
-        l=l,
-        alpha=alpha,
-        t=t,
+        table, read, settings, algorithms=algorithms, costs=costs, progress=progress, **swept
     )
 
 
@@ -225,21 +214,9 @@ def frontier(
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
     table, read, beside = _table_and_spec(data, spec)
-    return trace_frontier(
-        table,
-        read,
-        beside=beside,
-        algorithm=algorithm,
-        out=None if out is None else Path(out),
-        queries=queries,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-        k=k,
-        l=l,
-        alpha=alpha,
-        t=t,
-    )
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
 
 
 def _table_and_spec(data: Any, spec: str | Path | Mapping[str, Any]) -> tuple[pa.Table, Spec, Path]:

@@ -66,25 +66,17 @@ def compare(
     from rich.text import Text
 
     from kohort.cli.console import Output
-    from kohort.comparison import compare_releases
+    from kohort.comparison import Settings, compare_releases
 
     output = Output(as_json=json, quiet=quiet)
     _check_outputs(data, spec, out, plot)
     swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
+    settings = Settings(spec.parent, out, queries, seed, time_limit)
     with output.progress() as progress:
         table, read = _read(data, spec, delimiter, encoding, sheet)
+        names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
-            table,
-            read,
-            beside=spec.parent,
-            algorithms=_words(algorithms),
-            costs=_words(costs),
-            out=out,
-            queries=queries,
-            seed=seed,
-            time_limit=time_limit,
-            progress=progress,
-            **swept,
+            table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
         )
     if plot is not None:
         found.plot(plot)
@@ -127,27 +119,15 @@ def frontier(
     from rich.text import Text
 
     from kohort.cli.console import Output
-    from kohort.comparison import trace_frontier
+    from kohort.comparison import Settings, trace_frontier
 
     output = Output(as_json=json, quiet=quiet)
     _check_outputs(data, spec, out, plot)
+    settings = Settings(spec.parent, out, queries, seed, time_limit)
+    swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
     with output.progress() as progress:
         table, read = _read(data, spec, delimiter, encoding, sheet)
-        found = trace_frontier(
-            table,
-            read,
-            beside=spec.parent,
-            algorithm=algorithm,
-            out=out,
-            queries=queries,
-            seed=seed,
-            time_limit=time_limit,
-            progress=progress,
-            k=_numbers(k, int),
-            l=_numbers(l),
-            alpha=_numbers(alpha),
-            t=_numbers(t),
-        )
+        found = trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:
         found.plot(plot)
     output.result(found.facts())

@@ -58,7 +58,6 @@ def risk(
         everybody = None if population is None else read_data(population, None).table
         request = read.request(beside=spec.parent)
         _, release = release_file(data, request, progress, shape=read.shape, **reading)
-        progress("assessing the risk", 0.9)
         facts = release.risk(
             known=None if known is None else [name.strip() for name in known.split(",")],
             population=everybody,
@@ -66,9 +65,10 @@ def risk(
             threshold=threshold,
             targets=targets,
             seed=seed,
+            progress=progress,
         )
         if utility:
-            facts |= {"utility": release.utility(seed=seed)}
+            facts |= {"utility": release.utility(seed=seed, progress=progress)}
     output.result(facts)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
@@ -95,5 +95,5 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     parts = [part for part in facts.values() if isinstance(part, dict)]
     parts += facts["attribute_disclosure"]
     measured = facts.get("utility", {})
-    parts += [measured.get(name) for name in ("queries", "classification", "association")]
+    parts += [measured.get(name) for name in ("queries", "item_queries", "classification", "association")]
     return [part["sentence"] for part in parts if part is not None and "sentence" in part]

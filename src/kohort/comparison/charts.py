@@ -17,7 +17,13 @@ _CONFIG = {
     "background": "white",
     "font": "sans-serif",
     "axis": {"labelFontSize": 12, "titleFontSize": 13, "gridColor": "#e6e6e6"},
-    "legend": {"labelFontSize": 12, "titleFontSize": 13, "symbolSize": 80, "symbolStrokeWidth": 2},
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "symbolType": "stroke",
+        "symbolSize": 400,
+        "symbolStrokeWidth": 2,
+    },
     "title": {"fontSize": 14, "anchor": "start"},
 }
 
@@ -35,14 +41,21 @@ def comparison_chart(rows: Sequence[Row]) -> Chart:
         }
         for row in done
     ]
+    lossless = any(row["loss"] <= 0 for row in done)  # what a logarithmic axis cannot show
+    loss = {
+        "field": "loss",
+        "type": "quantitative",
+        "title": "information loss" if lossless else "information loss (logarithmic)",
+        "scale": {"type": "linear"} if lossless else {"type": "log", "nice": False},
+    }
     ks = sorted({row["k"] for row in done if row["k"] is not None})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "description": "Information loss of each algorithm against k, and against the seconds it took.",
         "data": {"values": records},
         "hconcat": [
-            _lines("Loss against k", "k", "k", {"values": ks}),
-            _lines("Loss against time, a point for each k", "seconds", "CPU seconds", {"tickCount": 5}),
+            _lines("Loss against k", "k", "k", {"values": ks}, loss),
+            _lines("Loss against time, a point for each k", "seconds", "CPU seconds", {"tickCount": 5}, loss),
         ],
         "config": _CONFIG,
     }
@@ -104,7 +117,7 @@ def write_svg(chart: Chart, path: str | Path) -> None:
         draft.write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
 
 
-def _lines(title: str, x: str, x_title: str, axis: Chart) -> Chart:
+def _lines(title: str, x: str, x_title: str, axis: Chart, loss: Chart) -> Chart:
     series = {"field": "series", "type": "nominal", "title": None}
     scale = {"type": "log", "nice": False}
     return {
@@ -114,7 +127,7 @@ def _lines(title: str, x: str, x_title: str, axis: Chart) -> Chart:
         "mark": {"type": "line", "point": {"filled": True, "size": 60}},
         "encoding": {
             "x": {"field": x, "type": "quantitative", "scale": scale, "title": x_title, "axis": axis},
-            "y": {"field": "loss", "type": "quantitative", "title": "information loss"},
+            "y": loss,
             "order": {"field": "k", "type": "quantitative"},
             "color": series | {"scale": {"scheme": "tableau20"}},
             "strokeDash": series,

@@ -22,7 +22,7 @@ from kohort.comparison.worker import Job
 from kohort.io.spec import Spec
 from kohort.version import __version__
 
-__all__ = ["Comparison", "compare_releases", "run_cells"]
+__all__ = ["Comparison", "Settings", "compare_releases", "run_cells"]
 
 _FINAL = ("done", "refused", "infeasible")  # what is not tried again
 _COMPILED = 0.1  # seconds
@@ -49,53 +49,47 @@ class Comparison:
         return f"<Comparison of {done} releases; {len(self.rows) - done} could not be made>"
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How the releases of a comparison are made and measured.
+
+    beside      the folder that hierarchy files of the spec are relative to
+    out         the CSV file that is written after each release, and read to go on where it stopped
+    queries     COUNT queries for the query error
+    seed        of the queries and of the people looked up
+    time_limit  seconds for each release
+    """
+
+    beside: str | Path = "."
+    out: Path | None = None
+    queries: int = 1000
+    seed: int = 0
+    time_limit: float | None = None
+
+
 def compare_releases(
     table: pa.Table,
     spec: Spec,
+    settings: Settings,
     *,
-    beside: str | Path = ".",
     algorithms: Sequence[str] | None = None,
     costs: Sequence[str] | None = None,
-    out: Path | None = None,
-    queries: int = 1000,
-    seed: int = 0,
-    time_limit: float | None = None,
     progress: Progress | None = None,
     **swept: Sequence[Any] | None,
 ) -> Comparison:
-    """Make and measure a release for every cell of the grid. With `out`, goes on where it stopped."""
+    """Make and measure a release for every cell of the grid."""
     grid = cells(spec, algorithms=algorithms, costs=costs, **swept)
-    return Comparison(
-        run_cells(
-            grid,
-            table,
-            spec,
-            beside=beside,
-            out=out,
-            queries=queries,
-            seed=seed,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    )
+    return Comparison(run_cells(grid, table, spec, settings, progress))
 
 
 def run_cells(
-    grid: Sequence[Cell],
-    table: pa.Table,
-    spec: Spec,
-    *,
-    beside: str | Path,
-    out: Path | None,
-    queries: int,
-    seed: int,
-    time_limit: float | None,
-    progress: Progress | None,
+    grid: Sequence[Cell], table: pa.Table, spec: Spec, settings: Settings, progress: Progress | None
 ) -> list[Row]:
     """A row per cell; those that `out` has already are not run again, and it is written after each one."""
-    job = fingerprint(table, spec, beside, queries=queries, seed=seed)
+    out = settings.out
+    job = fingerprint(table, spec, settings.beside, queries=settings.queries, seed=settings.seed)
     rows = read_rows(out, job) if out is not None and out.exists() else []
-    limited = spec.overridden(time_limit=time_limit)
+    limited = spec.overridden(time_limit=settings.time_limit)
     report = progress or (lambda what, share: None)
     for number, cell in enumerate(grid):
         place = next((i for i, row in enumerate(rows) if _is_of(row, cell)), None)
@@ -106,7 +100,8 @@ def run_cells(
             report(f"{number + 1} of {len(grid)}: {cell}", (number + share) / len(grid))
 
         tell(0.0)
-        figures = _figures(Job(table, cell.spec(limited), str(beside), queries, seed), time_limit, tell)
+        asked = Job(table, cell.spec(limited), str(settings.beside), settings.queries, settings.seed)
+        figures = _figures(asked, settings.time_limit, tell)
         row = dict.fromkeys(COLUMNS) | cell.key | figures | {"version": __version__, "job": job}
         rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]
         if out is not None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.comparison.charts import frontier_chart, write_svg
-from kohort.comparison.compare import run_cells
+from kohort.comparison.compare import Settings, run_cells
 from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row
 from kohort.errors import InputError, percent
@@ -91,13 +91,9 @@ class Frontier:
 def trace_frontier(
     table: pa.Table,
     spec: Spec,
+    settings: Settings,
     *,
-    beside: str | Path = ".",
     algorithm: str | None = None,
-    out: Path | None = None,
-    queries: int = 1000,
-    seed: int = 0,
-    time_limit: float | None = None,
     progress: Progress | None = None,
     **swept: Sequence[Any] | None,
 ) -> Frontier:
@@ -108,17 +104,7 @@ def trace_frontier(
     [(parameter, values)] = given.items() or [("k", _default_ks(table.num_rows))]
     grid = cells(spec, algorithms=[algorithm or spec.algorithm], costs=None, **{parameter: values})
     grid.sort(key=lambda cell: getattr(cell, parameter), reverse=parameter in ("alpha", "t"))
-    rows = run_cells(
-        grid,
-        table,
-        spec,
-        beside=beside,
-        out=out,
-        queries=queries,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-    )
+    rows = run_cells(grid, table, spec, settings, progress)
     risk = "highest_risk" if parameter == "k" else "best_guess"
     points = [row for row in rows if row["status"] == "done" and row[risk] is not None]
     return Frontier(parameter, risk, points, [row for row in rows if row not in points])

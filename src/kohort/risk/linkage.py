@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kohort.algorithms import Run
 from kohort.kernels.linkage import (
     count_fitting_baskets,
     count_fitting_people,
@@ -126,10 +127,11 @@ class ClassIndex:
             fits[:, self.order] = sorted_fits
             yield block, fits
 
-    def count_people(self, known: Sequence[np.ndarray], people: np.ndarray) -> np.ndarray:
+    def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
         """Per class how many people it fits; people[p] of them are like person p."""
         fitting = np.zeros(len(self.labels), dtype=np.int64)
         for block, lookup in self.blocks(known, 2**12):
+            run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
             fitting[self.order] += count_fitting_people(people[block], *lookup)
         return fitting
 

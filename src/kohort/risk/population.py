@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kohort.algorithms import Run
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
@@ -35,7 +36,7 @@ class Population:
     after: np.ndarray
 
 
-def population_of(release: Release, population: Any, labels: tuple[Column, ...]) -> Population:
+def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
     """How many people of a population look like each original class, and fit each published one.
 
     Both tables are read together, so that an interval covers values that only one of them has.
@@ -54,7 +55,7 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...])
     return Population(
         records=everybody.n_records,
         before=_same_people(classes_of(codes, n + everybody.n_records), n),
-        after=ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes),
+        after=ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run),
     )
 
 

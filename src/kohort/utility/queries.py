@@ -17,7 +17,7 @@ from kohort.kernels.queries import answer_counts
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
 from kohort.verification.covering import Covering
 
-__all__ = ["Query", "answers", "query_error", "workload"]
+__all__ = ["Query", "answers", "query_error", "relative_errors", "workload"]
 
 _SELECTIVITY = 0.1
 _MOST_COLUMNS = 3
@@ -49,22 +49,29 @@ def query_error(sides: BeforeAfter, *, queries: int, seed: int) -> dict[str, Any
         asked_about = {int(query.record) for query in asked}  # so that no true answer is 0
         records = np.union1d(rng.choice(records, _MOST_RECORDS, replace=False), list(asked_about))
     true, estimated = answers(sides, asked, records)
-    errors = np.abs(estimated - true) / true
-    median = float(np.median(errors))
+    figures = relative_errors(true, estimated)
     return {
         "queries": len(asked),
         "records": len(records),
         "sampled": len(records) < sides.n_records,
         "columns": [column.name for column in columns],
         "selectivity": _SELECTIVITY,
-        "median_relative_error": median,
+        **figures,
+        "sentence": (
+            f"Of {len(asked):,} random COUNT queries over one to {_MOST_COLUMNS} columns, half are answered "
+            f"from the release with an error of at most {percent(figures['median_relative_error'])}."
+        ),
+    }
+
+
+def relative_errors(true: np.ndarray, estimated: np.ndarray) -> dict[str, float]:
+    """How far answers are from the true ones, as shares of these."""
+    errors = np.abs(estimated - true) / true
+    return {
+        "median_relative_error": float(np.median(errors)),
         "mean_relative_error": float(errors.mean()),
         "p90_relative_error": float(np.quantile(errors, 0.9)),
         "median_answer": float(np.median(true)),
-        "sentence": (
-            f"Of {len(asked):,} random COUNT queries over one to {_MOST_COLUMNS} columns, half are answered "
-            f"from the release with an error of at most {percent(median)}."
-        ),
     }
 
 
