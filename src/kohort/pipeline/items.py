@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from kohort.algorithms import ItemsAlgorithm, Run, is_for_items, items_algorithm_named, parameters_of
 from kohort.data.baskets import Baskets, code_baskets, with_counts_above
-from kohort.data.build_hierarchy import Order
+from kohort.data.build_hierarchy import Builder, Order
 from kohort.data.check_hierarchy import check
+from kohort.data.cooccurrence import by_cooccurrence
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
@@ -154,7 +155,7 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> tuple[Hier
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     if not plain.items.texts:
         raise InputError(f"Column {items.column!r} holds no items: there is nothing to publish.")
-    hierarchy = source if isinstance(source, Hierarchy) else source.build(plain.items)
+    hierarchy = source if isinstance(source, Hierarchy) else _built(source, plain)
     missing = len(check(hierarchy, plain.items).missing)
     if missing:
         raise InputError(
@@ -164,6 +165,13 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> tuple[Hier
     if items.multiset:
         hierarchy = with_counts_above(hierarchy, baskets)
     return hierarchy, "given" if isinstance(source, Hierarchy) else source.to_spec()
+
+
+def _built(source: Builder, plain: Baskets) -> Hierarchy:
+    if isinstance(source, Order) and source.values == "cooccurrence":
+        fanout = source.fanout if isinstance(source.fanout, int) else source.fanout[0]
+        source = replace(source, values=by_cooccurrence(plain, fanout))
+    return source.build(plain.items)
 
 
 def chosen_items_algorithm(request: Request, items: Items) -> ItemsAlgorithm:
