@@ -78,7 +78,7 @@ class Order:
             return self.values
         if self.values == "cooccurrence":
             raise InputError(
-                f"Column {column.name!r}: the order cooccurrence is for items. Take natural, frequency or file."
+                f"Column {column.name!r}: the order cooccurrence is for items. Take frequency or another."
             )
         values = values_of(column)
         if self.values == "frequency":

@@ -11,7 +11,7 @@ __all__ = ["by_cooccurrence"]
 
 
 def by_cooccurrence(baskets: Baskets, fanout: int) -> tuple[str, ...]:
-    """The items, the most frequent first, but of every fanout ** 2 neighbours those found together side by side.
+    """The items by frequency, but of every fanout ** 2 neighbours those found together side by side.
 
     A node begins with the most frequent item left; the others follow by the share of their baskets that they
     have in common with those in the node already. O(items in all baskets * fanout ** 2).

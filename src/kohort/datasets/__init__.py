@@ -1,4 +1,4 @@
-"""Tables to try Kohort on: two real ones, made-up hospital records and baskets of any size, hard ones from proofs.
+"""Tables to try Kohort on: two real ones, made-up records and baskets of any size, hard ones from proofs.
 
 Attribution and licences are in README.md beside this file.
 """

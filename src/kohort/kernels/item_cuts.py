@@ -71,7 +71,7 @@ def tid_lists(baskets, tree):
 
 @njit(cache=True, nogil=True)
 def kept_nodes(baskets, tree, number):
-    """Baskets of leaves as baskets of the nodes above (or at) them that have a number; -1 where there is none.
+    """Baskets of leaves as baskets of those nodes above (or at) them that have a number and not -1.
 
     O(occurrences of leaves + of kept nodes).
     """

@@ -29,9 +29,9 @@ class Walk(NamedTuple):
 def repair_itemsets(walk, baskets, lists, begin, end, depth):
     """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
 
-    `baskets` hold what may follow the prefix, `lists` where; only begin, ..., end - 1 of these come next in the
-    itemset. Itemsets with a node below the cut, or with one node above another, are passed over. How many
-    were repaired. O(itemsets in all baskets).
+    `baskets` hold what may follow the prefix, `lists` where; only begin, ..., end - 1 of these come next in
+    the itemset. Itemsets with a node below the cut, or with one node above another, are passed over. How
+    many were repaired. O(itemsets in all baskets).
     """
     tree, cut, prefix = walk.tree, walk.cut, walk.prefix
     n = len(walk.node)

@@ -87,6 +87,6 @@ def told(search: CutSearch, repairs: list[int], climbed: int, splits: int) -> li
     if climbed:
         notes.append(
             f"Time ran out before every rare itemset was repaired at the least cost: "
-            f"{counted(climbed, 'node was', 'nodes were')} generalized level by level instead, which costs more."
+            f"{counted(climbed, 'node was', 'nodes were')} generalized level by level instead."
         )
     return notes
