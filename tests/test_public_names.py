@@ -11,6 +11,7 @@ NAMES = [
     "AprioriItems",
     "DirectItems",
     "Forest",
+    "FullDomain",
     "Hierarchy",
     "Hilbert",
     "Improve",

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
@@ -65,6 +66,7 @@ _HOMES = {
     "AprioriItems": "kohort.algorithms.items.apriori",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
+    "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "Improve": "kohort.algorithms.local.improve",
