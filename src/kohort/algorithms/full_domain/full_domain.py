@@ -105,12 +105,20 @@ class FullDomain:
         search.run(run)
         if search.best is None:
             raise nothing_found(out_of_time=run.out_of_time)
-        levels = search.best.levels
+        levels = _lowest_alike(search.best.levels, search.table)
         return AttributeMaps(
             {a.name: nodes[level] for a, nodes, level in zip(problem.attributes, search.table.nodes, levels)},
             search.withheld_records(search.best),
             notes=(levels_note(problem, search.table, levels), search.proof()),
         )
+
+
+def _lowest_alike(levels: Levels, table: GeneralizedTable) -> Levels:
+    """The lowest levels at which everything is published as at these: a hierarchy may repeat itself."""
+    return tuple(
+        next(lower for lower in range(level + 1) if np.array_equal(nodes[lower], nodes[level]))
+        for level, nodes in zip(levels, table.nodes)
+    )
 
 
 class _Look(NamedTuple):
