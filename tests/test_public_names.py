@@ -41,6 +41,7 @@ NAMES = [
     "Verdict",
     "__version__",
     "anonymize",
+    "apply_maps",
     "auto",
     "by_frequency",
     "datasets",

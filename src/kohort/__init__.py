@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
+    from kohort.api import apply_maps as apply_maps
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
@@ -96,6 +97,7 @@ _HOMES = {
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
+    "apply_maps": "kohort.api",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
     "dates": "kohort.data.build_hierarchy",

@@ -14,7 +14,7 @@ from kohort.problem.models import ClassCounts
 
 
 def full_domain_releases(problem, models, paths):
-    """Levels, withheld records and cost of each one that satisfies the models within the suppression limit."""
+    """Levels, withheld records and cost of each one that satisfies the models within the limit."""
     domains = [domain_of(a.column, paths=paths.get(a.name)) for a in problem.attributes]
     texts = [[a.column.texts[code] for code in a.column.codes] for a in problem.attributes]
     for levels, looks in full_domain_generalizations(domains, texts):

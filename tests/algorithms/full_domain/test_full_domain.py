@@ -138,7 +138,7 @@ def test_the_paper_s_optimal_discernibility_of_full_domain_generalizations_with_
 
 
 def test_what_is_above_a_valid_generalization_need_not_be_valid():
-    """Two of six may be withheld: the two of x. With x and y together, all of them share a value too often."""
+    """The four of x and z may be withheld; with y among those of x, all six fail."""
     people = pa.table({"a": ["x", "x", "y", "y", "z", "z"], "illness": ["flu"] * 3 + ["cold"] * 3})
     tree = ko.Hierarchy.from_paths([("x", "xy", "*"), ("y", "xy", "*"), ("z", "z2", "*"), ("w", "z2", "*")])
     asked = {

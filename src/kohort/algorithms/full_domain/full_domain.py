@@ -1,4 +1,4 @@
-"""Full-domain generalization at the least cost, with records withheld: a search over the lattice of levels."""
+"""Full-domain generalization at the least cost, with records withheld: a search over all levels."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ class FullDomain:
     survive unions (alpha with rounding: ceiling) closes no other node.
 
     Where withheld records are published as `*`, they look like a class that is `*` in every column. Such a
-    class is withheld with them if the limit allows; if it does not, nothing else may be withheld at that node.
+    class is withheld with them if the limit allows; if not, nothing else may be withheld at that node.
 
     In the worst case exponential in the attributes; O(classes rolled up from * attributes) per node looked
     at, of which there are a few hundred in practice.
 
     >>> import pyarrow as pa, kohort as ko
-    >>> people = pa.table({"postcode": ["4351", "4352", "4361", "4362", "9999"], "sex": ["f", "m", "f", "m", "m"]})
+    >>> postcodes = ["4351", "4352", "4361", "4362", "9999"]
+    >>> people = pa.table({"postcode": postcodes, "sex": ["f", "m", "f", "m", "m"]})
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="full-domain", suppression=0.2,
@@ -96,8 +97,8 @@ class FullDomain:
         nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
         if nodes > MOST_NODES:
             raise UnsupportedError(
-                f"full-domain would have to search {nodes:,} generalizations; it is for up to {MOST_NODES:,}. "
-                "Make hierarchies lower, name fewer quasi-identifiers, or choose mondrian."
+                f"full-domain would have to search {nodes:,} generalizations; it is for up to "
+                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose mondrian."
             )
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
@@ -249,6 +250,6 @@ class _Search:
                 f"{self.looks:,} of {self.bound.size:,} were looked at."
             )
         return (
-            f"Stopped at the time limit: a full-domain generalization{limit} has a {self.problem.cost.name} of "
-            f"at least {self.proven:.4g}."
+            f"Stopped at the time limit: a full-domain generalization{limit} has a "
+            f"{self.problem.cost.name} of at least {self.proven:.4g}."
         )

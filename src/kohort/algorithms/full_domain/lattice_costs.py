@@ -42,7 +42,7 @@ class LatticeCost(Protocol):
 
 def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
     """The cost that the problem asks for."""
-    of_classes = {
+    of_classes: dict[str, Callable[[Problem, GeneralizedTable], LatticeCost]] = {
         "ambiguity": _Ambiguity,
         "discernibility": _Discernibility,
         "average-class-size": _AverageClassSize,
@@ -100,7 +100,7 @@ def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.
 
 
 def _as_measured(attribute: Attribute) -> GeneralizedValues:
-    """Every node as it will be measured: what is published as `*` is everything, be it a value of that name."""
+    """Every node as it will be measured: what is published as `*` counts as everything."""
     nodes, star = attribute.nodes(), _stars(attribute)
 
     def measured(of_nodes: np.ndarray, of_star: np.ndarray) -> np.ndarray:
@@ -175,7 +175,7 @@ class _Discernibility:
 
 
 class _AverageClassSize:
-    """Published records over classes: at least k, and at least those that must be published over all classes."""
+    """Published records over classes: at least k, and at least what must be published over all classes."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
         self._k, self._published = problem.k, problem.n_records - problem.max_withheld
@@ -191,7 +191,9 @@ class _AverageClassSize:
 
 def _most_classes(table: GeneralizedTable) -> np.ndarray:
     """Per node no fewer classes than it has: as many as nodes can be combined, or as there are cells."""
-    combined = _over_lattice(np.multiply, [[len(np.unique(level)) for level in nodes] for nodes in table.nodes])
+    combined = _over_lattice(
+        np.multiply, [[len(np.unique(level)) for level in nodes] for nodes in table.nodes]
+    )
     return np.minimum(combined, len(table.cells.counts))
 
 
