@@ -27,7 +27,7 @@ ROWS, JITTER = 1_000_000, 0.0436  # of the cells; gives about 96,000 different r
 
 
 def full_domain(options: argparse.Namespace) -> list[dict]:
-    """Loss, classes and withheld records as ARX has them, and the CPU milliseconds of the search, compiled."""
+    """Loss, classes and withheld records as ARX has them; CPU milliseconds of the search, compiled."""
     import kohort as ko
 
     people, hierarchies = _adult()
@@ -81,9 +81,8 @@ def jittered(table: Any, n: int, share: float, seed: int = 1) -> Any:
 
 
 def _adult() -> tuple[Any, dict[str, str]]:
-    from benchmarks.run import QUASI_IDENTIFIERS, data_folder
-
     import kohort as ko
+    from benchmarks.run import QUASI_IDENTIFIERS, data_folder
 
     folder = data_folder() / "arx-adult-hierarchies"
     people = ko.datasets.load_adult(split="train").select(QUASI_IDENTIFIERS)

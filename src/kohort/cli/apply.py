@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +13,6 @@ from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 __all__ = ["apply"]
 
 
-class _Unseen(str, Enum):
-    error = "error"
-    suppress = "suppress"
-
-
 def apply(
     maps: Annotated[
         Path, typer.Argument(help="The maps of a release: kohort anonymize --maps.", show_default=False)
@@ -26,8 +20,8 @@ def apply(
     data: Data,
     out: Annotated[Path, typer.Option(help="The recoded table; its ending names the format.")],
     unseen: Annotated[
-        _Unseen, typer.Option(help="Values that the maps do not have: an error, or published as *.")
-    ] = _Unseen.error,
+        str, typer.Option(help="Values that the maps do not have: error, or suppress (publish them as *).")
+    ] = "error",
     k: Annotated[
         int | None, typer.Option("--k", "-k", help="Also verify: what the maps promise, with this k.")
     ] = None,
@@ -64,7 +58,7 @@ def apply(
     format_of(out)
     read = read_maps(maps)
     source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    applied = apply_maps(read, Dataset(source.table), unseen=unseen.value, k=k, key=secret_key(key_file))
+    applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with replacing(out) as draft:
         write_table(applied.arrow, draft, delimiter=None if ".tsv" in out.suffixes else source.delimiter)
         facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft)})

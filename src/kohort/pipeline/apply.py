@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,8 @@ from kohort.verification import Verdict, check_columns, check_conserved, publish
 from kohort.verification.classes import PublishedClasses
 from kohort.version import __version__
 
-__all__ = ["Applied", "Unseen", "apply_maps"]
+__all__ = ["Applied", "apply_maps"]
 
-Unseen = Literal["error", "suppress"]
 Columns = dict[str, pa.Array | None]
 
 
@@ -90,7 +89,7 @@ class Applied:
 
 
 def apply_maps(
-    maps: Maps, dataset: Dataset, *, unseen: Unseen = "error", k: int | None = None, key: bytes | None = None
+    maps: Maps, dataset: Dataset, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
 ) -> Applied:
     """Recode a table; with a k, verify it against the models of the maps with that k, or raise.
 

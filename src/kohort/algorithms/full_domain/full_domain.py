@@ -14,7 +14,7 @@ from kohort.algorithms.full_domain.lattice_costs import lattice_cost
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.run import Run
 from kohort.data.domain import STAR
-from kohort.errors import UnsupportedError
+from kohort.errors import UnsupportedError, counted
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 
@@ -243,7 +243,7 @@ class _Search:
         return of_cell[self.table.cells.of_record]
 
     def proof(self) -> str:
-        limit = f" that withholds at most {self.limit:,} records" if self.limit else ""
+        limit = f" that withholds at most {counted(self.limit, 'record')}" if self.limit else ""
         if self._lowest() is None:
             return (
                 f"Proven: no full-domain generalization{limit} has a lower {self.problem.cost.name}; "
