@@ -28,3 +28,15 @@ def test_a_node_may_be_a_leaf_for_some_values_and_the_root_for_others():
     living = Attribute(code_column("living", pa.array(["oak", "cat"])), hierarchy)
     published = AttributeMaps({"living": nodes}, np.zeros(2, dtype=bool)).apply(living)
     assert [published.labels[i] for i in published.of_record] == ["oak", "pet"]
+
+
+def test_the_map_of_an_attribute_names_every_value_of_its_domain():
+    hierarchy = Hierarchy.from_paths(PATHS)
+    animal = Attribute(
+        code_column("animal", pa.array(["cat", "cow", None])), hierarchy.with_leaves([None], hidden=False)
+    )
+    nodes = animal.domain.parent[animal.domain.leaf_node]
+    nodes[-1] = animal.domain.leaf_node[-1]
+    recoding = AttributeMaps({"animal": nodes}, np.array([False, True, False]))
+    assert recoding.maps(animal) == {"cat": "pet", "dog": "pet", "cow": "farm", "pig": "farm", None: None}
+    assert recoding.withheld.tolist() == [False, True, False]
