@@ -154,7 +154,7 @@ class _Search:
         while not run.out_of_time and (lowest := self._lowest()) is not None:
             self._look_at(self._highest_open_above(lowest))
             if self.looks % 16 == 0:
-                share = 1 - np.count_nonzero(self.bound < self.best_cost) / self.bound.size
+                share = 1 - int(np.count_nonzero(self.bound < self.best_cost)) / self.bound.size
                 run.report(f"best {self.best_cost:.4g}, at least {self.proven:.4g}", share)
 
     @property
