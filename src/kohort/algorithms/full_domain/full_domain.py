@@ -57,13 +57,13 @@ class FullDomain:
 
     >>> import pyarrow as pa, kohort as ko
     >>> postcodes = ["4351", "4352", "4361", "4362", "9999"]
-    >>> people = pa.table({"postcode": postcodes, "sex": ["f", "m", "f", "m", "m"]})
+    >>> people = pa.table({"postcode": postcodes, "sex": ["f", "f", "m", "m", "m"]})
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="full-domain", suppression=0.2,
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
-    (['43**', '43**', '43**', '43**', '*'], ['f', 'm', 'f', 'm', '*'])
+    (['435*', '435*', '436*', '436*', '*'], ['f', 'f', 'm', 'm', '*'])
     """
 
     name: ClassVar[str] = "full-domain"
