@@ -58,6 +58,28 @@ def test_bounds_of_nodes_are_never_above_their_costs(case, cost, suppression):
         assert search.best_cost == pytest.approx(min(releases.get(seen, np.inf) for seen in looked_at))
 
 
+RARE = [("a", "common", "*"), *((leaf, "rare", "*") for leaf in "bcde"), ("f", "common", "*")]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_withheld_record_may_cost_less_than_a_published_one(seed):
+    """Four rare values have more entropy than the whole column, in which one is frequent."""
+    rng = np.random.default_rng(seed)
+    people = pa.table({"x": list("a" * 30 + "bcde"), "y": rng.permutation(list("af" * 17))})
+    trees = {name: ko.Hierarchy.from_paths(RARE) for name in ("x", "y")}
+    asked = {"quasi_identifiers": trees, "privacy": [ko.KAnonymity(5)], "cost": "entropy"}
+    problem = ko.anonymize(people, **asked, algorithm="full-domain", suppression=0.4).problem
+    found = full_domain_releases(problem, problem.models, dict.fromkeys(trees, RARE))
+    costs = {levels: cost for levels, _, cost in found}
+    search = _Search(problem)
+    assert (search.cost.per_withheld < 0).any()
+    every = [tuple(levels) for levels in np.argwhere(np.ones(search.table.shape)).tolist()]
+    for number, levels in enumerate(reversed(every)):
+        search._look_at(levels)
+        unseen = every[: len(every) - number - 1]
+        assert all(search.bound[other] <= costs.get(other, np.inf) + 1e-9 for other in unseen)
+
+
 @given(alpha_cases(feasible=False, max_records=9), shares)
 def test_under_the_ceiling_it_finds_the_cheapest_one_whenever_there_is_one(case, suppression):
     models = [case.privacy[0], *(replace(model, rounding="ceiling") for model in case.privacy[1:])]

@@ -36,7 +36,8 @@ class FullDomain:
     node can cost less than the best, so what it returns is optimal. Nodes are closed by these facts:
 
     1. *Cost.* A node costs what its levels cost, and for each withheld record the difference to `*`. So it
-       costs at least `least` + f * `per_withheld` if at least f records are withheld (see LatticeCost).
+       costs at least `least` + f * `per_withheld` if at least f records are withheld (see LatticeCost); where
+       a withheld record costs less than a published one, f is the limit.
     2. *What fails above fails below.* A class C at a node is a union of classes at any node below. If C has
        fewer than k records, so have all these: each of its records is withheld below. If C breaks a model
        that survives unions, one of these breaks it, too: at least one record is withheld below. Hence below
@@ -140,7 +141,7 @@ class _Search:
         self.limit = problem.max_withheld
         self.cost = lattice_cost(problem, self.table)
         # infinite: looked at, or known to be invalid
-        self.bound = self.cost.least + self.limit * np.minimum(self.cost.per_withheld, 0.0)
+        self.bound = self._least_cost((...,), withheld=0)
         self.best: _Look | None = None
         self.best_cost = np.inf
         self.looks = 0
@@ -201,13 +202,18 @@ class _Search:
         if found.lost_below > self.limit:
             self.bound[below] = np.inf
         elif found.lost_below:
-            more = found.lost_below * np.maximum(self.cost.per_withheld[below], 0.0)
-            np.maximum(self.bound[below], self.cost.least[below] + more, out=self.bound[below])
+            least = self._least_cost(below, withheld=found.lost_below)
+            np.maximum(self.bound[below], least, out=self.bound[below])
         least_above = self.cost.least_above(found.classes)
         if least_above > 0:
             above = tuple(slice(level, None) for level in levels)
             np.maximum(self.bound[above], least_above, out=self.bound[above])
         self.bound[levels] = np.inf
+
+    def _least_cost(self, nodes: tuple, *, withheld: int) -> np.ndarray:
+        """Of some nodes of the lattice, with at least so many records withheld and at most the limit."""
+        least, each = self.cost.least[nodes], self.cost.per_withheld[nodes]
+        return least + np.where(each > 0, withheld, self.limit) * each
 
     def _found(self, levels: Levels) -> _Look:
         classes = self.table.classes(levels)
