@@ -35,6 +35,7 @@ class Release:
     notes     sentences that the one who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
+    scheme    of a search for a scheme: the columns' schemes, and the least cost of all their recodings; or None
     """
 
     dataset: Dataset
@@ -52,6 +53,7 @@ class Release:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     items: ItemsPart | None = None
+    scheme: dict[str, Any] | None = None
 
     @cached_property
     def table(self) -> Any:
@@ -113,6 +115,7 @@ class Release:
             "guarantee": self.guarantee,
             "algorithm": self.algorithm,
             "parameters": self.parameters,
+            "scheme": self.scheme,
             "seed": self.request.seed,
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),

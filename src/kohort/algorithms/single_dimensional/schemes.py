@@ -41,7 +41,9 @@ def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> st
 
     Without a word from the user only labels are published that the hierarchy has.
     """
-    own = asked if isinstance(asked, str) or asked is None else asked.get(attribute.name)
+    own = asked if isinstance(asked, str) or asked is None else asked.get(
+        attribute.name, asked.get("*")
+    )
     guided = isinstance(attribute.domain, Hierarchy)
     found = own or ("ghs" if guided else "ops")
     if found in _GUIDED and not guided:
@@ -109,6 +111,13 @@ class SchemeSpace:
     def counts(self) -> np.ndarray:
         """How many records have each value."""
         return self.attribute.leaf_counts[self.leaf]
+
+    @property
+    def in_domain(self) -> bool:
+        """Whether only generalized values of the domain are published: nodes, or intervals where there is none."""
+        return self.scheme in ("bhs", "ghs") or (
+            self.scheme == "ops" and not isinstance(self.attribute.domain, Hierarchy)
+        )
 
     @cached_property
     def ordered(self) -> bool:
