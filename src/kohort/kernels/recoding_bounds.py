@@ -90,11 +90,13 @@ def grouped(group_of, part_of, n_groups, n_parts):
 
 
 @njit(cache=True, nogil=True)
-def merge_costs_of_cells(order, start, part_of, sizes, state, variable, costs):
-    """Discernibility: what merging parts of one attribute adds to the cost of records published anyway.
+def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs):
+    """Discernibility: what merging parts of one attribute adds to the cost of its cells.
 
     `variable[a, b]` is merged if and only if the parts a < b are, or -1. Adds to `costs` by variable. Each
-    pair of cells counts once, so the sum over merged variables is a bound. O(pairs of cells in a group).
+    pair of cells counts once, so the sum over merged variables is a bound. A cell below k has been counted
+    as k already; only where a merge gives it more than that does it pay, and then it is published.
+    O(pairs of cells in a group).
     """
     for group in range(len(start) - 1):
         for one in range(start[group], start[group + 1]):
@@ -102,9 +104,10 @@ def merge_costs_of_cells(order, start, part_of, sizes, state, variable, costs):
             for two in range(one + 1, start[group + 1]):
                 second = order[two]
                 merged = variable[part_of[first], part_of[second]]
-                if merged >= 0:
-                    kept = int(state[first] == KEPT) + int(state[second] == KEPT)
-                    costs[merged] += float(kept) * sizes[first] * sizes[second]
+                if merged >= 0 and state[first] != LOST and state[second] != LOST:
+                    together = float(sizes[first] + sizes[second])
+                    costs[merged] += sizes[first] * max(together - max(sizes[first], k), 0.0)
+                    costs[merged] += sizes[second] * max(together - max(sizes[second], k), 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -122,13 +125,14 @@ def merge_costs_of_parts(kept, measure, variable, costs):
 
 
 @njit(cache=True, nogil=True)
-def raise_prices(cells, room, event_start, events, left, prices, rounds):
+def raise_prices(cells, room, event_start, events, own_costs, left, prices, rounds):
     """Prices of cells that are withheld unless some event happens, by dual ascent.
 
     Cell cells[i] is withheld, which costs room[i] more than its bound, unless one of its events happens: a
-    merge, of which `left` says what it adds and nobody has claimed yet. Whatever is added to a price is
-    claimed from all events of its cell, so the sum of all prices is a bound on the cost. In each round the
-    cells share what is left evenly; in the last each takes what it can. Changes `prices` and `left`.
+    merge, which adds own_costs[e] to the cell itself, and to others `left`, as far as nobody has claimed it
+    yet. A price beyond its own costs is claimed from all events of the cell, so the sum of all prices is a
+    bound on the cost. In each round the cells share what is left evenly; in the last each takes what it can.
+    Changes `prices` and `left`.
     """
     n = len(cells)
     for turn in range(rounds):
@@ -138,12 +142,15 @@ def raise_prices(cells, room, event_start, events, left, prices, rounds):
                 for e in range(event_start[i], event_start[i + 1]):
                     wanting[events[e]] += 1.0
         for i in range(n):
-            more = room[i] - prices[cells[i]]
+            price = prices[cells[i]]
+            more = room[i] - price
             for e in range(event_start[i], event_start[i + 1]):
                 share = 1.0 if turn == rounds - 1 else wanting[events[e]]
-                more = min(more, left[events[e]] / max(share, 1.0))
+                free = max(own_costs[e] - price, 0.0)
+                more = min(more, free + left[events[e]] / max(share, 1.0))
             if not more > 0.0:  # also where both are infinite
                 continue
             prices[cells[i]] += more
             for e in range(event_start[i], event_start[i + 1]):
-                left[events[e]] = max(left[events[e]] - more, 0.0)
+                claim = more - max(own_costs[e] - price, 0.0)
+                left[events[e]] = max(left[events[e]] - max(claim, 0.0), 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -210,7 +210,7 @@ class Search:
         node, least, lost = self._bare(states)
         if lost > self.most_withheld:
             return None
-        events = [side.events(one) for side, one in zip(self.sides, states)]
+        events = [self._events(j, one, node.fine) for j, one in enumerate(states)]
         left = self._merge_costs(states, node.fine, node.cells, node.state)
         node = replace(node, events=events, left=left, prices=np.zeros(len(least)))
         self._raise(node, range(len(self.sides)), left, node.prices, _ROUNDS)
@@ -226,7 +226,8 @@ class Search:
         widest = sum_by_class(widest_of, cells.sizes, len(widest_rows))[widest_of]
         penalties = pricing.penalties(cells, fine)
         least, state, lost = class_costs(cells.sizes, penalties, widest, self.k, self.withheld_cost)
-        room = np.where(state == OPEN, self.withheld_cost * cells.sizes - least, 0.0)
+        room = np.zeros(len(least))  # until withholding is cheaper
+        room[state == OPEN] = self.withheld_cost * cells.sizes[state == OPEN] - least[state == OPEN]
         nothing = np.zeros(0)
         node = _Node(states, fine, coarse, cells, penalties, state, [], nothing, nothing, room, -np.inf)
         return node, least, int(lost)
@@ -241,12 +242,23 @@ class Search:
             if self.pricing.discernible:
                 groups = self._groups(fine, cells, j)
                 order, start = grouped(groups[0], part_of, groups[1], len(variables))
-                merge_costs_of_cells(order, start, part_of, cells.sizes, state, variables, here)
+                merge_costs_of_cells(order, start, part_of, cells.sizes, state, variables, self.k, here)
             else:
                 kept = np.where(state == KEPT, cells.own[:, j], 0.0)
                 kept = np.bincount(part_of, kept, minlength=len(variables))
                 merge_costs_of_parts(kept, self._measures(j, fine), variables, here)
         return left
+
+    def _events(self, j: int, state: np.ndarray, fine: Recoded) -> Events:
+        """What lets the parts of an attribute grow, and what that adds to the price of each."""
+        events = self.sides[j].events(state)
+        if self.pricing.discernible or not len(events.variables):
+            return replace(events, added=np.zeros(len(events.variables)))
+        variables = self.sides[j].variables(state)
+        both_ways = np.maximum(variables, variables.T)
+        part = np.repeat(np.arange(len(events.start) - 1), np.diff(events.start))
+        partners = both_ways[part] == events.variables[:, None]
+        return replace(events, added=partners @ self._measures(j, fine))
 
     def _measures(self, j: int, fine: Recoded) -> np.ndarray:
         """What each part of an attribute adds at least to the price of another."""
@@ -266,29 +278,39 @@ class Search:
         group_of, first = number_classes(values, cells.first, others, starts, mapped)
         return group_of, len(first)
 
-    def _raise(self, node: _Node, attributes: object, left: np.ndarray, prices: np.ndarray, rounds: int) -> None:
+    def _raise(self, node: _Node, attributes: Sequence[int], left: np.ndarray, prices: np.ndarray, rounds: int) -> None:
         """Raise the prices of open cells by what merging these attributes would add. Changes left and prices."""
         open_cells = np.flatnonzero(node.state == OPEN)
-        pieces, sizes = [], np.zeros(len(open_cells), dtype=np.int64)
-        for j in attributes:  # type: ignore[attr-defined]
+        owners, variables, own_costs = [], [], []
+        for j in attributes:
             events = node.events[j]
             part = self._parts(node.fine, node.cells, j)[open_cells]
             n_events = np.diff(events.start)[part]
             owner = np.repeat(np.arange(len(open_cells)), n_events)
             within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
-            pieces.append((owner, events.variables[np.repeat(events.start[part], n_events) + within] + self.starts[j]))
-            sizes += n_events
-        owner = np.concatenate([piece[0] for piece in pieces]) if pieces else np.zeros(0, dtype=np.int64)
-        variables = np.concatenate([piece[1] for piece in pieces]) if pieces else np.zeros(0, dtype=np.int64)
-        events = variables[np.argsort(owner, kind="stable")].astype(np.int64)
-        start = np.append(0, np.cumsum(sizes))
-        raise_prices(open_cells, node.room[open_cells], start, events, left, prices, rounds)
+            place = np.repeat(events.start[part], n_events) + within
+            owners.append(owner)
+            variables.append(events.variables[place] + self.starts[j])
+            own_costs.append(events.added[place] * node.cells.own[open_cells[owner], j])
+        owner = np.concatenate(owners)
+        order = np.argsort(owner, kind="stable")
+        start = np.append(0, np.cumsum(np.bincount(owner, minlength=len(open_cells))))
+        raise_prices(
+            open_cells,
+            node.room[open_cells],
+            start,
+            np.concatenate(variables)[order],
+            np.concatenate(own_costs)[order],
+            left,
+            prices,
+            rounds,
+        )
 
     def _table(self, node: _Node, j: int) -> NodeTable:
         """The node from the side of one attribute, whose own merges need not be paid for here."""
         pricing, cells = self.pricing, node.cells
         prices = np.zeros(len(cells.sizes))
-        if node.events:
+        if node.events and len(self.sides) > 1:
             prices, left = node.prices.copy(), node.left.copy()
             self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
         part_of = self._parts(node.fine, cells, j)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,10 +13,14 @@ __all__ = ["Deciding", "Events", "NodeTable"]
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Per part of an attribute the variables of which one must be merged for it to grow, one after the other."""
+    """Per part of an attribute the variables of which one must be merged for it to grow, one after the other.
+
+    `added` is what each adds at least to the price of the part.
+    """
 
     start: np.ndarray
     variables: np.ndarray
+    added: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def of(cls, table: np.ndarray) -> Events:
