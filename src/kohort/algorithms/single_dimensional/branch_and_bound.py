@@ -187,9 +187,18 @@ class Search:
     def _halves(
         self, states: list[np.ndarray], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice of which the cheaper way costs most."""
+        """Two nodes: one choice made each way. The choice of which the cheaper way costs most.
+
+        Of attributes that are parted into sets the one with most values is left for the end, where it is
+        decided at once: it has too many choices to make them one by one.
+        """
         most, chosen = (-np.inf, -np.inf), None
+        still_open = self._open(states)
+        last = max(still_open, key=lambda j: (not self.pricing.spaces[j].ordered) * self.pricing.spaces[j].n)
+        spared = not self.pricing.spaces[last].ordered and len(still_open) > 1
         for j, found in deciding.items():
+            if spared and j == last:
+                continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
                 score = (min(merged, cut), max(merged, cut))
                 if states[j][choice] == 0 and score > most:
