@@ -30,7 +30,11 @@ KS = (2, 3, 5, 10, 15, 20)
 K = 5
 # the four of section 5.2.1, then others from few values to many
 COLUMNS = ("age", "marital-status", "race", "sex", "workclass", "occupation", "education", "native-country")
-SEARCHES = {"bottom-up": ko.BottomUp, "top-down-search": ko.TopDownSearch, "optimal-recoding": ko.OptimalRecoding}
+SEARCHES = {
+    "bottom-up": ko.BottomUp,
+    "top-down-search": ko.TopDownSearch,
+    "optimal-recoding": ko.OptimalRecoding,
+}
 COSTS = {"DM": "discernibility", "HDM": "hierarchical-discernibility"}
 TECHNIQUES = {
     "none": ("seeding", "modified_bfs", "node_rearrangement", "applicator_rearrangement"),

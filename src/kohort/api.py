@@ -98,7 +98,7 @@ def anonymize(
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     scheme
-        How single values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
+        How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
     key
         The secret for pseudonyms, at least 16 bytes.

@@ -6,7 +6,7 @@ from by_definition.schemes import set_partitions
 
 
 def block_cost(block, groups, price, k, withheld_cost, discernible):
-    """`groups`: per group of cells {part: (size, rest, own, claimed)} and {part: records} of the widest one."""
+    """`groups`: per group of cells {part: (size, rest, own, claimed)}, and {part: records} of its widest."""
     total = 0.0
     for cells, outer in groups:
         inside = [cells[part] for part in block if part in cells]

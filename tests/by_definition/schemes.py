@@ -100,7 +100,9 @@ def cell(cost, domain, block, leaf, leaf_counts):
 def recoding_cost(cost, attributes, weights, records, recoding, k):
     """The cost of a recoding and how many records it withholds; `records` are tuples of leaves."""
     block_of = [{leaf: tuple(b) for b in blocks for leaf in b} for blocks in recoding]
-    counts = [[sum(r[j] == leaf for r in records) for leaf in range(a)] for j, a in enumerate(map(len, block_of))]
+    counts = [
+        [sum(r[j] == leaf for r in records) for leaf in range(a)] for j, a in enumerate(map(len, block_of))
+    ]
     look = [tuple(of[leaf] for of, leaf in zip(block_of, record)) for record in records]
     total, withheld = 0.0, 0
     everything = [list(of) for of in block_of]

@@ -132,7 +132,9 @@ def test_merging_cells_adds_what_they_cost_more():
     order, start = grouped(np.zeros(3, np.int64), np.arange(3), 1, 3)
     variable = np.array([[-1, 0, -1], [-1, -1, 1], [-1, -1, -1]])
     costs = np.zeros(2)
-    merge_costs_of_cells(order, start, np.arange(3), np.array([5, 2, 1]), np.zeros(3, np.int8), variable, 3, costs)
+    merge_costs_of_cells(
+        order, start, np.arange(3), np.array([5, 2, 1]), np.zeros(3, np.int8), variable, 3, costs
+    )
     assert costs.tolist() == [5 * 2 + 2 * (7 - 3), 0]
     costs = np.zeros(2)
     merge_costs_of_parts(np.array([10.0, 0.0, 4.0]), np.array([1.0, 2.0, 3.0]), variable, costs)
@@ -141,7 +143,11 @@ def test_merging_cells_adds_what_they_cost_more():
 
 def test_classes_cost_their_size_or_their_penalties():
     sizes, owns, offsets = sum_cells(
-        np.array([0, 1, 0]), 2, np.array([2, 3, 4]), np.array([[1.0], [2.0], [3.0]]), np.array([0.5, 0.25, 0.5])
+        np.array([0, 1, 0]),
+        2,
+        np.array([2, 3, 4]),
+        np.array([[1.0], [2.0], [3.0]]),
+        np.array([0.5, 0.25, 0.5]),
     )
     assert (sizes.tolist(), owns.tolist(), offsets.tolist()) == ([6, 3], [[4.0], [2.0]], [1.0, 0.25])
     least, state, lost = class_costs(sizes, np.zeros(0), np.array([9, 3]), 5, 9.0)

@@ -47,7 +47,13 @@ def test_a_block_is_a_value_a_node_a_set_of_nodes_or_everything(work_class, leav
     values = reading.generalized()
     assert values.width.tolist() == [len(leaves)]
     if len(leaves) < 6:
-        assert values.level.tolist() == pytest.approx([{1: 0.0, 3: 0.5 if 3 not in leaves else 1.0}.get(len(leaves), 0.5 if label == "{State-gov, Federal-gov}" else 1.0)])
+        assert values.level.tolist() == pytest.approx(
+            [
+                {1: 0.0, 3: 0.5 if 3 not in leaves else 1.0}.get(
+                    len(leaves), 0.5 if label == "{State-gov, Federal-gov}" else 1.0
+                )
+            ]
+        )
 
 
 def test_a_block_of_an_ordered_column_is_an_interval():

@@ -22,7 +22,9 @@ def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discer
 
 
 @njit(cache=True, nogil=True)
-def run_costs(order, start, part_of, cells, outer_of, outer_before, last, price, k, withheld_cost, discernible):
+def run_costs(
+    order, start, part_of, cells, outer_of, outer_before, last, price, k, withheld_cost, discernible
+):
     """Per run of parts what its records cost at least: from the part a to the part b, at [a, b].
 
     `cells` are sizes, rest (cost of the other attributes), own and claimed, one row each. Groups of cells are
@@ -190,7 +192,7 @@ def set_costs(order, start, part_of, cells, outer_of, outer_sizes, price, k, wit
 def best_sets(costs, n_parts, only_all):
     """The cheapest partition of every set of parts, and what deciding on a pair of parts costs.
 
-    `costs` of blocks by their bits, infinite where a block is not allowed; `only_all`: parts stay alone or are
+    `costs` of blocks by their bits, infinite where one is not allowed; `only_all`: parts stay alone or are
     all in one block. `best[s]` is the least cost of the set s and `block[s]` the block with its first part;
     `together[a, b]` and `apart[a, b]` are the least costs of all parts with a and b in one block or not, and
     `alone[a]` what the other parts cost at least where a is a block by itself. O(3^parts).

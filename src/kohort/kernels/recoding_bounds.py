@@ -55,7 +55,7 @@ def class_costs(sizes, penalties, widest, k, withheld_cost):
         if widest[cell] < k:
             state[cell] = LOST
             least[cell] = withheld_cost * size
-            lost += size
+            lost += int(size)
             continue
         if size < k:
             state[cell] = OPEN
@@ -83,9 +83,10 @@ def grouped(group_of, part_of, n_groups, n_parts):
         start[group + 1] += start[group]
     order = np.empty(n, np.int64)
     fill = start[:-1].copy()
-    for cell in by_part:
-        order[fill[group_of[cell]]] = cell
-        fill[group_of[cell]] += 1
+    for place_of_cell in range(n):
+        group = group_of[by_part[place_of_cell]]
+        order[fill[group]] = by_part[place_of_cell]
+        fill[group] += 1
     return order, start
 
 

@@ -147,7 +147,7 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
         algorithm = for_scheme(algorithm, request.scheme, request.schemes)
     if request.suppression == 1 and not hasattr(algorithm, "scheme"):
         raise InputError(
-            f"'suppression' must be below 1: {algorithm.name} might withhold every record. The searches for a "
+            f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
             "scheme take 1, which lets them withhold whatever is in small classes."
         )
     if isinstance(algorithm, Auto):

@@ -35,7 +35,7 @@ class Release:
     notes     sentences that the one who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
-    scheme    of a search for a scheme: the columns' schemes, and the least cost of all their recodings; or None
+    scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     """
 
     dataset: Dataset

@@ -78,7 +78,11 @@ def _in_natural_order(attribute: Attribute, leaves: np.ndarray) -> bool:
         return False
     codes = np.flatnonzero(np.isin(attribute.leaf_of_code, leaves))
     in_a_row = len(codes) == len(leaves) and codes[-1] - codes[0] + 1 == len(codes)
-    return bool(in_a_row and column.texts[codes[-1]] is not None and (np.diff(attribute.leaf_of_code[codes]) > 0).all())
+    return bool(
+        in_a_row
+        and column.texts[codes[-1]] is not None
+        and (np.diff(attribute.leaf_of_code[codes]) > 0).all()
+    )
 
 
 def _highest_nodes(hierarchy: Hierarchy, leaves: np.ndarray) -> list[int]:
@@ -89,4 +93,3 @@ def _highest_nodes(hierarchy: Hierarchy, leaves: np.ndarray) -> list[int]:
     whole = inside[hierarchy.hi + 1] - inside[hierarchy.lo] == hierarchy.hi - hierarchy.lo + 1
     highest = np.flatnonzero(whole & ~whole[np.maximum(hierarchy.parent, 0)])
     return hierarchy.node(hierarchy.lo[highest], hierarchy.hi[highest]).tolist()
-

@@ -66,7 +66,9 @@ def test_large_spaces_are_counted_without_listing_them():
 def children(scheme_space, *blocks):
     block_of = {value: number for number, block in enumerate(blocks) for value in block}
     partition = numbered([block_of[value] for value in sorted(block_of)])
-    return as_sets([[v + 1 for v in block] for block in blocks_of(p)] for p in scheme_space.coarser(partition))
+    return as_sets(
+        [[v + 1 for v in block] for block in blocks_of(p)] for p in scheme_space.coarser(partition)
+    )
 
 
 def test_examples_1_and_2_children_of_a_set_partition():

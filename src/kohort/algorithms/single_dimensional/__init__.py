@@ -29,7 +29,11 @@ def for_scheme(algorithm: Any, scheme: str | None, schemes: Mapping[str, str]) -
         algorithm = TopDownSearch()
     if not isinstance(algorithm, SEARCHES):
         names = ", ".join(search.name for search in SEARCHES)
-        raise UnsupportedError(f"{algorithm.name} has no schemes. Leave 'scheme' out, or choose one of {names}.")
+        raise UnsupportedError(
+            f"{algorithm.name} has no schemes. Leave 'scheme' out, or choose one of {names}."
+        )
     if algorithm.scheme is not None:
         raise InputError("'scheme' is given twice: as a key of its own and as a parameter of the algorithm.")
-    return replace(algorithm, scheme=dict(schemes) | ({} if scheme is None else {"*": scheme}) if schemes else scheme)
+    return replace(
+        algorithm, scheme=dict(schemes) | ({} if scheme is None else {"*": scheme}) if schemes else scheme
+    )

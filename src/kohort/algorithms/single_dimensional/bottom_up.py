@@ -25,9 +25,9 @@ __all__ = ["BottomUp"]
 class BottomUp:
     """The search of Li and Li: an enumeration tree of all recodings, with bounds.
 
-    The tree begins at the original values; a child merges some of them in one attribute. Whoever is in a class
-    of k stays so and only gets dearer, which bounds all that comes after a node. Each of the paper's techniques
-    can be switched off, to see what it is worth.
+    The tree begins at the original values; a child merges some of them in one attribute. Whoever is in a
+    class of k stays so and only gets dearer, which bounds all that comes after a node. Each of the paper's
+    techniques can be switched off, to see what it is worth.
 
     scheme                    see optimal-recoding
     node_pruning              leave out nodes whose bound is not below the best cost

@@ -30,8 +30,8 @@ class OptimalRecoding:
     """The best way to publish every value of a column as one and the same thing in all records.
 
     A scheme says what values may become one: bhs, ghs, gops, ops, gsps or sps, for all columns or, as a
-    mapping, for each. By default ghs: nodes of the hierarchy; ops, intervals, for columns without one. Records
-    in classes below k are withheld as far as the problem allows.
+    mapping, for each. By default ghs: nodes of the hierarchy; ops, intervals, for columns without one.
+    Records in classes below k are withheld as far as the problem allows.
 
     Exponential in the worst case. A node of the search takes O(distinct rows * attributes), and O(3^siblings)
     for columns that are parted into sets. At the time limit the best recoding found is returned, with a bound
@@ -65,14 +65,14 @@ class OptimalRecoding:
             siblings = max((len(children) for children in space.space.children), default=0)
             if not space.ordered and siblings > MOST_SIBLINGS:
                 raise UnsupportedError(
-                    f"The scheme {space.scheme} would have to look at all sets of {siblings} values of column "
-                    f"{space.attribute.name!r}; it is for up to {MOST_SIBLINGS}. Take gops or ops for it, or "
-                    "gsps with a hierarchy of smaller groups."
+                    f"The scheme {space.scheme} would have to look at all sets of {siblings} values of "
+                    f"column {space.attribute.name!r}; it is for up to {MOST_SIBLINGS}. Take gops or ops, "
+                    "or gsps with a hierarchy of smaller groups."
                 )
             if space.n > MOST_VALUES:
                 raise UnsupportedError(
-                    f"Column {space.attribute.name!r} has {space.n:,} different values; optimal-recoding is for "
-                    f"up to {MOST_VALUES:,}. Round them first, or choose mondrian."
+                    f"Column {space.attribute.name!r} has {space.n:,} different values; optimal-recoding is "
+                    f"for up to {MOST_VALUES:,}. Round them first, or choose mondrian."
                 )
 
     def solve(self, problem: Problem, run: Run) -> Partitions:

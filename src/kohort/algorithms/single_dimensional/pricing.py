@@ -18,7 +18,14 @@ from kohort.problem.problem import Problem
 
 __all__ = ["COSTS_OF_SCHEMES", "Cells", "Evaluation", "Pricing", "Recoded"]
 
-COSTS_OF_SCHEMES = ("discernibility", "hierarchical-discernibility", "loss", "ncp", "tree", "monotone-entropy")
+COSTS_OF_SCHEMES = (
+    "discernibility",
+    "hierarchical-discernibility",
+    "loss",
+    "ncp",
+    "tree",
+    "monotone-entropy",
+)
 
 Recoded = tuple[Partition, ...]  # one partition per attribute
 
@@ -120,7 +127,7 @@ class Pricing:
         return blocks.mass.astype(float)
 
     def measures(self, blocks: GeneralizedValues) -> np.ndarray:
-        """What a block adds at least to the price of another that it is merged with; 0 where that is not said."""
+        """What a block adds at least to the price of another that it is merged with; 0 if that is unknown."""
         if self.problem.cost.name == "hierarchical-discernibility":
             return blocks.mass.astype(float)
         whole = {"loss": blocks.n_leaves - 1, "ncp": blocks.n_leaves}.get(self.problem.cost.name)

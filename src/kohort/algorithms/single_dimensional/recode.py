@@ -30,14 +30,17 @@ def check_schemes(scheme: Any) -> None:
     elif isinstance(scheme, str):
         check_scheme(scheme)
     elif scheme is not None:
-        raise InputError(f"'scheme' is a name such as ghs, or a mapping from columns to names. Got {scheme!r}.")
+        raise InputError(
+            f"'scheme' is a name such as ghs, or a mapping from columns to names. Got {scheme!r}."
+        )
 
 
 def refuse_for_schemes(algorithm: Algorithm, problem: Problem, scheme: Schemes) -> list[SchemeSpace]:
     """The spaces to search, or an error that says what to change."""
     if problem.cost.name not in algorithm.costs:
         raise UnsupportedError(
-            f"{algorithm.name} cannot minimise {problem.cost.name!r}. Choose one of {', '.join(algorithm.costs)}."
+            f"{algorithm.name} cannot minimise {problem.cost.name!r}. "
+            f"Choose one of {', '.join(algorithm.costs)}."
         )
     if isinstance(scheme, Mapping):
         names = [attribute.name for attribute in problem.attributes]
@@ -90,6 +93,6 @@ def _note(schemes: Sequence[str], proven: bool, cost: float, bound: float, nodes
         return f"Proven: no {names} recoding costs less ({looked})."
     gap = f", at most {cost / bound - 1:.1%} above the least cost" if bound > 0 else ""
     return (
-        f"Stopped at the time limit with the best {names} recoding found{gap}; none costs less than {bound:.6g} "
-        f"({looked})."
+        f"Stopped at the time limit with the best {names} recoding found{gap}; none costs less than "
+        f"{bound:.6g} ({looked})."
     )

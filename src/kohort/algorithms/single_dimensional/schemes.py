@@ -41,9 +41,7 @@ def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> st
 
     Without a word from the user only labels are published that the hierarchy has.
     """
-    own = asked if isinstance(asked, str) or asked is None else asked.get(
-        attribute.name, asked.get("*")
-    )
+    own = asked if isinstance(asked, str) or asked is None else asked.get(attribute.name, asked.get("*"))
     guided = isinstance(attribute.domain, Hierarchy)
     found = own or ("ghs" if guided else "ops")
     if found in _GUIDED and not guided:
@@ -114,7 +112,7 @@ class SchemeSpace:
 
     @property
     def in_domain(self) -> bool:
-        """Whether only generalized values of the domain are published: nodes, or intervals where there is none."""
+        """Whether only nodes are published, or intervals of a column without a hierarchy."""
         return self.scheme in ("bhs", "ghs") or (
             self.scheme == "ops" and not isinstance(self.attribute.domain, Hierarchy)
         )
@@ -188,7 +186,9 @@ def _levels(attribute: Attribute, leaf: np.ndarray) -> SchemeSpace:
     assert isinstance(hierarchy, Hierarchy)
     levels: dict[Partition, np.ndarray] = {}
     for nodes in level_nodes(hierarchy)[:, leaf]:
-        levels.setdefault(numbered(nodes.tolist()), np.column_stack([hierarchy.lo[nodes], hierarchy.hi[nodes]]))
+        levels.setdefault(
+            numbered(nodes.tolist()), np.column_stack([hierarchy.lo[nodes], hierarchy.hi[nodes]])
+        )
     nothing = np.zeros((0, 2), dtype=np.int64)
     space = Space(len(leaf), levels=tuple(levels))
     return SchemeSpace(attribute, "bhs", space, leaf, nothing, nothing, list(levels.values()))

@@ -25,9 +25,9 @@ __all__ = ["TopDownSearch"]
 class TopDownSearch:
     """The rival of bottom-up: the same tree of all recodings from the other end.
 
-    The tree begins with everything as one class; a child splits a block of one attribute. Whoever is in a class
-    below k stays there, and others cost no less than in the finest classes that may still come, which bounds
-    all that comes after a node. Its techniques can be switched off like those of bottom-up.
+    The tree begins with everything as one class; a child splits a block of one attribute. Whoever is in a
+    class below k stays there, and others cost no less than in the finest classes that may still come, which
+    bounds all that comes after a node. Its techniques can be switched off like those of bottom-up.
 
     scheme                    see optimal-recoding
     node_pruning              leave out nodes whose bound is not below the best cost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class UndecidedRuns:
                     for c, d in inside[place + 1 :]:
                         self.variable[a : b + 1, c : d + 1] = node
                 continue
-            for (a, b), (c, d) in zip(inside, inside[1:]):
+            for (a, b), (c, d) in pairwise(inside):
                 self.implied[b, a:d] = True
                 self.variable[a : b + 1, c : d + 1] = b
             for place, (a, _) in enumerate(inside):
@@ -122,7 +123,9 @@ class UndecidedRuns:
         cuts = np.concatenate([[0], np.cumsum(state == CUT)])
         found = [*self.grows[firsts, lasts].T]
         for place, borders in enumerate(found):
-            found[place] = np.where((borders >= 0) & (state[borders] != CUT), borders, -1) if self.n > 1 else borders
+            found[place] = (
+                np.where((borders >= 0) & (state[borders] != CUT), borders, -1) if self.n > 1 else borders
+            )
         node = self.grows_to[firsts, lasts]
         if self.space.space.levels:
             blocked = np.array([self._level_cut(int(v) - self.n, state) if v >= 0 else True for v in node])

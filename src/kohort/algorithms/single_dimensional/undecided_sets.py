@@ -140,7 +140,7 @@ class UndecidedSets:
         return first * self.n + second
 
     def _first(self, node: int, block: list[int]) -> int:
-        """The first value of what takes part in a merge under a node: a block, or all of the child it is in."""
+        """The first value of what a merge under a node takes in: a block, or all of the child it is in."""
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
 
@@ -161,8 +161,14 @@ class UndecidedSets:
                 others = [child for child in children if self.tree.ranges[child][0] not in members]
                 first = [self.tree.ranges[child][0] for child in others]
                 if merging == "all":
-                    return {self.n * self.n + node} if all(state[block[0], f] != APART for f in first) else set()
-                return {self._variable(block, self._whole(state, f, child)) for f, child in zip(first, others) if state[block[0], f] != APART}
+                    return (
+                        {self.n * self.n + node} if all(state[block[0], f] != APART for f in first) else set()
+                    )
+                return {
+                    self._variable(block, self._whole(state, f, child))
+                    for f, child in zip(first, others)
+                    if state[block[0], f] != APART
+                }
         return set()
 
     def _whole(self, state: np.ndarray, first: int, child: int) -> list[int]:
@@ -263,7 +269,8 @@ class UndecidedSets:
         if units.merging == "all":
             lo[-1], hi[-1] = self.space.alone[units.node]
             sums[0][-1] = hi[-1] - lo[-1] + 1
-        price = self.pricing.cell_costs(self.space.summed(*sums, lo, hi))
+        width, mass, logs = sums
+        price = self.pricing.cell_costs(self.space.summed(width, mass, logs, lo, hi))
         fine = self.pricing.prices(self.j, partition)
         for place, values in enumerate(units.values):
             if units.inner[place] < 0:
@@ -277,7 +284,13 @@ class UndecidedSets:
         ranges = [self.space.joined[child] for child in children]
         inside = np.concatenate([counts[first : last + 1] for first, last in ranges])
         logs = float((inside * np.log2(np.maximum(inside, 1))).sum())
-        return len(inside), int(inside.sum()), logs, int(min(r[0] for r in ranges)), int(max(r[1] for r in ranges))
+        return (
+            len(inside),
+            int(inside.sum()),
+            logs,
+            int(min(r[0] for r in ranges)),
+            int(max(r[1] for r in ranges)),
+        )
 
     def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> Deciding:
         """From the top down: what everything costs with a pair together or apart, and the best of all."""
@@ -299,7 +312,7 @@ class UndecidedSets:
                     in_company = np.delete(together[a], a).min() + outside[node]
                     outside[units.inner[a]] = outside[node] + alone[a]
                     shared[units.inner[a]] = min(in_company, shared[node])
-            if node in taken:
+            if node in taken and best[full] < np.inf:
                 left = full
                 while left:
                     members = [place for place in range(len(units.values)) if (int(block[left]) >> place) & 1]
@@ -311,6 +324,8 @@ class UndecidedSets:
                             block_of[value] = values[0]
                     left ^= int(block[left])
         least = float(solved[top][1][0][-1])
+        if least == np.inf:  # nothing is allowed: the coarsest comes nearest
+            block_of = [0] * self.n
         return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut))
 
 
