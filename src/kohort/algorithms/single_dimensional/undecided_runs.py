@@ -64,7 +64,7 @@ class UndecidedRuns:
             inside = [ranges[child] for child in children]
             if merging == "all":
                 self.allowed[first, last] = True
-                self.implied[first:last, first:last] = True
+                self.implied[[end for _, end in inside[:-1]], first:last] = True
                 for place, (a, b) in enumerate(inside):
                     self.grows_to[a, b] = node
                     for c, d in inside[place + 1 :]:

@@ -266,9 +266,11 @@ class UndecidedSets:
         lo = _over_sets([part[3] for part in joined], np.minimum, np.iinfo(np.int64).max)
         hi = _over_sets([part[4] for part in joined], np.maximum, 0)
         lo[0] = 0
-        if units.merging == "all":
+        if units.merging == "all":  # with missing values: together they are everything
             lo[-1], hi[-1] = self.space.alone[units.node]
-            sums[0][-1] = hi[-1] - lo[-1] + 1
+            whole = self.space.generalized([np.arange(lo[-1], hi[-1] + 1)])
+            for total, of_all in zip(sums, (whole.width, whole.mass, whole.mass_log)):
+                total[-1] = of_all[0]
         width, mass, logs = sums
         price = self.pricing.cell_costs(self.space.summed(width, mass, logs, lo, hi))
         fine = self.pricing.prices(self.j, partition)
@@ -331,7 +333,7 @@ class UndecidedSets:
 
 def _over_sets(parts: list, combine: np.ufunc, nothing: int) -> np.ndarray:
     """A sum, minimum or maximum over every set of parts."""
-    found = np.full(1 << len(parts), nothing, dtype=float if isinstance(parts[0], float) else np.int64)
+    found = np.full(1 << len(parts), nothing, dtype=np.array(parts).dtype)
     for place, part in enumerate(parts):
         size = 1 << place
         found[size : 2 * size] = combine(found[:size], part)
