@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.single_dimensional import OptimalRecoding as OptimalRecoding
     from kohort.algorithms.single_dimensional import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
+    from kohort.api import apply_maps as apply_maps
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
@@ -69,6 +71,7 @@ _HOMES = {
     "BottomUp": "kohort.algorithms.single_dimensional",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
+    "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "Improve": "kohort.algorithms.local.improve",
@@ -100,6 +103,7 @@ _HOMES = {
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
+    "apply_maps": "kohort.api",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
     "dates": "kohort.data.build_hierarchy",

@@ -133,6 +133,7 @@ def make_release(
         seconds=clock.seconds,
         items=items,
         scheme=dict(recoding.search) if isinstance(recoding, Partitions) else None,
+        recoding=recoding,
     )
 
 
