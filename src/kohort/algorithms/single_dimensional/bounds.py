@@ -128,8 +128,8 @@ class Bounds:
         """Cells that are alike in all attributes but one: their number, and how many numbers there are."""
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         others = np.array([i for i in range(len(recoded)) if i != j], dtype=np.int64)
-        values, starts = self.pricing.values, self.pricing.starts
-        group_of, first = number_classes(values, cells.first, others, starts, mapped)
+        values, starts, radix = self.pricing.values, self.pricing.starts, self.pricing.radix
+        group_of, first = number_classes(values, cells.first, others, starts, mapped, radix)
         return group_of, len(first)
 
     def _raise(

@@ -83,6 +83,11 @@ class Pricing:
         return np.cumsum([0, *(space.n for space in self.spaces)])[:-1]
 
     @cached_property
+    def radix(self) -> np.ndarray:
+        """How many blocks each attribute has at most."""
+        return np.array([space.n for space in self.spaces], dtype=np.int64)
+
+    @cached_property
     def own(self) -> np.ndarray:
         """Rows by attributes: what the price of a block is multiplied by, summed over the row's records."""
         return self._by_row(self._own_of_value) if not self.discernible else np.zeros(self.values.shape)
@@ -149,7 +154,7 @@ class Pricing:
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         rows = self._all_rows if rows is None else rows
         columns = np.arange(len(self.spaces))
-        class_of, first = number_classes(self.values, rows, columns, self.starts, mapped)
+        class_of, first = number_classes(self.values, rows, columns, self.starts, mapped, self.radix)
         return class_of, rows[first]
 
     @cached_property
