@@ -165,14 +165,18 @@ class SchemeSpace:
     ) -> GeneralizedValues:
         """The same from sums over the leaves of each block, and its first and last leaf.
 
-        A block that is no node is as high as the lowest node above it.
+        A block that is no node is as high as the lowest node above it; without a hierarchy, the share of the
+        values that it has is its height.
         """
         attribute = self.attribute
+        level = (width - 1) / max(attribute.n_leaves - 1, 1)
+        if isinstance(attribute.domain, Hierarchy):
+            level = attribute.domain.levels(lo, hi)
         return GeneralizedValues(
             width=width,
             mass=mass,
             mass_log=mass_log,
-            level=attribute.domain.levels(lo, hi),
+            level=level,
             star=width == attribute.n_leaves,
             n_leaves=attribute.n_leaves,
             n_records=len(attribute.column),
