@@ -43,7 +43,7 @@ class OptimalRecoding:
     ...     people, quasi_identifiers={"age": ko.intervals(5, 10)}, privacy=[ko.KAnonymity(3)], scheme="ops",
     ... )
     >>> release.table["age"].to_pylist()[2:4]
-    ['[20, 25)', '[41, 47]']
+    ['[20, 25)', '[40, 50)']
     """
 
     name: ClassVar[str] = "optimal-recoding"
