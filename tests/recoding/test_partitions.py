@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kohort as ko
@@ -75,3 +76,18 @@ def test_maps_name_every_value_of_the_domain_and_apply_follows_them(work_class):
     published = recoding.apply(work_class)
     texts = [work_class.column.texts[code] for code in work_class.column.codes]
     assert [published.labels[i] for i in published.of_record] == [maps[text] for text in texts]
+
+
+def test_maps_of_a_scheme_publish_the_same_table_again(tmp_path):
+    people = pa.table({"x": [leaf for leaf, _ in PATHS] * 2, "age": list(range(12))})
+    release = ko.anonymize(
+        people,
+        quasi_identifiers={"x": ko.Hierarchy.from_paths([(*path, "*") for path in PATHS]), "age": None},
+        privacy=ko.KAnonymity(3),
+        scheme={"x": "gsps", "age": "ops"},
+        cost="hierarchical-discernibility",
+        suppression=1.0,
+    )
+    release.maps(tmp_path / "maps.json")
+    again = ko.apply_maps(tmp_path / "maps.json", people)
+    assert getattr(again, "table", again).equals(release.table)
