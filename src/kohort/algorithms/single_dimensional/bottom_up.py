@@ -5,24 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.run import Run
-from kohort.algorithms.single_dimensional.enumeration import FromFinest, Pruning
-from kohort.algorithms.single_dimensional.pricing import COSTS_OF_SCHEMES, Pricing
-from kohort.algorithms.single_dimensional.recode import (
-    MODELS_OF_SCHEMES,
-    Schemes,
-    as_partitions,
-    check_schemes,
-    refuse_for_schemes,
-)
-from kohort.problem.problem import Problem
-from kohort.recoding.partitions import Partitions
+from kohort.algorithms.single_dimensional.enumerating import Enumerating
+from kohort.algorithms.single_dimensional.enumeration import EnumerationTree, FromFinest
 
 __all__ = ["BottomUp"]
 
 
 @dataclass(frozen=True)
-class BottomUp:
+class BottomUp(Enumerating):
     """The search of Li and Li: an enumeration tree of all recodings, with bounds.
 
     The tree begins at the original values; a child merges some of them in one attribute. Whoever is in a
@@ -48,34 +38,6 @@ class BottomUp:
     paper: ClassVar[str] = (
         "Li, Li: Towards optimal k-anonymization, Data and Knowledge Engineering 65 (2008), sections 3 and 4"
     )
-    promise: ClassVar[str] = "the least cost of all recodings of the scheme"
-    models: ClassVar[tuple[str, ...]] = MODELS_OF_SCHEMES
-    costs: ClassVar[tuple[str, ...]] = COSTS_OF_SCHEMES
+    tree: ClassVar[type[EnumerationTree]] = FromFinest
 
-    scheme: Schemes = None
-    node_pruning: bool = True
-    applicator_pruning: bool = True
     useful_applicators: bool = True
-    seeding: bool = True
-    modified_bfs: bool = True
-    node_rearrangement: bool = True
-    applicator_rearrangement: bool = True
-
-    def __post_init__(self) -> None:
-        check_schemes(self.scheme)
-
-    def refuse(self, problem: Problem) -> None:
-        refuse_for_schemes(self, problem, self.scheme)
-
-    def solve(self, problem: Problem, run: Run) -> Partitions:
-        pricing = Pricing(problem, refuse_for_schemes(self, problem, self.scheme))
-        pruning = Pruning(
-            node_pruning=self.node_pruning,
-            applicator_pruning=self.applicator_pruning,
-            useful_applicators=self.useful_applicators,
-            seeding=self.seeding,
-            modified_bfs=self.modified_bfs,
-            node_rearrangement=self.node_rearrangement,
-            applicator_rearrangement=self.applicator_rearrangement,
-        )
-        return as_partitions(pricing, FromFinest(pricing, pruning).solve(run))

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Protocol
 
 import numpy as np
 
@@ -27,17 +28,26 @@ _TIES = 1e-9
 _SEEDS = 20
 
 
-@dataclass(frozen=True)
-class Pruning:
-    """Which of the techniques of section 4 are used; each may be switched off."""
+class Pruning(Protocol):
+    """Which of the techniques of section 4 are used."""
 
-    node_pruning: bool = True
-    applicator_pruning: bool = True
-    useful_applicators: bool = True
-    seeding: bool = True
-    modified_bfs: bool = True
-    node_rearrangement: bool = True
-    applicator_rearrangement: bool = True
+    @property
+    def node_pruning(self) -> bool: ...
+
+    @property
+    def applicator_pruning(self) -> bool: ...
+
+    @property
+    def seeding(self) -> bool: ...
+
+    @property
+    def modified_bfs(self) -> bool: ...
+
+    @property
+    def node_rearrangement(self) -> bool: ...
+
+    @property
+    def applicator_rearrangement(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +212,7 @@ class FromFinest(EnumerationTree):
 
     def _useful(self, node: _Node, order: Sequence[int]) -> set[int]:
         """Where nobody may be withheld: attributes without which somebody is (section 4.4)."""
-        if self.most_withheld or not self.pruning.useful_applicators:
+        if self.most_withheld or not getattr(self.pruning, "useful_applicators", True):
             return set()
         found = set()
         for j in order:

@@ -5,24 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.run import Run
-from kohort.algorithms.single_dimensional.enumeration import FromCoarsest, Pruning
-from kohort.algorithms.single_dimensional.pricing import COSTS_OF_SCHEMES, Pricing
-from kohort.algorithms.single_dimensional.recode import (
-    MODELS_OF_SCHEMES,
-    Schemes,
-    as_partitions,
-    check_schemes,
-    refuse_for_schemes,
-)
-from kohort.problem.problem import Problem
-from kohort.recoding.partitions import Partitions
+from kohort.algorithms.single_dimensional.enumerating import Enumerating
+from kohort.algorithms.single_dimensional.enumeration import EnumerationTree, FromCoarsest
 
 __all__ = ["TopDownSearch"]
 
 
 @dataclass(frozen=True)
-class TopDownSearch:
+class TopDownSearch(Enumerating):
     """The rival of bottom-up: the same tree of all recodings from the other end.
 
     The tree begins with everything as one class; a child splits a block of one attribute. Whoever is in a
@@ -47,32 +37,4 @@ class TopDownSearch:
     paper: ClassVar[str] = (
         "Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005; schemes: Li, Li (2008)"
     )
-    promise: ClassVar[str] = "the least cost of all recodings of the scheme"
-    models: ClassVar[tuple[str, ...]] = MODELS_OF_SCHEMES
-    costs: ClassVar[tuple[str, ...]] = COSTS_OF_SCHEMES
-
-    scheme: Schemes = None
-    node_pruning: bool = True
-    applicator_pruning: bool = True
-    seeding: bool = True
-    modified_bfs: bool = True
-    node_rearrangement: bool = True
-    applicator_rearrangement: bool = True
-
-    def __post_init__(self) -> None:
-        check_schemes(self.scheme)
-
-    def refuse(self, problem: Problem) -> None:
-        refuse_for_schemes(self, problem, self.scheme)
-
-    def solve(self, problem: Problem, run: Run) -> Partitions:
-        pricing = Pricing(problem, refuse_for_schemes(self, problem, self.scheme))
-        pruning = Pruning(
-            node_pruning=self.node_pruning,
-            applicator_pruning=self.applicator_pruning,
-            seeding=self.seeding,
-            modified_bfs=self.modified_bfs,
-            node_rearrangement=self.node_rearrangement,
-            applicator_rearrangement=self.applicator_rearrangement,
-        )
-        return as_partitions(pricing, FromCoarsest(pricing, pruning).solve(run))
+    tree: ClassVar[type[EnumerationTree]] = FromCoarsest
