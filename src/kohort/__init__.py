@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.three_anonymity import ThreeAnonymity as ThreeAnonymity
     from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
+    from kohort.algorithms.single_dimensional import BottomUp as BottomUp
+    from kohort.algorithms.single_dimensional import OptimalRecoding as OptimalRecoding
+    from kohort.algorithms.single_dimensional import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import compare as compare
@@ -69,6 +72,7 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.local.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
+    "BottomUp": "kohort.algorithms.single_dimensional",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -90,12 +94,14 @@ _HOMES = {
     "Mondrian": "kohort.algorithms.local.mondrian",
     "Optimal": "kohort.algorithms.local.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
+    "OptimalRecoding": "kohort.algorithms.single_dimensional",
     "Progressive": "kohort.algorithms.local.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.local.three_anonymity",
     "TopDown": "kohort.algorithms.local.top_down",
+    "TopDownSearch": "kohort.algorithms.single_dimensional",
     "TwoAnonymity": "kohort.algorithms.local.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",

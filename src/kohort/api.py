@@ -71,6 +71,7 @@ def anonymize(
     shuffle: bool = False,
     seed: int = 0,
     time_limit: float | None = None,
+    scheme: str | Mapping[str, str] | None = None,
     key: bytes | None = None,
     engine: str = "local",
     progress: Progress | None = None,
@@ -107,6 +108,9 @@ def anonymize(
         What a missing value is; what becomes of values missing from a hierarchy.
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
+    scheme
+        How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
+        mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
     key
         The secret for pseudonyms, at least 16 bytes.
     spec
@@ -157,6 +161,8 @@ def anonymize(
         shuffle=shuffle,
         seed=seed,
         time_limit=time_limit,
+        scheme=scheme if isinstance(scheme, str) else None,
+        schemes={} if scheme is None or isinstance(scheme, str) else scheme,
     )
     return make_release(dataset, request, progress=progress)
 

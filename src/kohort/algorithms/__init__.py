@@ -27,6 +27,7 @@ from kohort.algorithms.local.three_anonymity import ThreeAnonymity
 from kohort.algorithms.local.top_down import TopDown
 from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
+from kohort.algorithms.single_dimensional import SEARCHES
 from kohort.errors import InputError, did_you_mean
 
 __all__ = [
@@ -61,6 +62,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         TwoAnonymity,
         ThreeAnonymity,
         Optimal,
+        *SEARCHES,
     )
 }
 

@@ -51,7 +51,7 @@ class _File(_Part):
     spec_sha256: str | None
     algorithm: str
     models: list[dict[str, Any]]
-    suppression: float = Field(ge=0, lt=1, strict=False)
+    suppression: float = Field(ge=0, le=1, strict=False)
     suppressed: str
     nulls: str
     shuffle: bool

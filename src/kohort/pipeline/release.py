@@ -37,6 +37,7 @@ class Release:
     notes     sentences that the one who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
+    scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
     """
 
@@ -55,6 +56,7 @@ class Release:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     items: ItemsPart | None = None
+    scheme: dict[str, Any] | None = None
     recoding: Recoding | None = None
 
     @cached_property
@@ -117,6 +119,7 @@ class Release:
             "guarantee": self.guarantee,
             "algorithm": self.algorithm,
             "parameters": self.parameters,
+            "scheme": self.scheme,
             "seed": self.request.seed,
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),
