@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,16 +15,22 @@ from kohort.algorithms.local.assigning import Search
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, mine
 from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.local.diversify import diversify
-from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
+from kohort.algorithms.local.dual_bound import Prices, dual_bound, dual_prices
 from kohort.algorithms.local.graph import in_measured_units
 from kohort.algorithms.local.hilbert import Hilbert
-from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, KAnonCF, node_costs, record_costs
+from kohort.algorithms.local.k_anon_cf import (
+    SEPARABLE_COSTS,
+    KAnonCF,
+    disjoint_cover,
+    node_costs,
+    of_records,
+    record_costs,
+)
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.promised import refuse_other_models
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Run
 from kohort.errors import InputError, UnsupportedError
-from kohort.kernels.compile_time import compile_clock
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -38,7 +45,8 @@ _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so 
 _LEAST_ROUNDS = 500
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
-_SHARE_FOR_BOUND = 0.35  # of the time that is left
+_SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.6, 0.35  # of the time that is left
+_ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
 _TOO_MANY = (
     "The closed records of this table are too many to search in the time and memory allowed: "
     "the groups are those of {}, as they are."
@@ -112,34 +120,43 @@ def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
 def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model; `bound` is a bound on the least cost.
 
-    groups  any that satisfy every model; None: from the prices of the dual
+    groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
     """
     worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
-    with compile_clock() as compiling:
-        limited = run.at_most(SECONDS, besides=lambda: compiling.seconds)
-        return _improved(problem, groups, limited, worth)
-
-
-def _improved(problem: Problem, groups: Groups | None, run: Run, worth: float) -> Groups:
-    given = Mondrian().solve(problem, run) if groups is None else groups  # to fall back on
-    closed = _mined(problem, run)
+    run = run.at_most(SECONDS)
+    given = Mondrian().solve(problem, run.part(0.5)) if groups is None else groups  # to fall back on
+    closed = _mined(problem, run.part(_SHARE_FOR_MINING))
     if closed is None:
         return replace(given, notes=(_TOO_MANY.format("mondrian" if groups is None else "the start"),))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
-    left = run.seconds_left
-    for_bound = Run(time_limit=None if left is None else max(left * _SHARE_FOR_BOUND, 1e-9))
-    run.report("proving a bound", 0.0)
-    prices = dual_prices(problem, closed, cost, for_bound)
+    prices, cover = _prices_and_cover(problem, closed, cost, run.part(_SHARE_FOR_BOUND), groups is None)
     bound = dual_bound(problem, prices, star)
     search = Search(problem, closed, cost, star, prices)
-    if groups is None:
+    if groups is None and prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
         search.construct(run)
-    search = _cheaper(search, given)
+    _start_from_cheapest(search, [given] if cover is None else [given, cover])
     search.improve(run)
     _ruin(search, problem, run, bound, worth)
+    search.check()
     found = Groups(search.groups(), bound=bound)
     return found if _holds(problem, found) else replace(given, bound=bound)
+
+
+def _prices_and_cover(
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, with_cover: bool
+) -> tuple[Prices, Groups | None]:
+    """The prices of the dual and, beside them on another core, the greedy cover of k-anon-cf.
+
+    No cover where it is not wanted, would not meet every model, or the time is up.
+    """
+    if not with_cover or any(model.attribute is not None for model in problem.models):
+        return dual_prices(problem, closed, cost, run), None
+    with ThreadPoolExecutor(1) as pool:
+        covering = pool.submit(disjoint_cover, Table.of(problem), closed, problem, run.in_silence())
+        prices = dual_prices(problem, closed, cost, run)
+        clusters = covering.result()
+    return prices, None if clusters is None else Groups(of_records(problem, clusters))
 
 
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
@@ -154,14 +171,11 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     return closed if closed.complete and closed.has_supports else None
 
 
-def _cheaper(search: Search, groups: Groups) -> Search:
-    """The search as it is, or started from these groups if they cost less."""
-    reached = search.total if search.n_waiting == 0 else np.inf
-    kept = Groups(search.groups()) if np.isfinite(reached) else groups
-    search.start_from(groups)
-    if search.total > reached:
-        search.start_from(kept)
-    return search
+def _start_from_cheapest(search: Search, starts: list[Groups]) -> None:
+    """Go on from the cheapest of these groups if they cost less than what the search has."""
+    costs = [search.cost_of(groups) for groups in starts]
+    if search.n_waiting or min(costs) < search.total:
+        search.start_from(starts[int(np.argmin(costs))])
 
 
 def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:
