@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.local.improve import Improve
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.run import Run
+from kohort.errors import UnsupportedError, counted
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["Auto"]
+
+_MOST_RECORDS = 500_000
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,15 @@ class Auto:
 
     def choose(self, problem: Problem) -> tuple[Algorithm, str]:
         """The algorithm for this problem, and the reason in a sentence."""
+        table = (
+            f"{counted(problem.n_records, 'record')} and "
+            f"{counted(len(problem.attributes), 'quasi-identifier')}"
+        )
+        obstacle = _obstacle(problem)
+        if obstacle is None:
+            return Improve(), f"improve was chosen for {table}: it loses least in the time allowed."
         return Mondrian(), (
-            f"mondrian was chosen for {problem.n_records} records and {len(problem.attributes)} "
-            "quasi-identifiers: it is near-linear and meets every privacy model."
+            f"mondrian was chosen for {table}: {obstacle}, and mondrian is near-linear and meets every model."
         )
 
     def refuse(self, problem: Problem) -> None:
@@ -37,3 +47,14 @@ class Auto:
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
         return self.choose(problem)[0].solve(problem, run)
+
+
+def _obstacle(problem: Problem) -> str | None:
+    """Why improve cannot be taken, or None."""
+    if problem.n_records > _MOST_RECORDS:
+        return f"improve is for at most {_MOST_RECORDS:,} records"
+    try:
+        Improve().refuse(problem)
+    except UnsupportedError as error:
+        return f"improve cannot be taken ({str(error).split('. ')[0].rstrip('.')})"
+    return None

@@ -150,6 +150,7 @@ def test_kinds_of_models_without_a_rule_are_refused_and_auto_takes_mondrian():
     with pytest.raises(UnsupportedError, match="Choose mondrian"):
         adult(500, **asked)
     assert adult(500, **asked, algorithm="auto").algorithm == "mondrian"
+    assert adult(500, algorithm="auto").algorithm == "improve"
 
 
 def test_withholding_records_lowers_the_cost():

@@ -142,7 +142,7 @@ class Search:
     @cached_property
     def _sorted_keys(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Closed records by a key of their nodes: how keys are made, the order, and the keys in it."""
-        factor = np.random.default_rng(0).integers(1, 2**62, self.closed.nodes.shape[1])
+        factor: np.ndarray = np.random.default_rng(0).integers(1, 2**62, (self.closed.nodes.shape[1],))
         keys = self.closed.nodes.astype(np.int64) @ factor
         order = np.argsort(keys)
         return factor, order, keys[order]

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.assigning import Search
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, mine
@@ -28,8 +27,10 @@ from kohort.algorithms.local.k_anon_cf import (
 )
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.promised import refuse_other_models
+from kohort.algorithms.local.regrouping import refuse_wide_hierarchies, regrouped
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Run
+from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -45,11 +46,11 @@ _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so 
 _LEAST_ROUNDS = 500
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
-_SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.6, 0.35  # of the time that is left
+_SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.7, 0.35  # of the time that is left
 _ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
 _TOO_MANY = (
-    "The closed records of this table are too many to search in the time and memory allowed: "
-    "the groups are those of {}, as they are."
+    "The closed records of this table are too many to search in the time and memory allowed: groups were "
+    "ruined and recreated without them, and the bound is the weaker one from nearest records."
 )
 
 
@@ -60,9 +61,10 @@ class Improve:
     A release opens some closed records and publishes every record as one of them. First, prices of records
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
-    together are dissolved and built anew, again and again.
+    together are dissolved and built anew, again and again. For tight labels and free intervals there are no
+    closed records to mine: there, and where they are too many, only the last step is done.
 
-    start    the algorithm whose groups are improved; `prices`: groups are built from the prices
+    start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
 
     Stops at the time limit (60 s where none is asked for), when the bound is reached, or when hardly anything
     improves: a time limit that is asked for is used as long as anything does. Time per step: O(rows under a
@@ -96,12 +98,10 @@ class Improve:
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
-        hierarchies_of(problem)
         refuse_other_models(problem)
-        if problem.tight:
-            raise UnsupportedError("improve searches hierarchy nodes, not tight labels. Choose mondrian.")
         if not all(model.survives_unions for model in problem.models):
             raise UnsupportedError("improve needs models that survive unions. Choose mondrian.")
+        refuse_wide_hierarchies(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
@@ -125,9 +125,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
     run = run.at_most(SECONDS)
     given = Mondrian().solve(problem, run.part(0.5)) if groups is None else groups  # to fall back on
+    if not _can_mine(problem):
+        return regrouped(problem, given, run, worth)
     closed = _mined(problem, run.part(_SHARE_FOR_MINING))
     if closed is None:
-        return replace(given, notes=(_TOO_MANY.format("mondrian" if groups is None else "the start"),))
+        return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
     prices, cover = _prices_and_cover(problem, closed, cost, run.part(_SHARE_FOR_BOUND), groups is None)
     bound = dual_bound(problem, prices, star)
@@ -157,6 +159,11 @@ def _prices_and_cover(
         prices = dual_prices(problem, closed, cost, run)
         clusters = covering.result()
     return prices, None if clusters is None else Groups(of_records(problem, clusters))
+
+
+def _can_mine(problem: Problem) -> bool:
+    """Whether groups are published as hierarchy nodes: only these are mined."""
+    return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
 
 
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
