@@ -16,6 +16,7 @@ from kohort.recoding.recoding import Recoding
 __all__ = ["Auto"]
 
 _MOST_RECORDS = 500_000
+_BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class Auto:
     models: ClassVar[tuple[str, ...]] = Mondrian.models
     costs: ClassVar[tuple[str, ...]] = Mondrian.costs
 
-    def choose(self, problem: Problem) -> tuple[Algorithm, str]:
-        """The algorithm for this problem, and the reason in a sentence."""
+    def choose(self, problem: Problem, *, items: bool = False) -> tuple[Algorithm, str]:
+        """The algorithm for this problem (beside a column of items?), and the reason in a sentence."""
         table = (
             f"{counted(problem.n_records, 'record')} and "
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
-        obstacle = _obstacle(problem)
+        obstacle = _BESIDE_ITEMS if items else _obstacle(problem)
         if obstacle is None:
             return Improve(), f"improve was chosen for {table}: it loses least in the time allowed."
         return Mondrian(), (

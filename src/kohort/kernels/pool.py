@@ -7,9 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kohort.kernels.generalization import SET, TREE
+from kohort.kernels.generalization import SET, TREE, range_cost
 
-__all__ = ["Cells", "Parts", "build", "cell_cost", "clear", "new_parts", "parts_cost", "polish", "put"]
+__all__ = [
+    "Cells",
+    "Parts",
+    "build",
+    "cell_cost",
+    "clear",
+    "new_parts",
+    "pair_costs",
+    "parts_cost",
+    "polish",
+    "put",
+]
 
 _EPSILON = 1e-9
 _PASSES = 4
@@ -37,6 +48,16 @@ class Parts(NamedTuple):
     copies: np.ndarray  # groups by leaves of all attributes
     cost: np.ndarray  # per group: of one record
     size: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def pair_costs(tables, attribute, n):
+    """The cost of the lowest node over any two leaves of a hierarchy with n leaves, row by row."""
+    cost = np.zeros(n * n)
+    for lo in range(n):
+        for hi in range(lo, n):
+            cost[lo * n + hi] = range_cost(tables, attribute, lo, hi)
+    return cost
 
 
 @njit(cache=True, nogil=True)

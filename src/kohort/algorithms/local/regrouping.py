@@ -10,9 +10,9 @@ from kohort.algorithms.local.promised import promises_of
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import InternalError, UnsupportedError
-from kohort.kernels.generalization import SET, TREE, Tables, range_cost
+from kohort.kernels.generalization import SET, TREE, Tables
 from kohort.kernels.group_costs import costs_by_group
-from kohort.kernels.pool import Cells
+from kohort.kernels.pool import Cells, pair_costs
 from kohort.kernels.regroup import MOST_POOLED, Grouping, new_grouping, regroup, total_cost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -70,7 +70,7 @@ def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Group
 def _cells(tables: Tables) -> Cells:
     leaf_start = np.append(tables.leaf_start, len(tables.leaf_cost))
     n_leaves = np.diff(leaf_start)
-    pairs = [_pair_costs(tables, a, n if tables.kind[a] == TREE else 0) for a, n in enumerate(n_leaves)]
+    pairs = [pair_costs(tables, a, n if tables.kind[a] == TREE else 0) for a, n in enumerate(n_leaves)]
     return Cells(
         kind=tables.kind,
         n_leaves=n_leaves,
@@ -80,15 +80,6 @@ def _cells(tables: Tables) -> Cells:
         pair_start=np.cumsum([0, *(len(p) for p in pairs)])[:-1],
         pair=np.concatenate([*pairs, np.zeros(1)]),
     )
-
-
-def _pair_costs(tables: Tables, attribute: int, n: int) -> np.ndarray:
-    """The cost of the lowest node over any two leaves of a hierarchy, row by row."""
-    cost = np.zeros((n, n))
-    for lo in range(n):
-        for hi in range(lo, n):
-            cost[lo, hi] = range_cost(tables, attribute, lo, hi)
-    return cost.ravel()
 
 
 def _cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray, kept: np.ndarray) -> np.ndarray:
