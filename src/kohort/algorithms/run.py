@@ -64,7 +64,7 @@ class Run:
         run._outer = self
         return run
 
-    def part(self, share: float) -> Run:
+    def share_of_time(self, share: float) -> Run:
         """The same run, limited to a share of the time that is left."""
         left = self.seconds_left
         return self.at_most(None if left is None else left * share)
@@ -73,6 +73,12 @@ class Run:
         """The same run for a part of the work that reports no progress of its own."""
         run = self.at_most(None)
         run._progress = None
+        return run
+
+    def part(self, what: str, begin: float, end: float) -> Run:
+        """The same run for a part of the work, under one name, that makes up the shares from begin to end."""
+        run = self.in_silence()
+        run._progress = lambda _, share: self.report(what, begin + share * (end - begin))
         return run
 
     def report(self, what: str, share: float) -> None:

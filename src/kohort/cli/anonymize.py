@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -26,6 +26,10 @@ def anonymize(
     out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
     report: Annotated[Path | None, typer.Option(help="Also write a report to read (HTML).")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(help="Also write how each value is published (JSON), for 'kohort apply'."),
+    ] = None,
     hierarchies: Annotated[
         Path | None, typer.Option(help="Also write the hierarchies to this folder, to read labels by.")
     ] = None,
@@ -60,7 +64,7 @@ def anonymize(
     from kohort.io.tables import format_of
 
     output = Output(as_json=json, quiet=quiet)
-    files = [path for path in (out, certificate, report) if path is not None]
+    files = [path for path in (out, certificate, report, maps) if path is not None]
     for file in files:
         refuse_overwriting(file, sources=[data, spec], force=True)
     check_targets(files)
@@ -68,7 +72,7 @@ def anonymize(
     shape = read.shape
     if shape is None:
         format_of(out)
-    request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
+    request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
     with output.progress() as progress:
         source, release = release_file(
             data, request, progress, shape=shape, delimiter=delimiter, encoding=encoding, sheet=sheet
@@ -77,7 +81,7 @@ def anonymize(
         output.note(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
         )
-    facts = _write(source, release, out, shape, report=report, certificate=certificate)
+    facts = _write(source, release, out, shape, report=report, certificate=certificate, maps=maps, spec=spec)
     if hierarchies is not None:
         _write_hierarchies(release, hierarchies)
     output.result(facts)
@@ -99,18 +103,6 @@ def release_file(data, request, progress, *, shape=None, **reading) -> tuple[Tab
     return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
 
 
-def _key(key_file: Path | None) -> bytes | None:
-    from kohort.errors import InputError
-
-    if key_file is not None:
-        try:
-            return key_file.read_bytes().strip()
-        except OSError as error:
-            raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
-    value = os.environ.get("KOHORT_KEY")
-    return value.encode() if value else None
-
-
 def _write(
     source: TableFile,
     release: Release,
@@ -119,6 +111,8 @@ def _write(
     *,
     report: Path | None,
     certificate: Path | None,
+    maps: Path | None,
+    spec: Path,
 ) -> dict:
     """Write everything or nothing; the facts as the certificate holds them."""
     import time
@@ -128,7 +122,7 @@ def _write(
     from kohort.io.tables import sha256_of
     from kohort.report.html import write_report
 
-    targets = [path for path in (out, certificate, report) if path is not None]
+    targets = [path for path in (out, certificate, report, maps) if path is not None]
     with replacing_all(targets) as drafts:
         draft_of = dict(zip(targets, drafts))
         start = time.perf_counter()
@@ -140,6 +134,8 @@ def _write(
             release.certificate(draft_of[certificate], sha256=sha256)
         if report is not None:
             write_report(release.facts(sha256=sha256), draft_of[report])
+        if maps is not None:
+            release.maps(draft_of[maps], spec_sha256=sha256_of(spec))
     return release.facts(sha256=sha256)
 
 

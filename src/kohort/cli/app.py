@@ -10,6 +10,7 @@ import typer
 
 from kohort.cli.algorithms import algorithms
 from kohort.cli.anonymize import anonymize
+from kohort.cli.apply import apply
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, verify, profile, init, algorithms, demo):
+for command in (anonymize, apply, verify, profile, init, algorithms, demo):
     app.command()(command)
 app.add_typer(hierarchy, name="hierarchy")
 

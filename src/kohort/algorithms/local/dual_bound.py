@@ -50,7 +50,7 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
     near = np.zeros(len(cost), dtype=bool)
     rng = np.random.default_rng(problem.seed)
     first_step, done, number = step, 0.0, 0
-    raising = run.part(1 - _SHARE_FOR_CHECK)
+    raising = run.share_of_time(1 - _SHARE_FOR_CHECK)
     allowed = raising.seconds_left
     while done < 1 and not raising.out_of_time:
         run.report("proving a bound", done)

@@ -124,14 +124,16 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     """
     worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
     run = run.at_most(SECONDS)
-    given = Mondrian().solve(problem, run.part(0.5)) if groups is None else groups  # to fall back on
+    given = Mondrian().solve(problem, run.share_of_time(0.5)) if groups is None else groups  # to fall back on
     if not _can_mine(problem):
         return regrouped(problem, given, run, worth)
-    closed = _mined(problem, run.part(_SHARE_FOR_MINING))
+    closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
     if closed is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
-    prices, cover = _prices_and_cover(problem, closed, cost, run.part(_SHARE_FOR_BOUND), groups is None)
+    prices, cover = _prices_and_cover(
+        problem, closed, cost, run.share_of_time(_SHARE_FOR_BOUND), groups is None
+    )
     bound = dual_bound(problem, prices, star)
     search = Search(problem, closed, cost, star, prices)
     if groups is None and prices.rounds >= _ENOUGH_ROUNDS:
