@@ -139,7 +139,9 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if isinstance(algorithm, Auto):
-        algorithm, reason = algorithm.choose(problem, items=request.items is not None)
+        algorithm, reason = algorithm.choose(
+            problem, time_limit=request.time_limit, items=request.items is not None
+        )
         return algorithm, [reason]
     return algorithm, []
 

@@ -195,8 +195,14 @@ def test_kinds_of_models_without_a_rule_are_refused_and_auto_takes_mondrian():
     asked = {"sensitive": ["occupation"], "privacy": [ko.LDiversity("occupation", 2, kind="recursive", c=3)]}
     with pytest.raises(UnsupportedError, match="Choose mondrian"):
         adult(500, **asked)
-    assert adult(500, **asked, algorithm="auto").algorithm == "mondrian"
-    assert adult(500, algorithm="auto").algorithm == "improve"
+    assert adult(500, **asked, algorithm="auto", time_limit=5).algorithm == "mondrian"
+
+
+def test_auto_spends_a_time_limit_on_improving():
+    quick, slow = adult(500, algorithm="auto"), adult(500, algorithm="auto", time_limit=2)
+    assert (quick.algorithm, slow.algorithm) == ("mondrian", "improve")
+    assert "With a time limit" in quick.notes[0]
+    assert slow.cost < quick.cost
 
 
 def test_withholding_records_lowers_the_cost():

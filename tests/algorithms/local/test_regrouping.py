@@ -98,5 +98,5 @@ def test_hierarchies_with_too_many_leaves_are_refused(monkeypatch):
     monkeypatch.setattr("kohort.algorithms.local.regrouping._MOST_PAIRS", 3)
     with pytest.raises(UnsupportedError, match="too many leaves"):
         adult(50, 5, "hierarchy", algorithm="improve")
-    release = adult(50, 5, "hierarchy", algorithm="auto")
+    release = adult(50, 5, "hierarchy", algorithm="auto", time_limit=5)
     assert release.algorithm == "mondrian" and "too many leaves" in release.notes[0]

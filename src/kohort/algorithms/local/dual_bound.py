@@ -33,10 +33,13 @@ class Prices:
     rounds: int = ROUNDS
 
 
-def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run) -> Prices:
+def dual_prices(
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, *, rounds: int | None = ROUNDS
+) -> Prices:
     """Raise all prices together, repair those that are too high, and so on in smaller and smaller steps.
 
-    cost  per closed record: what one record pays
+    cost    per closed record: what one record pays
+    rounds  how many; None: up to 150, and with little time steps shrink sooner
 
     Every tenth round visits all closed records; the others only those that are near to being violated. In the
     end all are visited: prices are capped where they are too high, and checked; so are the prices so far when
@@ -63,8 +66,10 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
         rng.shuffle(order)
         raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
         number += 1
-        done = max(number / ROUNDS, 1 - (raising.seconds_left or 0.0) / allowed if allowed else 0.0)
-        step = first_step * _SLOWER ** (ROUNDS * done)  # with little time, steps must shrink sooner
+        done = number / (rounds or ROUNDS)
+        if rounds is None and allowed:
+            done = max(done, 1 - (raising.seconds_left or 0.0) / allowed)
+        step = first_step * _SLOWER ** (ROUNDS * done)
     lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
     slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated

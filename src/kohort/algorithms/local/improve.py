@@ -122,7 +122,8 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
     groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
     """
-    worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
+    hurry = run.seconds_left is not None
+    worth = _WORTH_ANY_TIME if hurry else _WORTH_IT
     run = run.at_most(SECONDS)
     given = Mondrian().solve(problem, run.share_of_time(0.5)) if groups is None else groups  # to fall back on
     if not _can_mine(problem):
@@ -132,7 +133,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
     prices, cover = _prices_and_cover(
-        problem, closed, cost, run.share_of_time(_SHARE_FOR_BOUND), groups is None
+        problem, closed, cost, run.share_of_time(_SHARE_FOR_BOUND), groups is None, hurry
     )
     bound = dual_bound(problem, prices, star)
     search = Search(problem, closed, cost, star, prices)
@@ -148,17 +149,18 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
 
 def _prices_and_cover(
-    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, with_cover: bool
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, with_cover: bool, hurry: bool
 ) -> tuple[Prices, Groups | None]:
     """The prices of the dual and, beside them on another core, the greedy cover of k-anon-cf.
 
     No cover where it is not wanted, would not meet every model, or the time is up.
     """
+    rounds = None if hurry else _ENOUGH_ROUNDS
     if not with_cover or any(model.attribute is not None for model in problem.models):
-        return dual_prices(problem, closed, cost, run), None
+        return dual_prices(problem, closed, cost, run, rounds=rounds), None
     with ThreadPoolExecutor(1) as pool:
         covering = pool.submit(disjoint_cover, Table.of(problem), closed, problem, run.in_silence())
-        prices = dual_prices(problem, closed, cost, run)
+        prices = dual_prices(problem, closed, cost, run, rounds=rounds)
         clusters = covering.result()
     return prices, None if clusters is None else Groups(of_records(problem, clusters))
 
