@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
+    from kohort.api import compare as compare
+    from kohort.api import frontier as frontier
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.risk import assess_risk as assess_risk
+    from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
     from kohort.version import __version__ as __version__
 
@@ -98,13 +102,17 @@ _HOMES = {
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",
+    "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",
+    "frontier": "kohort.api",
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",
+    "measure_utility": "kohort.utility",
     "mine_closed_records": "kohort.api",
     "order": "kohort.data.build_hierarchy",
     "profile": "kohort.api",

@@ -11,10 +11,12 @@ import typer
 from kohort.cli.algorithms import algorithms
 from kohort.cli.anonymize import anonymize
 from kohort.cli.apply import apply
+from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.profile import profile
+from kohort.cli.risk import risk
 from kohort.cli.verify import verify
 from kohort.errors import InfeasibleError, InternalError, KohortError
 
@@ -29,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, apply, verify, profile, init, algorithms, demo):
+for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, demo):
     app.command()(command)
 app.add_typer(hierarchy, name="hierarchy")
 
