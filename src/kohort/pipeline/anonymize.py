@@ -78,7 +78,7 @@ def make_release(
         unmet = _unmet_models(chosen, problem)
         chosen.refuse(problem)
     with clock("solve"), compile_clock() as compiling:
-        run = Run(time_limit=request.time_limit, progress=progress)
+        run = Run(time_limit=request.time_limit, progress=progress, besides=lambda: compiling.seconds)
 
         def solve(posed: Problem) -> Recoding:
             found = engine_named(request.engine).solve(posed, chosen, run)
@@ -91,7 +91,7 @@ def make_release(
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
     clock.set_apart("compile", compiling.seconds, of="solve")
-    with clock("bound"), compile_clock() as compiling:
+    with clock("bound"), compile_clock() as compiling_bound:
         larger = (
             traded is not None and traded.items.class_size != problem.k
         )  # its bound is for larger classes
@@ -99,7 +99,7 @@ def make_release(
         bound = recoding.bound
         if bound is None or larger:
             bound = None if outside else lower_bound(problem, run)
-    clock.set_apart("compile", compiling.seconds, of="bound")
+    clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
         if traded is None:
             columns = replaced_columns(dataset, request, roles, problem, recoding)
@@ -152,7 +152,9 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
             "scheme take 1, which lets them withhold whatever is in small classes."
         )
     if isinstance(algorithm, Auto):
-        algorithm, reason = algorithm.choose(problem)
+        algorithm, reason = algorithm.choose(
+            problem, time_limit=request.time_limit, items=request.items is not None
+        )
         return algorithm, [reason]
     return algorithm, []
 
