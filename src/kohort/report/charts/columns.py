@@ -1,0 +1,99 @@
+"""Charts of columns: how far each was generalized, what each lost, and how values are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kohort.report.attributes import STEPS
+from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, chart
+
+__all__ = ["distribution_chart", "losses_chart", "steps_chart"]
+
+_ROW = 22
+_SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # light to dark, also in grey
+
+
+def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any]:
+    """One bar per column: the share of its cells at each step from the value itself to `*`."""
+    values = [
+        {"column": name, "step": step, "order": STEPS.index(step), "share": share}
+        for name, steps in shares
+        for step, share in steps.items()
+        if share > 0
+    ]
+    used = [step for step in STEPS if any(value["step"] == step for value in values)]
+    return chart(
+        _ROW * len(shares) + 60,
+        values,
+        mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},
+        encoding={
+            "y": {
+                "field": "column",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"ticks": False},
+            },
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1]},
+                "axis": {"format": PERCENT, "tickCount": 5},
+                "title": "share of records",
+            },
+            "color": {
+                "field": "step",
+                "scale": {"domain": used, "range": [_SHADES[STEPS.index(step)] for step in used]},
+                "legend": {"columns": 3},
+            },
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    )
+
+
+def losses_chart(losses: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    """One bar per column: its loss, from 0 to 1."""
+    values = [{"column": name, "loss": loss} for name, loss in losses]
+    y = {"field": "column", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    scale, axis = {"domain": [0, 1]}, {"tickCount": 5}
+    x = {"field": "loss", "type": "quantitative", "scale": scale, "axis": axis, "title": "loss"}
+    return chart(
+        _ROW * len(losses) + 40,
+        values,
+        encoding={"y": y, "x": x},
+        layer=[
+            {"mark": {"type": "bar", "color": AFTER, "height": {"band": 0.6}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4},
+                "encoding": {"text": {"field": "loss", "format": ".2f"}},
+            },
+        ],
+    )
+
+
+def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
+    """Records per value: a wide pale bar before, a narrow dark one after."""
+    kinds = {"before": ("before", BEFORE, 0.9, 0.55), "after": ("after", AFTER, 0.45, 1.0)}
+    name = {"field": "value", "type": "nominal", "sort": None, "title": None}
+    value_axis = {**name, "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False}}
+    count = {"type": "quantitative", "title": "records", "axis": {"tickCount": 4, "format": ","}}
+    layers = []
+    for field, (label, _, width, opacity) in kinds.items():
+        size = {"width" if ordered else "height": {"band": width}}
+        counted = {**count, "field": field}
+        place = (
+            {"x": value_axis, "y": counted}
+            if ordered
+            else {"y": {**name, "axis": {"ticks": False}}, "x": counted}
+        )
+        layers.append(
+            {
+                "mark": {"type": "bar", "opacity": opacity, **size},
+                "encoding": {**place, "color": {"datum": label}},
+            }
+        )
+    colours = [colour for _, colour, _, _ in kinds.values()]
+    scale = {"domain": list(kinds), "range": colours}
+    layers[0]["encoding"]["color"] = {"datum": "before", "scale": scale}
+    return chart(150 if ordered else 20 * len(rows) + 55, rows, layer=layers)
