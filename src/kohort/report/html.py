@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kohort.pipeline.release import Release
 
 __all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
+
+_SHARE = re.compile(r"(under |almost )?[0-9.]+ %")
 
 
 def write_report(release: Release, path: str | Path, **options: Any) -> None:
@@ -84,9 +87,7 @@ def _templates() -> Environment:
 
 def _figure_like(value: Any) -> bool:
     """Whether a cell is set to the right: a number, or a share."""
-    return isinstance(value, (int, float)) or (
-        isinstance(value, str) and value[-2:] == " %" and value[0].isdigit()
-    )
+    return isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
 
 
 def _title(facts: dict[str, Any]) -> str:

@@ -86,7 +86,7 @@ class PublishedRecords:
         n, rows = self.release.dataset.n_records, self.release.rows
         if not self.values or not self.release.verdict.withheld:
             return np.zeros(n, dtype=bool)
-        if self.release.request.suppressed == "drop":
+        if self.release.request.suppressed == "drop" and rows is not None:
             return ~np.isin(np.arange(n), rows)
         return self._classes.all_star_records
 

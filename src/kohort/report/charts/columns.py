@@ -77,7 +77,11 @@ def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict
     kinds = {"before": ("before", BEFORE, 0.9, 0.55), "after": ("after", AFTER, 0.45, 1.0)}
     name = {"field": "value", "type": "nominal", "sort": None, "title": None}
     value_axis = {**name, "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False}}
-    count = {"type": "quantitative", "title": "records", "axis": {"tickCount": 4, "format": ","}}
+    count = {
+        "type": "quantitative",
+        "title": "records",
+        "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"},
+    }
     layers = []
     for field, (label, _, width, opacity) in kinds.items():
         size = {"width" if ordered else "height": {"band": width}}

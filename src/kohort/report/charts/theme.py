@@ -44,6 +44,13 @@ _CONFIG: dict[str, Any] = {
         "labelLimit": 130,
         "titlePadding": 6,
     },
-    "legend": {**_TEXT, "orient": "top", "title": None, "symbolType": "square", "offset": 4},
+    "legend": {
+        **_TEXT,
+        "orient": "top",
+        "title": None,
+        "symbolType": "square",
+        "symbolOpacity": 1,
+        "offset": 4,
+    },
     "text": {"color": "currentColor", "fontSize": 11},
 }

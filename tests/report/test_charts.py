@@ -1,0 +1,42 @@
+"""Charts are plain Vega-Lite specs over the facts, and can be drawn."""
+
+import json
+
+import pytest
+
+from kohort.report import charts
+from kohort.report.attributes import STEPS
+from kohort.report.facts import report_facts
+from report.releases import release
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return report_facts(release())
+
+
+def specs(facts):
+    yield charts.steps_chart([(a["name"], a["steps"]) for a in facts["attributes"]])
+    yield charts.losses_chart([(a["name"], a["loss"]) for a in facts["attributes"]])
+    for rows in facts["distributions"].values():
+        yield charts.distribution_chart(rows, ordered=True)
+        yield charts.distribution_chart(rows, ordered=False)
+    yield charts.class_sizes_chart(facts["class_sizes"])
+    yield from map(charts.guesses_chart, facts["guesses"])
+
+
+def test_charts_are_plain_data_and_can_be_drawn(facts):
+    for spec in specs(facts):
+        assert json.loads(json.dumps(spec, allow_nan=False)) == spec
+        svg = charts.svg_of(spec, alternative='a "chart" of <this> & that')
+        assert svg.startswith("<svg role='img' aria-label='a \"chart\" of &lt;this&gt; &amp; that'")
+        assert "http://www.w3.org/2000/svg" in svg and "NaN" not in svg
+
+
+def test_the_bars_of_steps_are_the_shares(facts):
+    shares = [(a["name"], a["steps"]) for a in facts["attributes"]]
+    values = charts.steps_chart(shares)["data"]["values"]
+    for name, steps in shares:
+        drawn = {v["step"]: v["share"] for v in values if v["column"] == name}
+        assert drawn == {step: share for step, share in steps.items() if share}
+    assert {v["order"] for v in values} <= set(range(len(STEPS)))
