@@ -147,11 +147,11 @@ def test_a_notebook_shows_the_verdict():
     assert page.figures["models.0.measured"][0] >= 4
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0, "0 %"), (1, "100 %"), (0.9999999, "almost 100 %"), (0.125, "12.5 %"), (0.1, "10 %"), (1e-6, "under 0.01 %"),
-     (0.0004, "0.04 %"), (0.995, "99.5 %"), (None, "-")],
-)  # fmt: skip
+SHARES = {0: "0 %", 1: "100 %", 0.9999999: "almost 100 %", 0.125: "12.5 %", 0.1: "10 %"}
+SHARES |= {1e-6: "under 0.01 %", 0.0004: "0.04 %", 0.995: "99.5 %", None: "-"}
+
+
+@pytest.mark.parametrize(("share", "text"), SHARES.items())
 def test_shares_are_readable(share, text):
     assert percent(share) == text
 
