@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.risk import assess_risk as assess_risk
+    from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
     from kohort.version import __version__ as __version__
 
@@ -94,6 +96,7 @@ _HOMES = {
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
+    "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
     "dates": "kohort.data.build_hierarchy",
@@ -101,6 +104,7 @@ _HOMES = {
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",
+    "measure_utility": "kohort.utility",
     "mine_closed_records": "kohort.api",
     "order": "kohort.data.build_hierarchy",
     "profile": "kohort.api",

@@ -123,6 +123,18 @@ class Release:
             "sha256": dict(sha256 or {"input": None, "output": None}),
         }
 
+    def risk(self, **options: Any) -> dict[str, Any]:
+        """How likely people are found, before and after; the options are those of `kohort.assess_risk`."""
+        from kohort.risk import assess_risk
+
+        return assess_risk(self, **options)
+
+    def utility(self, **options: Any) -> dict[str, Any]:
+        """How useful the release still is; the options are those of `kohort.measure_utility`."""
+        from kohort.utility import measure_utility
+
+        return measure_utility(self, **options)
+
     def report(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
     ) -> None:

@@ -16,7 +16,7 @@ from kohort.problem.models import KmAnonymity
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["CoveredItems", "cover_items", "verify_baskets", "with_items"]
+__all__ = ["CoveredItems", "cover_items", "published_nodes", "verify_baskets", "with_items"]
 
 
 def verify_baskets(published: Baskets, model: KmAnonymity, *, checks: Sequence[Check] = ()) -> Verdict:
@@ -112,7 +112,7 @@ def cover_items(
     keys = original.record_of_item * n_leaves + leaves[original.items.codes]
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    occurrence, node, unknown = _published_nodes(published, hierarchy)
+    occurrence, node, unknown = published_nodes(published, hierarchy)
     record = rows[published.record_of_item[occurrence]] * n_leaves
     first = np.searchsorted(keys, record + hierarchy.lo[node])
     after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
@@ -149,7 +149,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
     )
 
 
-def _published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
+def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
     """For each published occurrence the nodes that its label may mean, and how many labels mean nothing."""
     meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)

@@ -1,0 +1,85 @@
+"""k-map: how many people of a population every published class fits (Sweeney, 2001)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.pipeline.before_after import Classes, classes_of
+from kohort.pipeline.prepare import build_attributes
+from kohort.pipeline.release import Release
+from kohort.problem.roles import Roles
+from kohort.risk.linkage import fitting_blocks
+from kohort.verification.covering import read_covering
+
+__all__ = ["Population", "population_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """How many people of a population there are to a record.
+
+    before  per original record the people with the same values
+    after   per published class the people whom it fits
+    """
+
+    records: int
+    before: np.ndarray
+    after: np.ndarray
+
+
+def population_of(release: Release, population: Any, labels: tuple[Column, ...]) -> Population:
+    """How many people of a population look like each original class, and fit each published one.
+
+    Both tables are read together, so that an interval covers values that only one of them has.
+    O(distinct people * classes * attributes) at most.
+    """
+    everybody = population if isinstance(population, Dataset) else Dataset(population)
+    names = [column.name for column in labels]
+    for name in names:
+        if name not in everybody.names:
+            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+    together = Dataset(pa.table({name: _both(release.dataset, everybody, name) for name in names}))
+    request = replace(release.request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    roles = Roles(dict.fromkeys(names, "quasi-identifier"))
+    attributes = build_attributes(together, request, roles)
+    n = release.dataset.n_records
+    codes = [attribute.column.codes for attribute in attributes]
+    people = classes_of([column[n:] for column in codes], everybody.n_records)
+    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
+    classes = classes_of([column.codes for column in labels], len(labels[0]))
+    return Population(
+        records=everybody.n_records,
+        before=_same_people(classes_of(codes, n + everybody.n_records), n),
+        after=_fitting_people(classes, coverings, people),
+    )
+
+
+def _both(original: Dataset, population: Dataset, name: str) -> pa.ChunkedArray:
+    """A column of both tables, the population's after the original's, as text."""
+    return pa.chunked_array([_texts(original.column(name)), _texts(population.column(name))])
+
+
+def _texts(column: Column) -> pa.Array:
+    return pa.array(column.texts, pa.string()).take(pa.array(column.codes))
+
+
+def _same_people(both: Classes, n: int) -> np.ndarray:
+    """Per original record how many people have the same values."""
+    people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
+    return people[both.of_record[:n]]
+
+
+def _fitting_people(classes: Classes, coverings: list, people: Classes) -> np.ndarray:
+    """Per published class how many people it fits."""
+    known = [np.ascontiguousarray(column) for column in people.codes.T]
+    fitting = np.zeros(len(classes.sizes), dtype=np.int64)
+    for block, fits in fitting_blocks(classes, coverings, known):
+        fitting += people.sizes[block] @ fits
+    return fitting
