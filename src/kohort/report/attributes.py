@@ -22,7 +22,7 @@ _BINS = 15  # of numbers and dates
 
 def attribute_facts(values: PublishedValues) -> dict[str, Any]:
     """Loss, levels and numbers of values; nothing in it shows a value."""
-    generalized = values.reading.generalized()
+    generalized = values.generalized
     uses = values.labels.counts
     n = int(uses.sum())
     loss = float(np.dot(uses, Loss().cell(generalized)) / n)

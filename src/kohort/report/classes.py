@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from kohort.data.column import Column
 from kohort.data.counting import count_pairs
-from kohort.report.published import PublishedRecords
+from kohort.pipeline.before_after import BeforeAfter
 
 __all__ = ["class_size_facts", "guess_facts", "riskiest_classes"]
 
@@ -16,10 +17,10 @@ _GUESS_BINS = 10
 _RISKIEST = 10
 
 
-def class_size_facts(records: PublishedRecords) -> dict[str, Any] | None:
+def class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
     """How many records are in classes of which size; every bin holds whole classes."""
-    sizes = records.sizes
-    if not records.values or not len(sizes):
+    sizes = sides.after.sizes[_kept(sides)]
+    if not sides.attributes or not len(sizes):
         return None
     smallest = int(sizes.min())
     starts = sorted({int(np.ceil(smallest * factor)) for factor in _FACTORS})
@@ -49,26 +50,33 @@ def _span(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
-def guess_facts(records: PublishedRecords, name: str) -> dict[str, Any] | None:
+def _kept(sides: BeforeAfter) -> np.ndarray:
+    """The numbers of the classes that are not withheld."""
+    withheld = np.unique(sides.after.of_record[sides.withheld])
+    return np.setdiff1d(np.arange(len(sides.after.sizes)), withheld)
+
+
+def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
     """How well a sensitive value can be guessed from the class alone: always guess its most frequent value.
 
     The share of that value in a class is the confidence. The whole table, taken as one class, is what anybody
     could guess without knowing more. No value is in it.
     """
-    if not len(records.sizes):
+    kept = _kept(sides)
+    if not len(kept):
         return None
-    column, kept, sizes = records.release.dataset.column(name), ~records.withheld, records.sizes
-    top, different = _most_frequent(records, name)
+    top, different = (counted[kept] for counted in _most_frequent(sides, column))
+    sizes = sides.after.sizes[kept]
     confidence = top / sizes
     bin_of = np.minimum((confidence * _GUESS_BINS).astype(np.int64), _GUESS_BINS - 1)
     shares = np.bincount(bin_of, weights=sizes, minlength=_GUESS_BINS) / sizes.sum()
     return {
-        "name": name,
+        "name": column.name,
         "values": len(column.texts),
         "fewest_values": int(different.min()),
         "highest": float(confidence.max()),
         "average": float(top.sum() / sizes.sum()),
-        "table": float(np.bincount(column.codes[kept]).max() / sizes.sum()),
+        "table": float(np.bincount(column.codes[sides.rows[~sides.withheld]]).max() / sizes.sum()),
         "certain_records": int(sizes[top == sizes].sum()),
         "certain_classes": int((top == sizes).sum()),
         "bins": [
@@ -78,36 +86,37 @@ def guess_facts(records: PublishedRecords, name: str) -> dict[str, Any] | None:
     }
 
 
-def _most_frequent(records: PublishedRecords, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _most_frequent(sides: BeforeAfter, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """Per class how often its most frequent value occurs, and how many different values it has."""
-    column, kept, n_classes = records.release.dataset.column(name), ~records.withheld, len(records.sizes)
+    n_classes = len(sides.after.sizes)
     group, _, count = count_pairs(
-        records.class_of_record[kept], column.codes[kept], n_classes, len(column.texts)
+        sides.after.of_record, column.codes[sides.rows], n_classes, len(column.texts)
     )
     top = np.zeros(n_classes, dtype=np.int64)
     np.maximum.at(top, group, count)
     return top, np.bincount(group, minlength=n_classes)
 
 
-def riskiest_classes(records: PublishedRecords, sensitive: list[str]) -> dict[str, Any] | None:
+def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
     """The classes that give most away: a sensitive value by a safe guess, then a person by a small class.
 
     Shows values: not for the public.
     """
-    sizes, first = records.sizes, records.first_record
-    if not records.values or not len(sizes):
+    kept = _kept(sides)
+    if not sides.attributes or not len(kept):
         return None
-    guess = np.max([_most_frequent(records, name)[0] / sizes for name in sensitive], axis=0, initial=0.0)
-    risk = np.maximum(guess, 1 / sizes)
-    order = np.lexsort((sizes, -risk))[:_RISKIEST]
+    sizes = sides.after.sizes
+    tops = [_most_frequent(sides, column)[0] / sizes for column in sides.sensitive]
+    guess = np.max(tops, axis=0) if tops else np.zeros(len(sizes))
+    risk = np.maximum(guess, 1 / sizes)[kept]
+    order = kept[np.lexsort((sizes[kept], -risk))[:_RISKIEST]]
     rows = [
         {
-            "values": [v.labels.texts[v.labels.codes[first[number]]] for v in records.values],
+            "values": [column.texts[code] for column, code in zip(sides.labels, sides.after.codes[number])],
             "records": int(sizes[number]),
             "chance": float(1 / sizes[number]),
-            "guess": float(guess[number]) if sensitive else None,
+            "guess": float(guess[number]) if tops else None,
         }
         for number in order
     ]
-    names = [values.attribute.name for values in records.values]
-    return {"columns": names, "classes": rows, "of": len(sizes)}
+    return {"columns": [column.name for column in sides.labels], "classes": rows, "of": len(kept)}

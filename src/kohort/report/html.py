@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.errors import InputError
-from kohort.report.facts import report_facts
+from kohort.report.facts import public_certificate, report_facts
 from kohort.report.sections import sections
 from kohort.report.story import number
 from kohort.report.words import percent, verdict_words, withheld_words
@@ -61,7 +61,7 @@ def report_page(facts: dict[str, Any]) -> str:
 
 def notebook_page(release: Release) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
-    facts = report_facts(release, version="public")
+    facts = public_certificate(release)
     template = _templates().get_template("notebook.html")
     return template.render(
         facts=facts, title=_title(facts), verdict=verdict_words(facts), figures=_big_figures(facts)
@@ -162,5 +162,11 @@ def _gap(facts: dict[str, Any]) -> dict[str, Any]:
         "fact": "gap",
         "value": gap,
         "text": "unknown" if gap is None else percent(gap),
-        "note": "no lower bound is known" if gap is None else "at most above the best possible",
+        "note": _gap_note(gap),
     }
+
+
+def _gap_note(gap: float | None) -> str:
+    if gap is None:
+        return "no lower bound is known"
+    return "nothing better is possible" if gap == 0 else "at most above the best possible"

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Figure", "Section", "Table"]
+from kohort.report.charts import svg_of
+
+__all__ = ["Figure", "Section", "Table", "drawn"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Figure:
     svg: str
     sentence: str
     table: Table
+
+
+def drawn(heading: str, chart: dict[str, Any], sentence: str, table: Table, *, shape: str = "Bars") -> Figure:
+    """A chart, drawn; those who cannot see it are told its shape and the sentence."""
+    return Figure(heading, svg_of(chart, alternative=f"{shape}. {sentence}"), sentence, table)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report.story import number
 
-__all__ = ["done_words", "next_words", "percent", "verdict_words", "withheld_words"]
+__all__ = ["capital", "done_words", "next_words", "percent", "verdict_words", "withheld_words"]
 
 
 def percent(share: float | None) -> str:
@@ -23,6 +23,11 @@ def percent(share: float | None) -> str:
     if text.startswith("100") and share < 1:
         return "almost 100 %"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+def capital(text: str) -> str:
+    """The text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def withheld_words(facts: dict[str, Any]) -> str:
@@ -47,7 +52,9 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
         )
     others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
     if others:
-        words.append(f"It is also promised: {'; '.join(model['promise'] for model in others)}.")
+        words.append(
+            f"{'It is also' if words else 'It is'} promised: {'; '.join(m['promise'] for m in others)}."
+        )
     words.append(
         "All of this was measured on the published table itself. It does not protect against somebody who "
         "knows "
@@ -110,7 +117,9 @@ def _quality(facts: dict[str, Any]) -> list[str]:
     cost = facts["cost"]
     meaning = f" ({COSTS[cost].meaning})" if cost in COSTS else ""
     words = [f"It kept the cost {cost!r} low{meaning}: {number(facts['loss'][cost])}."]
-    if facts["gap"] is not None and facts["gap"] <= 1:
+    if facts["gap"] == 0:
+        words.append("No release that keeps these promises can cost less.")
+    elif facts["gap"] is not None and facts["gap"] <= 1:
         words.append(
             f"No release that keeps these promises can cost less than {number(facts['bound'])}: this one "
             f"is at most "

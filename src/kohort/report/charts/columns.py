@@ -1,4 +1,4 @@
-"""Charts of columns: how far each was generalized, what each lost, and how values are spread."""
+"""Charts of columns: how far each was generalized, and what each lost."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kohort.report.attributes import STEPS
-from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, chart
+from kohort.report.charts.theme import AFTER, PERCENT, chart
 
-__all__ = ["distribution_chart", "losses_chart", "steps_chart"]
+__all__ = ["losses_chart", "steps_chart"]
 
 _ROW = 22
 _SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # light to dark, also in grey
@@ -70,34 +70,3 @@ def losses_chart(losses: Sequence[tuple[str, float]]) -> dict[str, Any]:
             },
         ],
     )
-
-
-def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
-    """Records per value: a wide pale bar before, a narrow dark one after."""
-    kinds = {"before": ("before", BEFORE, 0.9, 0.55), "after": ("after", AFTER, 0.45, 1.0)}
-    name = {"field": "value", "type": "nominal", "sort": None, "title": None}
-    value_axis = {**name, "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False}}
-    count = {
-        "type": "quantitative",
-        "title": "records",
-        "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"},
-    }
-    layers = []
-    for field, (label, _, width, opacity) in kinds.items():
-        size = {"width" if ordered else "height": {"band": width}}
-        counted = {**count, "field": field}
-        place = (
-            {"x": value_axis, "y": counted}
-            if ordered
-            else {"y": {**name, "axis": {"ticks": False}}, "x": counted}
-        )
-        layers.append(
-            {
-                "mark": {"type": "bar", "opacity": opacity, **size},
-                "encoding": {**place, "color": {"datum": label}},
-            }
-        )
-    colours = [colour for _, colour, _, _ in kinds.values()]
-    scale = {"domain": list(kinds), "range": colours}
-    layers[0]["encoding"]["color"] = {"datum": "before", "scale": scale}
-    return chart(150 if ordered else 20 * len(rows) + 55, rows, layer=layers)

@@ -23,7 +23,7 @@ def chart(height: int, values: Sequence[dict[str, Any]], **parts: Any) -> dict[s
         "height": height,
         "autosize": {"type": "fit", "contains": "padding"},
         "background": None,
-        "padding": 2,
+        "padding": {"left": 6, "right": 6, "top": 2, "bottom": 2},
         "data": {"values": list(values)},
         "config": _CONFIG,
         **parts,
@@ -32,7 +32,7 @@ def chart(height: int, values: Sequence[dict[str, Any]], **parts: Any) -> dict[s
 
 _TEXT = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "titleFontSize": 11}
 _CONFIG: dict[str, Any] = {
-    "font": "system-ui, sans-serif",
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",  # the first is what they are measured by
     "view": {"stroke": None},
     "axis": {
         **_TEXT,
