@@ -15,6 +15,9 @@ from report.reading import Page, fact
 from report.releases import KINDS, ODD_NAMES, many_columns, odd_names, people, release, some_withheld
 
 
+CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
+
+
 def written(made, folder, **options):
     made.report(folder / "report.html", **options)
     return (folder / "report.html").read_text(encoding="utf-8")
@@ -60,8 +63,8 @@ def test_names_and_values_are_escaped(tmp_path):
 def test_every_chart_has_a_text_and_its_figures(tmp_path):
     page = Page(written(release(), tmp_path))
     charts = [a for tag, a in zip(page.tags, page.attributes) if tag == "svg"]
-    assert len(charts) == page.tags.count("figure") == page.tags.count("figcaption") == 7
-    assert page.tags.count("details") == 7 + 1  # and one for the checks
+    assert len(charts) == page.tags.count("figure") == page.tags.count("figcaption") == CHARTS
+    assert page.tags.count("details") == CHARTS + 1  # and one for the checks
     for chart in charts:
         assert chart["role"] == "img" and len(chart["aria-label"]) > 40
 
@@ -70,7 +73,7 @@ def test_a_page_of_many_columns_says_what_is_left_out(tmp_path):
     page = Page(written(many_columns(), tmp_path))
     assert "Drawn are the 24 columns that lost most; the other 76 are in the table above." in page.text
     assert "The charts show the first 30 columns, the table all 100." in page.text
-    assert page.tags.count("svg") == 24 + 3
+    assert page.tags.count("svg") == 24 + 3 + 4  # no model: there is nothing to predict
 
 
 UNUSUAL = {
@@ -148,7 +151,7 @@ def test_a_notebook_shows_the_verdict():
 
 
 SHARES = {0: "0 %", 1: "100 %", 0.9999999: "almost 100 %", 0.125: "12.5 %", 0.1: "10 %"}
-SHARES |= {1e-6: "under 0.01 %", 0.0004: "0.04 %", 0.995: "99.5 %", None: "-"}
+SHARES |= {1e-6: "under 0.01 %", 0.0004: "0.04 %", 0.995: "99.5 %", 14.4: "1,440 %", None: "-"}
 
 
 @pytest.mark.parametrize(("share", "text"), SHARES.items())
@@ -167,7 +170,7 @@ def test_chromium_shows_the_figures_of_the_facts(tmp_path):
     for path, (value, shown) in page.figures.items():
         assert value == fact(facts, path)
         assert shown in (number(value), percent(value), "unknown")
-    assert page.tags.count("svg") == 7
+    assert page.tags.count("svg") == CHARTS
     assert "Content Security Policy" not in messages and "CONSOLE" not in messages
 
 

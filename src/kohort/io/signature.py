@@ -41,11 +41,9 @@ def is_signed_by(file: str | Path, signature: str | Path, key: Any) -> bool:
 def read_private_key(path: str | Path) -> Any:
     """An Ed25519 private key in PEM; where it has a password, KOHORT_SIGN_PASSWORD holds it."""
     serialization, ed25519 = _cryptography()
-    password = os.environ.get(PASSWORD)
+    pem, password = _bytes(path, "key"), os.environ.get(PASSWORD)
     try:
-        key = serialization.load_pem_private_key(
-            _bytes(path, "key"), None if password is None else password.encode()
-        )
+        key = serialization.load_pem_private_key(pem, None if password is None else password.encode())
     except TypeError:
         asked = "has no password, but KOHORT_SIGN_PASSWORD is set" if password else "has a password"
         raise InputError(
@@ -63,8 +61,9 @@ def read_private_key(path: str | Path) -> Any:
 def read_public_key(path: str | Path) -> Any:
     """An Ed25519 public key in PEM."""
     serialization, ed25519 = _cryptography()
+    pem = _bytes(path, "key")
     try:
-        key = serialization.load_pem_public_key(_bytes(path, "key"))
+        key = serialization.load_pem_public_key(pem)
     except ValueError:
         raise InputError(
             f"{str(path)!r} is no public key in PEM. Ask the signer for theirs; it begins with "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
 
-_SHARE = re.compile(r"(under |almost )?[0-9.]+ %")
+_SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
 def write_report(release: Release, path: str | Path, **options: Any) -> None:

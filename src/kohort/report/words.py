@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kohort import errors
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
@@ -13,16 +14,18 @@ __all__ = ["capital", "done_words", "next_words", "percent", "verdict_words", "w
 
 
 def percent(share: float | None) -> str:
-    """A share to read: `0 %`, `0.04 %`, `12.5 %`, `100 %` only where it is all."""
+    """A share to read: never 0 or 100 % where it is not quite, never with an exponent.
+
+    >>> percent(0.9999), percent(1e-7), percent(14.4), percent(None)
+    ('almost 100 %', 'under 0.01 %', '1,440 %', '-')
+    """
     if share is None:
         return "-"
     if 0 < share < 0.0001:
         return "under 0.01 %"
-    digits = 2 if share < 0.01 or 0.99 < share < 1 else 1
-    text = f"{100 * share:.{digits}f}"
-    if text.startswith("100") and share < 1:
+    if 0.9995 <= share < 1:
         return "almost 100 %"
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+    return f"{100 * share:,.0f} %" if share >= 10 else errors.percent(share)
 
 
 def capital(text: str) -> str:
