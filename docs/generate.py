@@ -103,8 +103,8 @@ Every command answers `--help` with an example. Results go to stdout, everything
 cannot be had, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
 
 Three environment variables count: `KOHORT_KEY` holds the secret for pseudonyms where no `--key-file` is
-given, `KOHORT_SIGN_PASSWORD` the password of the key that signs certificates, and `KOHORT_DEBUG=1` shows where
-an unexpected error happened (and may show data).
+given, `KOHORT_SIGN_PASSWORD` the password of the key that signs certificates, and `KOHORT_DEBUG=1` shows
+where an unexpected error happened (and may show data).
 """
 
 

@@ -17,7 +17,7 @@ from kohort.report.facts import report_facts
 from kohort.report.html import write_report
 
 PICTURES = Path(__file__).parent / "pictures"
-_FLAGS = "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking --hide-scrollbars"
+_FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
 
 
 def main() -> None:
@@ -33,19 +33,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         write_report(release, page, version="public")
-        command = [chromium, *_FLAGS.split(), f"--user-data-dir={folder}/profile", "--window-size=1060,1560"]
+        command = [chromium, *_FLAGS, f"--user-data-dir={folder}/profile", "--window-size=1060,1560"]
         shot = PICTURES / "report.png"
         subprocess.run([*command, f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True)
 
 
 def demo_charts(facts: dict) -> dict[str, dict]:
     """Some charts of a report, by a name."""
+    linkage = facts["risk"]["linkage"]
     attack = [
         {"side": name, "rate": side["hit_rate"], "low": side["interval"][0], "high": side["interval"][1]}
-        for name, side in (
-            ("original", facts["risk"]["linkage"]["before"]),
-            ("release", facts["risk"]["linkage"]["after"]),
-        )
+        for name, side in (("original", linkage["before"]), ("release", linkage["after"]))
     ]
     return {
         "columns": charts.steps_chart([(a["name"], a["steps"]) for a in facts["attributes"]]),

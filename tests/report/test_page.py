@@ -14,7 +14,6 @@ from report.chromium import chromium, needs_chromium
 from report.reading import Page, fact
 from report.releases import KINDS, ODD_NAMES, many_columns, odd_names, people, release, some_withheld
 
-
 CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
 
 

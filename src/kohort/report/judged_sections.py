@@ -118,7 +118,9 @@ def _classification(found: dict[str, Any]) -> Figure:
     ]
     table = Table(("model", "right"), [[row["name"], percent(row["share"])] for row in rows])
     chart = charts.bars_chart(rows, title="right predictions")
-    return drawn(f"Learning: {found['target']}", chart, found["sentence"], table)
+    tried = f" It learnt from {found['trained_on']:,} records and was tried on {found['tested_on']:,}"
+    sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
+    return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
 
 
 def _association(found: dict[str, Any]) -> Figure:
