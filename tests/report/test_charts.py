@@ -17,12 +17,17 @@ def facts():
 
 def specs(facts):
     yield charts.steps_chart([(a["name"], a["steps"]) for a in facts["attributes"]])
-    yield charts.losses_chart([(a["name"], a["loss"]) for a in facts["attributes"]])
+    yield charts.bars_chart([(a["name"], a["loss"]) for a in facts["attributes"]], title="loss", shares=False)
     for rows in facts["distributions"].values():
         yield charts.distribution_chart(rows, ordered=True)
         yield charts.distribution_chart(rows, ordered=False)
     yield charts.class_sizes_chart(facts["class_sizes"])
     yield from map(charts.guesses_chart, facts["guesses"])
+    yield charts.rates_chart([{"value": "chance", "before": 1.0, "after": 0.1}])
+    yield charts.rates_chart([{"value": "chance", "after": 0.1}])
+    yield charts.attack_chart([{"side": "release", "rate": 0.05, "low": 0.04, "high": 0.07}], 0.1)
+    yield charts.bars_chart([("half of the queries", 3.2)], title="relative error")
+    yield charts.pairs_chart(facts["utility"]["association"]["pairs"])
 
 
 def test_charts_are_plain_data_and_can_be_drawn(facts):

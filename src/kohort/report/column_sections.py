@@ -56,7 +56,7 @@ def _losses_figure(attributes: list[dict[str, Any]]) -> Figure:
         extent = f"{most['name']} lost most ({most['loss']:.2f}), {least['name']} least ({least['loss']:.2f})"
     sentence = f"{extent}. 0: every value as it was; 1: nothing but *."
     losses = [(a["name"], a["loss"]) for a in attributes]
-    chart = charts.losses_chart(losses[:_MOST_ROWS])
+    chart = charts.bars_chart(losses[:_MOST_ROWS], title="loss", shares=False)
     return drawn("What each column lost", chart, sentence, Table(("column", "loss"), losses))
 
 

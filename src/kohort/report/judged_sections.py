@@ -103,20 +103,23 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
 
 
 def _queries(found: dict[str, Any]) -> Figure:
-    names = {"median": "half of the queries", "mean": "on average", "p90": "nine in ten queries"}
-    rows = [{"name": name, "share": found[f"{key}_relative_error"]} for key, name in names.items()]
-    table = Table(("queries", "error at most"), [[row["name"], percent(row["share"])] for row in rows])
+    rows = [
+        ("half of the queries", found["median_relative_error"]),
+        ("on average", found["mean_relative_error"]),
+        ("nine in ten queries", found["p90_relative_error"]),
+    ]
+    table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
     chart = charts.bars_chart(rows, title="relative error")
     return drawn("Counting: the error of queries", chart, found["sentence"], table)
 
 
 def _classification(found: dict[str, Any]) -> Figure:
     rows = [
-        {"name": "most frequent class", "share": found["floor"]},
-        {"name": "learnt from the release", "share": found["accuracy"]},
-        {"name": "learnt from the original", "share": found["ceiling"]},
+        ("most frequent class", found["floor"]),
+        ("learnt from the release", found["accuracy"]),
+        ("learnt from the original", found["ceiling"]),
     ]
-    table = Table(("model", "right"), [[row["name"], percent(row["share"])] for row in rows])
+    table = Table(("model", "right"), [[name, percent(share)] for name, share in rows])
     chart = charts.bars_chart(rows, title="right predictions")
     tried = f" It learnt from {found['trained_on']:,} records and was tried on {found['tested_on']:,}"
     sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."

@@ -5,10 +5,11 @@ said by shape, place or lightness, so that a grey print tells it, too. Text is `
 decides, in the light and in the dark.
 """
 
+from kohort.report.charts.bars import bars_chart
 from kohort.report.charts.before_after import distribution_chart, rates_chart
 from kohort.report.charts.classes import class_sizes_chart, guesses_chart
-from kohort.report.charts.columns import losses_chart, steps_chart
-from kohort.report.charts.judged import attack_chart, bars_chart, pairs_chart
+from kohort.report.charts.columns import steps_chart
+from kohort.report.charts.judged import attack_chart, pairs_chart
 from kohort.report.charts.render import svg_of
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "class_sizes_chart",
     "distribution_chart",
     "guesses_chart",
-    "losses_chart",
     "pairs_chart",
     "rates_chart",
     "steps_chart",

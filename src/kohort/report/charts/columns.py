@@ -1,4 +1,4 @@
-"""Charts of columns: how far each was generalized, and what each lost."""
+"""The chart of columns: how far each was generalized."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kohort.report.attributes import STEPS
-from kohort.report.charts.theme import AFTER, PERCENT, chart
+from kohort.report.charts.theme import PERCENT, chart
 
-__all__ = ["losses_chart", "steps_chart"]
+__all__ = ["steps_chart"]
 
 _ROW = 22
 _SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # light to dark, also in grey
@@ -49,24 +49,4 @@ def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any
             },
             "order": {"field": "order", "type": "quantitative"},
         },
-    )
-
-
-def losses_chart(losses: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    """One bar per column: its loss, from 0 to 1."""
-    values = [{"column": name, "loss": loss} for name, loss in losses]
-    y = {"field": "column", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
-    scale, axis = {"domain": [0, 1]}, {"tickCount": 5}
-    x = {"field": "loss", "type": "quantitative", "scale": scale, "axis": axis, "title": "loss"}
-    return chart(
-        _ROW * len(losses) + 40,
-        values,
-        encoding={"y": y, "x": x},
-        layer=[
-            {"mark": {"type": "bar", "color": AFTER, "height": {"band": 0.6}}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"text": {"field": "loss", "format": ".2f"}},
-            },
-        ],
     )

@@ -1,4 +1,4 @@
-"""Charts of risk and utility: an attack with its interval, named shares, pairs of columns."""
+"""Charts of risk and utility: an attack with its interval, pairs of columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, RULE, chart
 
-__all__ = ["attack_chart", "bars_chart", "pairs_chart"]
+__all__ = ["attack_chart", "pairs_chart"]
 
 
 def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, Any]:
@@ -38,37 +38,6 @@ def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, An
                     "y": {"value": 0},
                     "y2": {"value": "height"},
                 },
-            },
-        ],
-    )
-
-
-def bars_chart(rows: Sequence[dict[str, Any]], *, title: str) -> dict[str, Any]:
-    """Named shares as bars with their figures."""
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"ticks": False, "labelLimit": 170},
-    }
-    top = max(1.0, *(row["share"] for row in rows))
-    x = {
-        "field": "share",
-        "type": "quantitative",
-        "title": title,
-        "scale": {"domain": [0, top]},
-        "axis": {"format": PERCENT, "tickCount": 5},
-    }
-    return chart(
-        24 * len(rows) + 45,
-        rows,
-        encoding={"y": y, "x": x},
-        layer=[
-            {"mark": {"type": "bar", "color": AFTER, "height": {"band": 0.6}}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"text": {"field": "share", "format": ".1%"}},
             },
         ],
     )
