@@ -122,6 +122,13 @@ def test_a_certain_guess_is_said_and_what_to_do(tmp_path):
     assert "all records have the same value" not in Page(written(varied, tmp_path)).text
 
 
+def test_a_withheld_record_that_gives_itself_away_is_said(tmp_path):
+    told = "say suppressed: drop, and run again"
+    assert told in Page(written(some_withheld(), tmp_path)).text
+    assert told not in Page(written(some_withheld("drop"), tmp_path)).text
+    assert told not in Page(written(release(), tmp_path)).text
+
+
 def test_a_promise_that_is_broken_is_shown_as_such():
     facts = report_facts(release())
     facts["holds"] = facts["models"][0]["holds"] = False

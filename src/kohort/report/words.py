@@ -52,6 +52,7 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
             f"Somebody who knows {known} of a person finds at least "
             f"{counted(facts['smallest_class'], 'record')} "
             "that look alike, and cannot tell which one is theirs."
+            + (" Withheld records are not among them." if facts["suppressed"] != 0 else "")
         )
     others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
     if others:
@@ -139,13 +140,26 @@ def next_words(facts: dict[str, Any]) -> list[str]:
     """What the one who signs should do, by what was found."""
     if facts["report"] == "public":
         return []
-    advice = [*_about_guesses(facts), *_about_loss(facts)]
+    advice = [*_about_attack(facts), *_about_guesses(facts), *_about_loss(facts)]
     advice.append(
         "Publish the release with its certificate and the public version of this report "
         "(--report-version public). Keep this version: it shows values of the original."
     )
     advice.append("Never publish a second release of the same people without comparing the two.")
     return advice
+
+
+def _about_attack(facts: dict[str, Any]) -> list[str]:
+    attack, allowed = facts["risk"]["linkage"], facts["risk"]["threshold"]
+    if attack is None or attack["after"]["maximum"] <= allowed * (1 + 1e-9):
+        return []
+    withheld = (
+        " It is a record withheld as *: say suppressed: drop, and run again." if facts["suppressed"] else ""
+    )
+    return [
+        f"The attack found somebody with a chance of {percent(attack['after']['maximum'])}, more than the "
+        f"{percent(allowed)} that k allows.{withheld}"
+    ]
 
 
 def _about_guesses(facts: dict[str, Any]) -> list[str]:
