@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
+    from kohort.api import compare as compare
+    from kohort.api import frontier as frontier
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
@@ -99,8 +101,10 @@ _HOMES = {
     "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",
+    "frontier": "kohort.api",
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",

@@ -14,6 +14,7 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local import closed_records
 from kohort.algorithms.local.diversify import WEIGHT
+from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
@@ -32,7 +33,7 @@ from kohort.problem.models import KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
-__all__ = ["anonymize", "mine_closed_records", "profile", "read_hierarchy", "verify"]
+__all__ = ["anonymize", "compare", "frontier", "mine_closed_records", "profile", "read_hierarchy", "verify"]
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
@@ -164,6 +165,66 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
         original = read_data(original, read.shape).table
     before = None if original is None else Dataset(original)
     return verify_release(published, read, beside=beside, original=before).verdict
+
+
+def compare(
+    data: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    k: Sequence[int] | None = None,
+    algorithms: Sequence[str] | None = None,
+    costs: Sequence[str] | None = None,
+    l: Sequence[float] | None = None,  # noqa: E741
+    alpha: Sequence[float] | None = None,
+    t: Sequence[float] | None = None,
+    out: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
+
+    Every release is made in a process of its own, so that its memory can be told. One that cannot be had is
+    a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
+    all are tried.
+    """
+    table, read, beside = _table_and_spec(data, spec)
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return compare_releases(
+        table, read, settings, algorithms=algorithms, costs=costs, progress=progress, **swept
+    )
+
+
+def frontier(
+    data: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    k: Sequence[int] | None = None,
+    l: Sequence[float] | None = None,  # noqa: E741
+    alpha: Sequence[float] | None = None,
+    t: Sequence[float] | None = None,
+    algorithm: str | None = None,
+    out: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Frontier:
+    """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
+    table, read, beside = _table_and_spec(data, spec)
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
+
+
+def _table_and_spec(data: Any, spec: str | Path | Mapping[str, Any]) -> tuple[pa.Table, Spec, Path]:
+    read, beside = _spec(spec)
+    if isinstance(data, (str, Path)):
+        return read_data(data, read.shape).table, read, beside
+    dataset = Dataset(data)
+    return pa.table({name: dataset.arrow(name) for name in dataset.names}), read, beside
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:

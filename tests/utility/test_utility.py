@@ -10,6 +10,7 @@ from kohort.pipeline.before_after import before_after
 from kohort.problem.costs import COSTS
 from kohort.utility.association import cramers_v
 from kohort.utility.encode import group_values, published_side
+from kohort.utility.item_queries import item_answers
 from kohort.utility.queries import answers, workload
 from releases import random_release
 
@@ -28,7 +29,7 @@ def test_queries_are_answered_as_by_brute_force(seed, case):
     attributes = release.problem.attributes
     columns = [attribute.column for attribute in attributes]
     asked = workload([*columns, *sides.sensitive], 3, 40, np.random.default_rng(seed))
-    true, estimated = answers(sides, asked)
+    true, estimated = answers(sides, asked, np.arange(sides.n_records))
     originals = by_definition.originals(release)
     published = [labels for labels, _ in by_definition.published(release)]
     for q, query in enumerate(asked):
@@ -51,7 +52,7 @@ def test_sensitive_values_are_asked_for_too():
     sides = before_after(release)
     columns = [*(a.column for a in release.problem.attributes), *sides.sensitive]
     asked = [q for q in workload(columns, 3, 200, np.random.default_rng(0)) if set(q.columns) == {2, 3}]
-    true, estimated = answers(sides, asked)
+    true, estimated = answers(sides, asked, np.arange(sides.n_records))
     town, illness = columns[2], columns[3]
     shown = [labels[2] for labels, _ in by_definition.published(release)]
     for q, query in enumerate(asked):
@@ -167,3 +168,37 @@ def test_records_are_matched_with_their_originals_also_when_shuffled(shuffle):
     release = random_release(2, shuffle=shuffle)
     found = release.utility(queries=100)
     assert found == random_release(2).utility(queries=100)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_questions_about_items_are_answered_as_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    bought = [[f"i{i}" for i in range(9) if rng.random() < 0.3] for _ in range(50)]
+    release = ko.anonymize(pa.table({"bought": bought}), items="bought", privacy=ko.KmAnonymity(6, 2))
+    pair = before_after(release).baskets
+    texts = pair.original.items.texts
+    asked = [np.array(codes) for codes in ([0], [1, 2], [3, 0], [8], [4, 5])]
+    true, estimated = item_answers(pair, asked)
+    shown = release.arrow["bought"].to_pylist()
+    occurring = {item for basket in bought for item in basket}
+    for q, codes in enumerate(asked):
+        items = [texts[code] for code in codes]
+        assert true[q] == sum(set(items) <= set(basket) for basket in bought)
+        assert estimated[q] == pytest.approx(
+            sum(likely(labels, items, occurring, pair.hierarchy) for labels in shown)
+        )
+    found = release.utility(queries=60)["item_queries"]
+    assert found["queries"] == 60 and found["median_relative_error"] >= 0
+
+
+def likely(labels, items, occurring, hierarchy):
+    """The probability that a basket with these labels holds the items: each one by its narrowest label."""
+    chance = 1.0
+    for item in items:
+        widths = [
+            sum(by_definition.basket_fits([label], [other], hierarchy) for other in occurring)
+            for label in labels or []
+            if by_definition.basket_fits([label], [item], hierarchy)
+        ]
+        chance *= 1 / min(widths) if widths else 0
+    return chance

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.release import Release
@@ -32,6 +33,7 @@ def assess_risk(
     targets: int = 1000,
     show_values: bool = False,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """How likely people are found in a release, or something about them is learnt, before and after.
 
@@ -52,11 +54,18 @@ def assess_risk(
     show_values
         Whether sensitive values are named among those guessed with most confidence.
     """
-    sides = before_after(release)
     threshold = _threshold(release, threshold)
     _check(release, known, sampling_fraction, targets)
+    run = Run(progress=progress)
+    run.report("reading the release", 0.0)
+    sides = before_after(release)
     kept = _kept_sizes(sides)
-    people = None if population is None else _people(release, sides, population)
+    run.report("looking people up", 0.2)
+    attack = linkage_attack(
+        sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
+    )
+    run.report("counting the population", 0.4)
+    people = None if population is None else _people(release, sides, population, run)
     return {
         "kohort": "risk",
         "records": len(sides.rows) - int(sides.withheld.sum()),
@@ -72,9 +81,7 @@ def assess_risk(
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
-        "linkage": linkage_attack(
-            sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
-        ),
+        "linkage": attack,
     }
 
 
@@ -107,10 +114,10 @@ def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
     return sizes
 
 
-def _people(release: Release, sides: BeforeAfter, population: Any) -> Population:
+def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, and the release has none.")
-    return population_of(release, population, sides.labels)
+    return population_of(release, population, sides.labels, run)
 
 
 def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any] | None:

@@ -61,8 +61,8 @@ def _sentence(found: dict[str, Any]) -> str:
     return (
         f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, and picked a record "
         f"that fits, found {percent(before['hit_rate'])} of them in the original and "
-        f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), nobody "
-        f"there with a better chance than {percent(after['maximum'])}." + _warning(found)
+        f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
+        f"nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
     )
 
 

@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from kohort.kernels.linkage import count_fitting_baskets, fitting_classes
+from kohort.algorithms import Run
+from kohort.kernels.linkage import (
+    count_fitting_baskets,
+    count_fitting_people,
+    fitting_classes,
+    run_ends,
+)
 from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.verification.covering import Covering
 from kohort.verification.items import published_nodes
 
-__all__ = ["Lookup", "fitting_blocks", "leaves_of", "look_up", "wilson"]
+__all__ = ["ClassIndex", "Lookup", "leaves_of", "look_up", "wilson"]
 
 Block = tuple[slice, np.ndarray]
 
@@ -79,30 +85,55 @@ def look_up(
     pair = sides.baskets
     silent = np.zeros(sides.n_records, dtype=bool)
     before = _in_baskets(raw, _own_classes(raw, targets), _items(pair), silent, known_items, targets)
-    fitting = fitting_blocks(shown, coverings, known) if known else _own_classes(shown, targets * 0)
+    index = ClassIndex(shown, coverings) if known else None
+    fitting = _own_classes(shown, targets * 0) if index is None else index.fitting(known)
     ranges, missing = _label_ranges(pair), pair.published.missing
     return before, _in_baskets(shown, fitting, ranges, missing, known_items, published)
 
 
-def fitting_blocks(
-    classes: Classes, coverings: Sequence[Covering], known: Sequence[np.ndarray]
-) -> Iterator[Block]:
-    """Blocks of people, and for each of a block's people the classes that fit what is known of them."""
-    n = len(known[0])
-    step = max(_CELLS // max(len(classes.sizes), 1), 1)
-    selective = np.argsort([c.widths.mean() / max(len(c.rank_of_code), 1) for c in coverings], kind="stable")
-    labels = np.ascontiguousarray(classes.codes[:, selective].astype(np.int32))
-    for begin in range(0, n, step):
-        block = slice(begin, min(begin + step, n))
-        tables, rows = [], []
-        for a in selective:
-            values, row = np.unique(known[a][block], return_inverse=True)
-            tables.append(coverings[a].covers(values))
-            rows.append(row)
-        start = np.cumsum([0, *(table.size for table in tables)])[:-1]
-        width = np.array([table.shape[1] for table in tables])
-        covered = np.concatenate([table.ravel() for table in tables])
-        yield block, fitting_classes(covered, start, width, np.column_stack(rows), labels)
+class ClassIndex:
+    """Published classes sorted by their labels, the column that tells most first, to look people up in.
+
+    order  the class at each place of the sorted ones
+    """
+
+    def __init__(self, classes: Classes, coverings: Sequence[Covering]) -> None:
+        share = [covering.widths.mean() / len(covering.rank_of_code) for covering in coverings]
+        self.columns = np.argsort(share, kind="stable")
+        self.coverings = [coverings[a] for a in self.columns]
+        labels = classes.codes[:, self.columns].astype(np.int32)
+        self.order = np.lexsort(labels.T[::-1])
+        self.labels = np.ascontiguousarray(labels[self.order])
+        self.ends = run_ends(self.labels)
+
+    def blocks(self, known: Sequence[np.ndarray], step: int) -> Iterator[tuple[slice, tuple]]:
+        """Blocks of people, and what the kernels need to look them up."""
+        n = len(known[0])
+        for begin in range(0, n, step):
+            block = slice(begin, min(begin + step, n))
+            found = [np.unique(known[a][block], return_inverse=True) for a in self.columns]
+            tables = [c.covers(values) for c, (values, _) in zip(self.coverings, found)]
+            start = np.cumsum([0, *(table.size for table in tables)])[:-1]
+            width = np.array([table.shape[1] for table in tables])
+            covered = np.concatenate([table.ravel() for table in tables])
+            rows = np.column_stack([row for _, row in found])
+            yield block, (rows, covered, start, width, self.labels, self.ends)
+
+    def fitting(self, known: Sequence[np.ndarray]) -> Iterator[Block]:
+        """Blocks of people, and for each of a block's people the classes that fit what is known of them."""
+        for block, lookup in self.blocks(known, max(_CELLS // len(self.labels), 1)):
+            sorted_fits = fitting_classes(*lookup)
+            fits = np.empty_like(sorted_fits)
+            fits[:, self.order] = sorted_fits
+            yield block, fits
+
+    def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
+        """Per class how many people it fits; people[p] of them are like person p."""
+        fitting = np.zeros(len(self.labels), dtype=np.int64)
+        for block, lookup in self.blocks(known, 2**12):
+            run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
+            fitting[self.order] += count_fitting_people(people[block], *lookup)
+        return fitting
 
 
 def _in_table(
@@ -111,7 +142,7 @@ def _in_table(
     """Look people up by their quasi-identifiers; own[t] is the record of target t, -1 if there is none."""
     rank = _rank_in_class(classes)
     candidates, place = np.zeros(len(own), dtype=np.int64), np.full(len(own), -1)
-    for block, fits in fitting_blocks(classes, coverings, known):
+    for block, fits in ClassIndex(classes, coverings).fitting(known):
         candidates[block] = fits @ classes.sizes
         for t in np.flatnonzero(own[block] >= 0):
             record = own[block][t]

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kohort.algorithms import Run
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.prepare import build_attributes
 from kohort.pipeline.release import Release
+from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
-from kohort.risk.linkage import fitting_blocks
+from kohort.risk.linkage import ClassIndex
 from kohort.verification.covering import read_covering
 
-__all__ = ["Population", "population_of"]
+__all__ = ["Population", "attributes_of_both", "population_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +36,17 @@ class Population:
     after: np.ndarray
 
 
-def population_of(release: Release, population: Any, labels: tuple[Column, ...]) -> Population:
+def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
     """How many people of a population look like each original class, and fit each published one.
 
     Both tables are read together, so that an interval covers values that only one of them has.
-    O(distinct people * classes * attributes) at most.
+    O(distinct people * classes * attributes) at most, mostly far less.
     """
     everybody = population if isinstance(population, Dataset) else Dataset(population)
-    names = [column.name for column in labels]
-    for name in names:
-        if name not in everybody.names:
-            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
-    together = Dataset(pa.table({name: _both(release.dataset, everybody, name) for name in names}))
-    request = replace(release.request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
-    roles = Roles(dict.fromkeys(names, "quasi-identifier"))
-    attributes = build_attributes(together, request, roles)
+    for column in labels:
+        if column.name not in everybody.names:
+            raise InputError(f"The population has no column {column.name!r}, which is a quasi-identifier.")
+    attributes = attributes_of_both(release, everybody)
     n = release.dataset.n_records
     codes = [attribute.column.codes for attribute in attributes]
     people = classes_of([column[n:] for column in codes], everybody.n_records)
@@ -57,8 +55,20 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...])
     return Population(
         records=everybody.n_records,
         before=_same_people(classes_of(codes, n + everybody.n_records), n),
-        after=_fitting_people(classes, coverings, people),
+        after=ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run),
     )
+
+
+def attributes_of_both(release: Release, other: Dataset) -> tuple[Attribute, ...]:
+    """The quasi-identifiers of a release over the records of its table and then of another one.
+
+    Hierarchies that are built from the data are built from both; values that a given one lacks are covered
+    by `*` only.
+    """
+    names = release.roles.having("quasi-identifier")
+    together = Dataset(pa.table({name: _both(release.dataset, other, name) for name in names}))
+    request = replace(release.request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(together, request, Roles(dict.fromkeys(names, "quasi-identifier")))
 
 
 def _both(original: Dataset, population: Dataset, name: str) -> pa.ChunkedArray:
@@ -74,12 +84,3 @@ def _same_people(both: Classes, n: int) -> np.ndarray:
     """Per original record how many people have the same values."""
     people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
     return people[both.of_record[:n]]
-
-
-def _fitting_people(classes: Classes, coverings: list, people: Classes) -> np.ndarray:
-    """Per published class how many people it fits."""
-    known = [np.ascontiguousarray(column) for column in people.codes.T]
-    fitting = np.zeros(len(classes.sizes), dtype=np.int64)
-    for block, fits in fitting_blocks(classes, coverings, known):
-        fitting += people.sizes[block] @ fits
-    return fitting

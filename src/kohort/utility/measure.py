@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean
 from kohort.pipeline.before_after import BeforeAfter, before_after
@@ -12,13 +13,19 @@ from kohort.pipeline.release import Release
 from kohort.problem.costs import COSTS
 from kohort.utility.association import association
 from kohort.utility.classification import classification
+from kohort.utility.item_queries import item_query_error
 from kohort.utility.queries import query_error
 
 __all__ = ["measure_utility"]
 
 
 def measure_utility(
-    release: Release, *, queries: int = 1000, target: str | None = None, seed: int = 0
+    release: Release,
+    *,
+    queries: int = 1000,
+    target: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """How useful a release still is: costs, query error, classification, association.
 
@@ -32,12 +39,22 @@ def measure_utility(
     """
     if queries < 0:
         raise InputError(f"'queries' must be a whole number from 0 on. Got {queries}.")
+    column = _target(release, target)
+    run = Run(progress=progress)
+    run.report("reading the release", 0.0)
     sides = before_after(release)
+    run.report("asking queries", 0.1)
+    answered = query_error(sides, queries=queries, seed=seed)
+    items = None if sides.baskets is None else item_query_error(sides.baskets, queries=queries, seed=seed)
+    run.report("learning to classify", 0.4)
+    learnt = _classification(sides, column, asked=target is not None, seed=seed)
+    run.report("comparing pairs of columns", 0.8)
     return {
         "kohort": "utility",
         "costs": _costs(release),
-        "queries": query_error(sides, queries=queries, seed=seed),
-        "classification": _classification(release, sides, target, seed),
+        "queries": answered,
+        "item_queries": items,
+        "classification": learnt,
         "association": association(sides, seed=seed) if sides.attributes else None,
     }
 
@@ -58,12 +75,11 @@ def _meaning(name: str) -> str:
 
 
 def _classification(
-    release: Release, sides: BeforeAfter, target: str | None, seed: int
+    sides: BeforeAfter, column: Column | None, *, asked: bool, seed: int
 ) -> dict[str, Any] | None:
-    column = _target(release, target)
     if column is None:
         return None
-    if target is None and find_spec("sklearn") is None:
+    if not asked and find_spec("sklearn") is None:
         return {"sentence": "Classification was left out. It needs: pip install 'kohort[sklearn]'"}
     return classification(sides, column, seed=seed)
 
