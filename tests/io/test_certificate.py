@@ -11,7 +11,7 @@ import kohort as ko
 from kohort.data.dataset import Dataset
 from kohort.io.certificate import Certificate, certificate_schema, read_certificate
 from kohort.io.verify_certificate import check_claims, check_hash, verify_certified
-from report.releases import KINDS, baskets, release, some_withheld
+from report.releases import KINDS, release, release_of
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 
@@ -28,7 +28,7 @@ def test_the_schema_of_the_documentation_is_that_of_the_code():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_certificate_fits_the_schema_and_says_no_more(kind):
-    facts = KINDS[kind]().facts()
+    facts = release_of(kind).facts()
     jsonschema.validate(facts, certificate_schema())
     read = Certificate.model_validate(facts)
     for part in (read, read.sha256, read.items, *read.models, *read.checks):
@@ -46,7 +46,7 @@ def test_every_certificate_fits_the_schema_and_says_no_more(kind):
     ],
 )
 def test_what_is_no_certificate_is_refused_by_both(change, words, tmp_path):
-    facts = release().facts() | change
+    facts = release_of("plain").facts() | change
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(facts, certificate_schema())
     (tmp_path / "c.json").write_text(json.dumps(facts))
@@ -68,7 +68,7 @@ def test_a_certificate_that_is_not_there_is_said_so(tmp_path):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "baskets" not in kind])
 def test_every_claim_of_a_certificate_is_found_in_the_release(kind, tmp_path):
-    made = KINDS[kind]()
+    made = release_of(kind)
     certificate, published = certified(made, tmp_path), Dataset(made.arrow)
     found = verify_certified(published, certificate)
     claims = check_claims(certificate, found, published)
@@ -89,7 +89,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_false_claim_is_noticed(key, tmp_path):
-    made = release()
+    made = release_of("plain")
     honest, published = certified(made, tmp_path), Dataset(made.arrow)
     false = honest.model_copy(update={key: CHANGES[key]})
     claims = check_claims(false, verify_certified(published, false), published)
@@ -98,7 +98,7 @@ def test_a_false_claim_is_noticed(key, tmp_path):
 
 
 def test_a_release_that_was_changed_is_noticed(tmp_path):
-    made = release()
+    made = release_of("plain")
     certificate = certified(made, tmp_path)
     ages = made.arrow["age"].to_pylist()
     changed = made.arrow.set_column(0, "age", pa.array(["[0, 999]", *ages[1:]]))
@@ -109,7 +109,7 @@ def test_a_release_that_was_changed_is_noticed(tmp_path):
 
 
 def test_records_left_out_are_counted(tmp_path):
-    made = some_withheld("drop")
+    made = release_of("some left out")
     certificate, published = certified(made, tmp_path), Dataset(made.arrow)
     assert published.n_records == certificate.records - certificate.suppressed
     one_less = Dataset(made.arrow.slice(1))
@@ -127,7 +127,7 @@ def test_a_distance_that_only_the_spec_knows_is_not_checked(tmp_path):
 
 
 def test_items_need_the_spec(tmp_path):
-    made = baskets()
+    made = release_of("baskets")
     with pytest.raises(ko.InputError, match="Give --spec"):
         verify_certified(Dataset(made.arrow), certified(made, tmp_path))
 

@@ -14,7 +14,7 @@ from kohort.io.signature import (
     sign_file,
     signature_path,
 )
-from report.releases import release
+from report.releases import release_of
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl is installed")
 
@@ -34,7 +34,7 @@ def openssl(*words):
 
 
 def signed(folder):
-    release().certificate(folder / "c.json", sign=folder / "key.pem")
+    release_of("plain").certificate(folder / "c.json", sign=folder / "key.pem")
     return folder / "c.json"
 
 
@@ -72,7 +72,7 @@ def test_another_key_is_not_enough(folder):
 def test_openssl_makes_our_keys_and_checks_our_signatures(folder):
     assert openssl("genpkey", "-algorithm", "ed25519", "-out", "theirs.pem") == 0
     assert openssl("pkey", "-in", "theirs.pem", "-pubout", "-out", "theirs.pub") == 0
-    release().certificate("c.json", sign="theirs.pem")
+    release_of("plain").certificate("c.json", sign="theirs.pem")
     check = ["pkeyutl", "-verify", "-pubin", "-inkey", "theirs.pub", "-rawin", "-in", "c.json"]
     assert openssl(*check, "-sigfile", "c.json.sig") == 0
     assert is_signed_by("c.json", "c.json.sig", read_public_key("theirs.pub"))
@@ -114,5 +114,5 @@ def test_other_kinds_of_keys_are_refused(folder):
 
 def test_with_a_bad_key_no_certificate_is_written(folder):
     with pytest.raises(ko.InputError):
-        release().certificate("c.json", sign="nothing.pem")
+        release_of("plain").certificate("c.json", sign="nothing.pem")
     assert not (folder / "c.json").exists()

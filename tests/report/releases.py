@@ -1,9 +1,13 @@
 """Small releases of every kind that a report must cope with."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
 import kohort as ko
+from kohort.report.facts import report_facts
+from kohort.report.html import report_page
 
 TREE = {"ape": "land", "bee": "air", "cow": "land", "dog": "land", "eel": "sea", "fly": "air"}
 
@@ -102,6 +106,7 @@ def many_columns(n=100):
 
 KINDS = {
     "plain": release,
+    "weighted": lambda: release(weights={"age": 3}),
     "no sensitive column": lambda: release(people().drop(["illness"]), sensitive=[]),
     "everything starred": everything_starred,
     "some withheld": some_withheld,
@@ -111,4 +116,23 @@ KINDS = {
     "baskets": baskets,
     "baskets beside people": baskets_beside_people,
     "odd names": odd_names,
+    "many columns": many_columns,
 }
+
+
+@cache
+def release_of(kind):
+    """A release of this kind, made once for all tests."""
+    return KINDS[kind]()
+
+
+@cache
+def facts_of(kind, version="internal"):
+    """The facts of its report; not to be changed."""
+    return report_facts(release_of(kind), version=version)
+
+
+@cache
+def page_of(kind, version="internal"):
+    """The text of its report."""
+    return report_page(facts_of(kind, version))

@@ -6,13 +6,12 @@ import pytest
 
 from kohort.report import charts
 from kohort.report.attributes import STEPS
-from kohort.report.facts import report_facts
-from report.releases import release
+from report.releases import facts_of
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def facts():
-    return report_facts(release())
+    return facts_of("plain")
 
 
 def specs(facts):

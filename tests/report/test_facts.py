@@ -10,7 +10,7 @@ import pytest
 import kohort as ko
 from by_definition import report as by_definition
 from kohort.report.facts import MOST_CHARTS, report_facts
-from report.releases import KINDS, TREE, many_columns, people, release, some_withheld
+from report.releases import KINDS, TREE, facts_of, people, release_of
 
 
 def covers(label, value):
@@ -24,8 +24,7 @@ def covers(label, value):
 
 
 def test_columns_by_definition():
-    made = release()
-    facts = report_facts(made)
+    made, facts = release_of("plain"), facts_of("plain")
     original, published = people().to_pydict(), made.arrow.to_pydict()
     for attribute in facts["attributes"]:
         name = attribute["name"]
@@ -40,30 +39,30 @@ def test_columns_by_definition():
 
 
 def test_the_loss_of_columns_makes_up_that_of_the_release():
-    facts = report_facts(release(weights={"age": 3}))
+    facts = facts_of("weighted")
     weighted = sum(a["weight"] * a["loss"] for a in facts["attributes"])
     assert weighted / sum(a["weight"] for a in facts["attributes"]) == pytest.approx(facts["loss"]["loss"])
 
 
 def test_levels_are_those_of_the_hierarchy():
-    made = release()
-    [animal] = [a for a in report_facts(made)["attributes"] if a["name"] == "animal"]
+    made = release_of("plain")
+    [animal] = [a for a in facts_of("plain")["attributes"] if a["name"] == "animal"]
     published = made.arrow["animal"].to_pylist()
     level = [2 if v == "*" else 1 if v in TREE.values() else 0 for v in published]
     assert [entry["share"] for entry in animal["levels"]] == pytest.approx(
         [level.count(i) / len(level) for i in range(3)]
     )
-    assert [a["levels"] for a in report_facts(release(labels="tight"))["attributes"]] == [None] * 3
+    assert [a["levels"] for a in facts_of("tight labels")["attributes"]] == [None] * 3
 
 
-@pytest.mark.parametrize("labels", ["hierarchy", "tight"])
-def test_distributions_by_definition(labels):
-    made = release(labels=labels)
+@pytest.mark.parametrize("kind", ["plain", "tight labels"])
+def test_distributions_by_definition(kind):
+    made = release_of(kind)
     original, published = people().to_pydict(), made.arrow.to_pydict()
-    found = report_facts(made)["distributions"]
+    found = facts_of(kind)["distributions"]
     for name in ("animal", "sex"):
         values = sorted(set(original[name]))
-        read = covers if labels == "hierarchy" else in_set
+        read = covers if kind == "plain" else in_set
         after = by_definition.spread(published[name], read, values)
         assert [row["value"] for row in found[name]] == values
         assert [row["before"] for row in found[name]] == [original[name].count(v) for v in values]
@@ -104,8 +103,7 @@ def test_dates_and_missing_values_have_a_place():
     "kind", ["plain", "everything starred", "some withheld", "some left out", "shuffled"]
 )
 def test_classes_and_guesses_by_definition(kind):
-    made = KINDS[kind]()
-    facts = report_facts(made)
+    made, facts = release_of(kind), facts_of(kind)
     published = made.arrow.to_pydict()
     names = facts["quasi_identifiers"]
     classes = by_definition.classes_of(published, names)
@@ -134,8 +132,8 @@ def test_classes_and_guesses_by_definition(kind):
 
 
 def test_the_riskiest_classes_come_first():
-    made = release()
-    found = report_facts(made)["riskiest"]
+    made = release_of("plain")
+    found = facts_of("plain")["riskiest"]
     published = made.arrow.to_pydict()
     classes = by_definition.classes_of(published, found["columns"])
     by_class = by_definition.guesses(classes, published["illness"])
@@ -149,7 +147,7 @@ def test_the_riskiest_classes_come_first():
 
 
 def test_many_columns_are_drawn_in_part():
-    facts = report_facts(many_columns())
+    facts = facts_of("many columns")
     assert len(facts["attributes"]) == 100 and len(facts["distributions"]) == MOST_CHARTS
     drawn = [a["loss"] for a in facts["attributes"] if a["name"] in facts["distributions"]]
     assert min(drawn) >= sorted((a["loss"] for a in facts["attributes"]), reverse=True)[MOST_CHARTS - 1]
@@ -158,8 +156,7 @@ def test_many_columns_are_drawn_in_part():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", ["internal", "public"])
 def test_facts_are_plain_data_with_the_figures_of_the_certificate(kind, version):
-    made = KINDS[kind]()
-    facts = report_facts(made, version=version)
+    made, facts = release_of(kind), facts_of(kind, version)
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
     certificate = made.facts()
     for key in ("records", "classes", "smallest_class", "loss", "gap", "bound", "holds", "algorithm"):
@@ -170,11 +167,9 @@ def test_facts_are_plain_data_with_the_figures_of_the_certificate(kind, version)
 
 def test_an_unknown_version_is_refused():
     with pytest.raises(ko.InputError, match="internal or public"):
-        report_facts(release(), version="secret")
+        report_facts(release_of("plain"), version="secret")
 
 
 def test_in_public_a_small_number_of_withheld_records_is_not_told():
-    made = some_withheld()
-    assert made.verdict.withheld == 1
-    assert report_facts(made)["suppressed"] == 1
-    assert report_facts(made, version="public")["suppressed"] is None
+    assert facts_of("some withheld")["suppressed"] == 1
+    assert facts_of("some withheld", "public")["suppressed"] is None
