@@ -165,6 +165,13 @@ def test_facts_are_plain_data_with_the_figures_of_the_certificate(kind, version)
         assert (ours["asked"], ours["measured"]) == (theirs["asked"], theirs["measured"])
 
 
+def test_the_public_version_is_made_of_the_internal_one():
+    made = release_of("plain")
+    assert report_facts(made, version="public") == facts_of("plain", "public")
+    for name in ("distributions", "riskiest", "making", "roles", "items", "seconds"):
+        assert name in facts_of("plain") and name not in facts_of("plain", "public")
+
+
 def test_an_unknown_version_is_refused():
     with pytest.raises(ko.InputError, match="internal or public"):
         report_facts(release_of("plain"), version="secret")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.errors import InputError
-from kohort.report.facts import public_certificate, report_facts
+from kohort.report.facts import report_facts
+from kohort.report.public import public_certificate
 from kohort.report.sections import sections
 from kohort.report.story import number
 from kohort.report.words import percent, verdict_words, withheld_words
@@ -61,7 +62,7 @@ def report_page(facts: dict[str, Any]) -> str:
 
 def notebook_page(release: Release) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
-    facts = public_certificate(release)
+    facts = public_certificate(release.facts())
     template = _templates().get_template("notebook.html")
     return template.render(
         facts=facts, title=_title(facts), verdict=verdict_words(facts), figures=_big_figures(facts)
