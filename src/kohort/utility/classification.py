@@ -13,15 +13,15 @@ from kohort.utility.encode import Encoded, group_values, original_side, publishe
 
 __all__ = ["classification"]
 
-_TRAIN, _TEST = 20_000, 10_000
-_CLASSES = 20
+_TRAIN, _TEST = 10_000, 10_000
+_CLASSES = 10
 _FEATURES = 2_000
 
 
 def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str, Any] | None:
     """How well a column is predicted from the quasi-identifiers, learnt from the release.
 
-    Logistic regression, trained on up to 20,000 published records and tested on up to 10,000 original ones
+    Logistic regression, trained on up to 10,000 published records and tested on as many original ones
     that it has not seen; the ceiling is the same trained on the originals, the floor is always guessing the
     most frequent class. A generalized value counts for each value it covers by equal shares. None where
     there is nothing to predict.
