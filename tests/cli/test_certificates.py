@@ -45,6 +45,15 @@ def test_with_spec_and_original_everything_is_checked(signed):
     assert "loss discernibility" in claims(result)
 
 
+def test_the_k_of_the_certificate_counts(folder):
+    assert anonymize("--k", "7", "--certificate", "c.json").exit == 0
+    result = verify("--spec", "spec.yaml", "--original", "people.csv")
+    assert result.exit == 0, result.err
+    assert claims(result)["k-anonymity"] is True
+    assert json.loads(result.out)["models"][0]["asked"] == 7
+    assert verify("--spec", "spec.yaml", "--k", "60").exit == 1
+
+
 def test_people_are_shown_the_claims(signed):
     result = run("verify", "release.csv", "--certificate", "c.json", "--public-key", "key.pem.pub")
     assert "Every promise holds" in result.out and "The certificate says" in result.out

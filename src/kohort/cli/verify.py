@@ -67,8 +67,9 @@ def verify(
     output = Output(as_json=json, quiet=quiet)
     if violations is not None:
         refuse_overwriting(violations, sources=[release, original, spec, certificate], force=True)
-    asked = None if spec is None else read_spec(spec).overridden(k=k)
     certified = _certified(certificate, spec, public_key, k)
+    promised = k if certified is None or k is not None else certified.k
+    asked = None if spec is None else read_spec(spec).overridden(k=promised)
     shape = None if asked is None else asked.shape
     source = read_data(release, shape, delimiter=delimiter, encoding=encoding)
     before = None if original is None else read_data(original, shape)
@@ -114,7 +115,7 @@ def _certified(
         if public_key is not None:
             raise InputError("--public-key is for the signature of a certificate: give --certificate, too.")
         return None
-    if k is not None:
+    if k is not None and spec is None:
         raise InputError("The certificate says which k was promised: leave out --k.")
     return read_certificate(certificate)
 

@@ -98,6 +98,12 @@ class Certificate(_Part):
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
 
+    @property
+    def k(self) -> int | None:
+        """The k that was promised, which the command line may have chosen; None where none was."""
+        asked = (model.parameters.get("k") for model in self.models if model.model == "k-anonymity")
+        return next(asked, None)
+
 
 def certificate_schema() -> dict[str, Any]:
     """The JSON Schema of a certificate."""

@@ -47,8 +47,8 @@ def read_private_key(path: str | Path) -> Any:
     except TypeError:
         asked = "has no password, but KOHORT_SIGN_PASSWORD is set" if password else "has a password"
         raise InputError(
-            f"The key {str(path)!r} {asked}. Set KOHORT_SIGN_PASSWORD to its password, or unset it if it "
-            f"has none."
+            f"The key {str(path)!r} {asked}. "
+            "Set KOHORT_SIGN_PASSWORD to its password, or unset it if it has none."
         ) from None
     except ValueError:
         raise InputError(

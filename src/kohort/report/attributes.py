@@ -29,6 +29,7 @@ def attribute_facts(values: PublishedValues) -> dict[str, Any]:
     return {
         "name": values.attribute.name,
         "kind": values.attribute.column.kind,
+        "binned": _is_binned(values.attribute.column),
         "weight": values.attribute.weight,
         "values": len(values.attribute.column.texts),
         "published_values": len(values.labels.texts),
@@ -73,9 +74,14 @@ def distribution(values: PublishedValues) -> list[dict[str, Any]]:
     """Records per value, before and as a reader would guess them after. Shows values: not for the public."""
     column = values.attribute.column
     after = values.spread()
-    if column.numbers is not None and not column.listed and len(column.texts) > _BINS:
+    if _is_binned(column):
         return _binned(column, column.counts, after)
     return _listed(column, column.counts, after)
+
+
+def _is_binned(column: Column) -> bool:
+    """Whether a column's distribution is one of bins: it has many numbers or dates."""
+    return column.ordered and not column.listed and len(column.texts) > _BINS
 
 
 def _binned(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[str, Any]]:

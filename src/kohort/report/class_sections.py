@@ -38,8 +38,7 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
         return Section("sensitive", "Sensitive columns inside classes", words)
     words = [
         "Who knows a person's class guesses its most frequent value. How often is that right? The line is "
-        "what "
-        "anybody would guess without looking at classes."
+        "what anybody would guess without looking at classes."
     ]
     shown = facts["guesses"][:12]
     if len(shown) < len(facts["guesses"]):
@@ -55,8 +54,8 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
 def _guess_figure(guess: dict[str, Any]) -> Figure:
     sentence = (
         f"The best guess is right for {percent(guess['average'])} of the records, at most for "
-        f"{percent(guess['highest'])} "
-        f"of a class; without classes, for {percent(guess['table'])}. Every class has at least "
+        f"{percent(guess['highest'])} of a class; without classes, for {percent(guess['table'])}. "
+        "Every class has at least "
         f"{counted(guess['fewest_values'], 'different value')} of {guess['values']:,}."
     )
     rows = [[f"{b['from']:.0%} to {b['to']:.0%}", percent(b["share"])] for b in guess["bins"]]

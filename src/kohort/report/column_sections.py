@@ -37,8 +37,7 @@ def _steps_figure(shares: list[tuple[str, dict[str, float]]]) -> Figure:
     stars = sum(steps["*"] for _, steps in shares) / len(shares)
     sentence = (
         f"{capital(percent(kept))} of all cells are published as they were, {percent(stars)} as *. "
-        f"Between them, "
-        "the darker, the more values a cell stands for."
+        "Between them, the darker, the more values a cell stands for."
     )
     chart = charts.steps_chart(shares[:_MOST_ROWS])
     table = Table(("column", *STEPS), [[name, *map(percent, steps.values())] for name, steps in shares])
@@ -94,14 +93,13 @@ def distributions_section(facts: dict[str, Any]) -> Section | None:
     figures = [_distribution_figure(name, rows, kinds[name]) for name, rows in found.items()]
     sentences = [
         "Wide pale bars: the records of the original. Narrow dark bars: what a reader of the release would "
-        "guess, who "
-        "spreads every published value evenly over the values that it covers."
+        "guess, who spreads every published value evenly over the values that it covers."
     ]
     left_out = len(facts["attributes"]) - len(figures)
     if left_out > 0:
         sentences.append(
-            f"Drawn are the {len(figures)} columns that lost most; the other {left_out:,} are in the table "
-            f"above."
+            f"Drawn are the {len(figures)} columns that lost most; "
+            f"the other {left_out:,} are in the table above."
         )
     return Section("distributions", "Before and after", sentences, figures=figures)
 
@@ -110,7 +108,7 @@ def _distribution_figure(name: str, rows: list[dict[str, Any]], attribute: dict[
     total = sum(row["before"] for row in rows) or 1
     moved = sum(abs(row["before"] - row["after"]) for row in rows) / 2 / total
     sentence = f"The two differ by {percent(moved)} of the records."
-    ordered = attribute["kind"] in ("integer", "float", "date", "datetime") and attribute["values"] > 15
+    ordered = attribute["binned"]
     table = Table(
         ("from" if ordered else "value", "before", "after"),
         [[row["value"], round(row["before"]), round(row["after"])] for row in rows],

@@ -50,8 +50,7 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
         known = "the quasi-identifier" if columns == 1 else f"all {columns} quasi-identifiers"
         words.append(
             f"Somebody who knows {known} of a person finds at least "
-            f"{counted(facts['smallest_class'], 'record')} "
-            "that look alike, and cannot tell which one is theirs."
+            f"{counted(facts['smallest_class'], 'record')} that look alike, and cannot tell which one is theirs."
             + (" Withheld records are not among them." if facts["suppressed"] != 0 else "")
         )
     others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
@@ -61,8 +60,7 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
         )
     words.append(
         "All of this was measured on the published table itself. It does not protect against somebody who "
-        "knows "
-        "a sensitive value already, or who puts several releases about the same people together."
+        "knows a sensitive value already, or who puts several releases about the same people together."
     )
     return words
 
@@ -78,15 +76,13 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     if quasi:
         words.append(
             f"The {counted(len(quasi), 'quasi-identifier')} ({_listed(quasi)}) may be known to others, so "
-            f"{'its' if len(quasi) == 1 else 'their'} values were made more general, until every promise "
-            f"held."
+            f"{'its' if len(quasi) == 1 else 'their'} values were made general until every promise held."
         )
     if facts.get("items"):
         items = facts["items"]
         words.append(
             f"The {items['items']:,} items of {items['column']!r} are published as "
-            f"{items['published_items']:,}, "
-            f"by {items['algorithm']}."
+            f"{items['published_items']:,}, by {items['algorithm']}."
         )
     if sensitive:
         words.append(f"Published as they are, though nobody may be tied to them: {_listed(sensitive)}.")
@@ -126,8 +122,7 @@ def _quality(facts: dict[str, Any]) -> list[str]:
     elif facts["gap"] is not None and facts["gap"] <= 1:
         words.append(
             f"No release that keeps these promises can cost less than {number(facts['bound'])}: this one "
-            f"is at most "
-            f"{percent(facts['gap'])} above the best possible."
+            f"is at most {percent(facts['gap'])} above the best possible."
         )
     elif facts["bound"] is not None:
         words.append(f"It is proven that no release can cost less than {number(facts['bound'])}.")
@@ -184,6 +179,5 @@ def _about_loss(facts: dict[str, Any]) -> list[str]:
     worst = max(facts["attributes"], key=lambda attribute: attribute["loss"])
     return [
         f"Much detail is lost. {worst['name']!r} lost most: give it a finer hierarchy or leave it out; ask "
-        f"whether "
-        "others really know every quasi-identifier; or try a smaller k, or the algorithm improve."
+        "whether others really know every quasi-identifier; or try a smaller k, or the algorithm improve."
     ]
