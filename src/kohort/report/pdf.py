@@ -23,8 +23,8 @@ def require_weasyprint() -> Any:
         import weasyprint
     except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
         raise MissingPackageError(
-            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see the "
-            "installation of WeasyPrint). Or write HTML and print it from a browser: it is made for paper, too."
+            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see how "
+            "WeasyPrint is installed). Or write HTML and print it from a browser: it is made for paper, too."
         ) from None
     logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it tells of CSS for screens that it skips
     return weasyprint

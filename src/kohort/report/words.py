@@ -49,8 +49,8 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
     if columns and facts["smallest_class"] is not None:
         known = "the quasi-identifier" if columns == 1 else f"all {columns} quasi-identifiers"
         words.append(
-            f"Somebody who knows {known} of a person finds at least "
-            f"{counted(facts['smallest_class'], 'record')} that look alike, and cannot tell which one is theirs."
+            f"Somebody who knows {known} of a person finds at least {facts['smallest_class']:,} records "
+            "that look alike, and cannot tell which one is theirs."
             + (" Withheld records are not among them." if facts["suppressed"] != 0 else "")
         )
     others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
