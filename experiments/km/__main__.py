@@ -22,6 +22,7 @@ from kohort.algorithms.items.cut_search import CutSearch
 from kohort.data.baskets import code_baskets
 from kohort.problem.items import ItemsProblem
 
+HERE = Path(__file__).parent
 SMALL: dict[str, ItemsAlgorithm] = {
     "OA": ko.OptimalItems(),
     "DA": ko.DirectItems(refine=False),
@@ -118,7 +119,7 @@ FIGURES = {figure.__name__: figure for figure in (fig08, fig09, fig10, fig11, fi
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--only", nargs="*", choices=FIGURES, default=list(FIGURES))
     asked = parser.parse_args()
     for name in asked.only:

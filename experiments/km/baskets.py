@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
+import kohort as ko
 from kohort.io.baskets import BasketShape, read_data
 
 
@@ -15,20 +15,9 @@ def click_stream(folder: Path, number: int) -> pa.Table:
     return read_data(folder / f"BMS-WebView-{number}.txt.zst", BasketShape()).table
 
 
-def point_of_sale(n: int = 515_597, n_items: int = 1_657, mean: float = 6.5, seed: int = 0) -> pa.Table:
-    """Made-up purchases: sizes with a long tail up to 164, items by Zipf's law in a random order of ids."""
-    rng = np.random.default_rng(seed)
-    sizes = np.clip(np.round(rng.lognormal(np.log(mean) - 0.4, 0.9, n)), 1, 164).astype(np.int64)
-    popularity = 1 / np.arange(1, n_items + 1) ** 0.9
-    ids = rng.permutation(n_items)
-    drawn = ids[rng.choice(n_items, size=int(sizes.sum()), p=popularity / popularity.sum())]
-    keys = np.unique(np.repeat(np.arange(n), sizes) * n_items + drawn)
-    offsets = np.searchsorted(keys, np.arange(n + 1) * n_items).astype(np.int32)
-    names = pa.array([str(item) for item in range(n_items)])
-    items = pa.DictionaryArray.from_arrays(pa.array((keys % n_items).astype(np.int32)), names).cast(
-        pa.string()
-    )
-    return pa.table({"items": pa.ListArray.from_arrays(pa.array(offsets), items)})
+def point_of_sale() -> pa.Table:
+    """Made-up purchases of the size of BMS-POS."""
+    return ko.datasets.generate_baskets(515_597, n_items=1_657, mean_size=6.5, seed=0)
 
 
 def first_records(table: pa.Table, n: int, n_items: int) -> pa.Table:

@@ -33,6 +33,12 @@ class Run:
         run._deadline, run._spared = self._deadline, self._spared
         return run
 
+    def part(self, what: str, begin: float, end: float) -> Run:
+        """The same run for a part of the work, under one name, that makes up the shares from begin to end."""
+        run = self.in_silence()
+        run._progress = lambda _, share: self.report(what, begin + share * (end - begin))
+        return run
+
     def at_most(self, seconds: float, *, besides: Callable[[], float]) -> Run:
         """The same run, limited where it is not yet: to so many seconds besides those of something."""
         if self._deadline is not None:

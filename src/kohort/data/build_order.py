@@ -17,7 +17,7 @@ from kohort.errors import InputError, did_you_mean
 
 __all__ = ["Order", "order", "require_fanout"]
 
-_ORDERS = ("natural", "frequency", "file")
+_ORDERS = ("natural", "frequency", "file", "cooccurrence")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Order:
     """Every `fanout` neighbours make a node, and again every `fanout` nodes, until one root is left.
 
     values  natural (numbers and dates by size, text by alphabet), frequency (the most frequent first),
-            file (as they first appear), or the values themselves in their order
+            file (as they first appear), cooccurrence (of items only: by frequency, and of similar ones those
+            found together), or the values themselves in their order
     fanout  one number, or one per level from the leaves up; the last one is used again
 
     A node is labelled `[a, b]` where the order is that of numbers or dates, else `a … b`, by its first and
@@ -42,7 +43,9 @@ class Order:
         elif isinstance(self.values, (list, tuple)) and self.values:
             object.__setattr__(self, "values", tuple(text_of(value) for value in self.values))
         else:
-            raise InputError("An order must be natural, frequency, file, or a list of the values.")
+            raise InputError(
+                "An order must be natural, frequency, file, cooccurrence (of items), or a list of the values."
+            )
         if isinstance(self.fanout, list):
             object.__setattr__(self, "fanout", tuple(self.fanout))
         for fanout in self._fanouts:
@@ -73,6 +76,10 @@ class Order:
     def _in_order(self, column: Column) -> Sequence[str]:
         if isinstance(self.values, tuple):
             return self.values
+        if self.values == "cooccurrence":
+            raise InputError(
+                f"Column {column.name!r}: the order cooccurrence is for items. Take frequency or another."
+            )
         values = values_of(column)
         if self.values == "frequency":
             return [values[i] for i in np.argsort(-column.counts[: len(values)], kind="stable")]

@@ -1,4 +1,4 @@
-"""Tables to try Kohort on: two real ones, made-up hospital records of any size, and hard ones from proofs.
+"""Tables to try Kohort on: two real ones, made-up records and baskets of any size, hard ones from proofs.
 
 Attribution and licences are in README.md beside this file.
 """
@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.datasets.baskets import generate_baskets
     from kohort.datasets.builtin import example_spec, load_adult, load_health
     from kohort.datasets.hard import generate_look_alikes, generate_triangles
     from kohort.datasets.hospital import generate_hospital
 
 __all__ = [
     "example_spec",
+    "generate_baskets",
     "generate_hospital",
     "generate_look_alikes",
     "generate_triangles",
@@ -24,6 +26,7 @@ __all__ = [
 
 _MODULE_OF = {
     "example_spec": "kohort.datasets.builtin",
+    "generate_baskets": "kohort.datasets.baskets",
     "generate_hospital": "kohort.datasets.hospital",
     "generate_look_alikes": "kohort.datasets.hard",
     "generate_triangles": "kohort.datasets.hard",

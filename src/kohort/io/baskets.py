@@ -16,7 +16,7 @@ from kohort.errors import InputError
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.tables import TableFile, read_table, sha256_of, write_table
 from kohort.io.text_layout import detect_encoding
-from kohort.pipeline.items import joined, split_text
+from kohort.pipeline.items import joined, split_texts
 
 __all__ = ["BASKETS", "BasketShape", "read_data", "write_data"]
 
@@ -80,8 +80,8 @@ def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
     lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
     if not lines:
         raise InputError(f"{path} has no baskets.")
-    lists = _split_lines(lines, shape.separator_for(path))
-    table = pa.table({BASKETS: pa.array(lists, pa.list_(pa.string()))})
+    lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
+    table = pa.table({BASKETS: lists})
     return TableFile(table, "baskets", shape.separator_for(path), encoding, digest)
 
 
@@ -93,16 +93,6 @@ def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:
     lines = pl.Series(joined(lists, shape.separator_for(path))).fill_null("")
     with create_bytes(path) as stream:
         stream.write("\n".join(lines.to_list()).encode() + b"\n")
-
-
-def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
-    blank = not separator.strip()
-    return [
-        split_text(line, separator)
-        if '"' in line
-        else (line.split() if blank else [item.strip() for item in line.split(separator) if item.strip()])
-        for line in lines
-    ]
 
 
 def _read_long(path: Path, shape: BasketShape) -> TableFile:

@@ -70,31 +70,48 @@ def tid_lists(baskets, tree):
 
 
 @njit(cache=True, nogil=True)
-def kept_nodes(baskets, tree, keep):
-    """Baskets of leaves as baskets of the ranks of those nodes above (or at) the leaves that are kept."""
-    seen, size = np.full(len(tree.parent), -1, np.int64), 0
+def kept_nodes(baskets, tree, number):
+    """Baskets of leaves as baskets of those nodes above (or at) them that have a number and not -1.
+
+    O(occurrences of leaves + of kept nodes).
+    """
+    n = len(tree.parent)
+    nearest = np.full(n + 1, -1, np.int64)  # the first kept one from each node up; the last place is no node
+    for node in range(n):
+        nearest[node] = node if number[node] >= 0 else nearest[tree.parent[node]]
+    seen, size = np.full(n, -1, np.int64), 0
     for b in range(len(baskets.weight)):
         for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
-            node = tree.leaf_node[leaf]
+            node = nearest[tree.leaf_node[leaf]]
             while node >= 0 and seen[node] != b:
                 seen[node] = b
-                size += keep[node]
-                node = tree.parent[node]
+                size += 1
+                node = nearest[tree.parent[node]]
     start, nodes = np.zeros(len(baskets.start), np.int64), np.empty(size, np.int32)
     seen[:] = -1
     filled = 0
     for b in range(len(baskets.weight)):
         for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
-            node = tree.leaf_node[leaf]
+            node = nearest[tree.leaf_node[leaf]]
             while node >= 0 and seen[node] != b:
                 seen[node] = b
-                if keep[node]:
-                    nodes[filled] = tree.rank[node]
-                    filled += 1
-                node = tree.parent[node]
+                nodes[filled] = number[node]
+                filled += 1
+                node = nearest[tree.parent[node]]
         start[b + 1] = filled
-        nodes[start[b] : filled].sort()
+        _sort(nodes[start[b] : filled])
     return Baskets(start, nodes, baskets.weight)
+
+
+@njit(cache=True, nogil=True)
+def _sort(values):
+    """By insertion: baskets are short."""
+    for i in range(1, len(values)):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
 
 
 @njit(cache=True, nogil=True)

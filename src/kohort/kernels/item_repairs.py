@@ -2,81 +2,85 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from kohort.kernels.item_cuts import nested, repair
-from kohort.kernels.itemsets import Baskets, count_after, project, transposed
+from kohort.kernels.item_cuts import ItemCut, ItemTree, TidLists, nested, repair
+from kohort.kernels.itemsets import project, rare_after, transposed
 
-__all__ = ["repair_itemsets"]
+__all__ = ["Walk", "repair_itemsets"]
+
+
+class Walk(NamedTuple):
+    """What stays the same along a walk, but for the cut, which repairs change; `node` is per number."""
+
+    tree: ItemTree
+    cut: ItemCut
+    lists: TidLists
+    node: np.ndarray
+    size: int
+    k: int
+    prefix: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def repair_itemsets(baskets, tree, cut, lists, size, k, prefix, depth):
-    """Visit the itemsets of up to `size` nodes that begin with prefix[:depth], and repair the rare ones.
+def repair_itemsets(walk, baskets, lists, begin, end, depth):
+    """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
 
-    `baskets` hold, by rank, what may follow the prefix. Itemsets with a node below the cut, or with one node
-    above another, are passed over. How many were repaired. O(itemsets in all baskets).
+    `baskets` hold what may follow the prefix, `lists` where; only begin, ..., end - 1 of these come next in
+    the itemset. Itemsets with a node below the cut, or with one node above another, are passed over. How
+    many were repaired. O(itemsets in all baskets).
     """
-    lists_here = transposed(baskets, len(tree.node))
-    count, touched = np.zeros(len(tree.node), np.int64), np.empty(len(tree.node), np.int32)
+    tree, cut, prefix = walk.tree, walk.cut, walk.prefix
+    n = len(walk.node)
+    count, touched = np.zeros(n, np.int64), np.empty(n, np.int32)
     repairs = 0
-    for i in range(len(lists_here.present)):
-        node = tree.node[lists_here.present[i]]
+    for i in range(begin, end):
+        node = walk.node[lists.present[i]]
         if cut.below[node]:
             continue
         prefix[depth] = node
-        if lists_here.weight[i] < k:
-            repair(tree, cut, lists, prefix[: depth + 1], k)
+        if lists.weight[i] < walk.k:
+            repair(tree, cut, walk.lists, prefix[: depth + 1], walk.k)
             repairs += 1
-        elif depth + 2 == size:
-            n = count_after(baskets, lists_here, i, count, touched)
-            repairs += _repair_last(tree, cut, lists, k, prefix[:size], count, touched[:n])
-        elif depth + 2 < size:
-            after = _apart(project(baskets, lists_here, i), tree, node)
+        elif depth + 2 == walk.size:
+            repairs += _repair_last(walk, rare_after(baskets, lists, i, walk.k, count, touched))
+        elif depth + 2 < walk.size:
+            after = project(baskets, lists, i, _may_follow(walk, node))
             if len(after.nodes):
-                repairs += repair_itemsets(after, tree, cut, lists, size, k, prefix, depth + 1)
-        if _any_below(cut, prefix[:depth]):
+                then = transposed(after, n)
+                # a plain 0 would be a type of its own: numba's cache crashes where specializations recurse
+                zero = np.int64(0)
+                repairs += repair_itemsets(walk, after, then, zero, len(then.present), depth + 1)
+        if cut.below[prefix[:depth]].any():
             break
     return repairs
 
 
 @njit(cache=True, nogil=True)
-def _repair_last(tree, cut, lists, k, itemset, count, touched):
-    """The same for the last node of an itemset, whose supports are counted already; clears the counts."""
-    rare, n, repairs = np.empty(len(touched), np.int32), 0, 0
-    for rank in touched:
-        if count[rank] < k:
-            rare[n] = rank
-            n += 1
-        count[rank] = 0
+def _may_follow(walk, node):
+    """Per number whether its node may stand in an itemset with this one."""
+    may = np.empty(len(walk.node), np.bool_)
+    for number in range(len(may)):
+        other = walk.node[number]
+        may[number] = not (walk.cut.below[other] or nested(walk.tree, node, other))
+    return may
+
+
+@njit(cache=True, nogil=True)
+def _repair_last(walk, rare):
+    """The same for the last node of an itemset, where it is known which ones are rare."""
+    itemset, repairs = walk.prefix[: walk.size], 0
     others = itemset[:-1]
-    for rank in np.sort(rare[:n]):
-        node = tree.node[rank]
-        if cut.below[node] or nested(tree, others[-1], node):
+    for number in rare:
+        node = walk.node[number]
+        if walk.cut.below[node] or nested(walk.tree, others[-1], node):
             continue
         itemset[-1] = node
-        repair(tree, cut, lists, itemset, k)
+        repair(walk.tree, walk.cut, walk.lists, itemset, walk.k)
         repairs += 1
-        if _any_below(cut, others):
+        if walk.cut.below[others].any():
             break
     return repairs
-
-
-@njit(cache=True, nogil=True)
-def _any_below(cut, nodes):
-    return cut.below[nodes].any()
-
-
-@njit(cache=True, nogil=True)
-def _apart(baskets, tree, node):
-    """The baskets without what is under or above a node."""
-    start, nodes = np.zeros(len(baskets.start), np.int64), np.empty(len(baskets.nodes), np.int32)
-    filled = 0
-    for b in range(len(baskets.weight)):
-        for rank in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
-            if not nested(tree, node, tree.node[rank]):
-                nodes[filled] = rank
-                filled += 1
-        start[b + 1] = filled
-    return Baskets(start, nodes[:filled], baskets.weight)

@@ -1,4 +1,4 @@
-"""Itemsets and their supports: baskets of ranked nodes, walked through prefix by prefix, never stored."""
+"""Itemsets and their supports: baskets of numbered nodes, walked through prefix by prefix, never stored."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ __all__ = [
     "Baskets",
     "Lists",
     "collapsed",
-    "containing",
-    "count_after",
     "mark_rare",
     "picked",
     "project",
+    "rare_after",
     "transposed",
 ]
 
 
 class Baskets(NamedTuple):
-    """Basket b holds nodes[start[b]:start[b + 1]], by ascending rank, and stands for weight[b] records."""
+    """Basket b holds nodes[start[b]:start[b + 1]], ascending, and stands for weight[b] records.
+
+    Nodes are given by numbers that count the nodes in question by rank, the most frequent first.
+    """
 
     start: np.ndarray
     nodes: np.ndarray
@@ -43,7 +45,7 @@ class Lists(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def transposed(baskets, n_nodes):
-    """The lists of all nodes that occur, by ascending rank. O(occurrences + nodes)."""
+    """The lists of all nodes that occur, by ascending number. O(occurrences + nodes)."""
     number = np.zeros(n_nodes, np.int32)
     for node in baskets.nodes:
         number[node] += 1
@@ -71,8 +73,8 @@ def transposed(baskets, n_nodes):
 
 
 @njit(cache=True, nogil=True)
-def project(baskets, lists, i):
-    """The baskets that have node number i of the lists, and what comes after it; empty ones left out."""
+def project(baskets, lists, i, keep):
+    """The baskets that have node number i of the lists, and what is kept after it; empty ones left out."""
     n_baskets, size = 0, 0
     for at in range(lists.start[i], lists.start[i + 1]):
         tail = baskets.start[lists.basket[at] + 1] - lists.where[at] - 1
@@ -82,32 +84,45 @@ def project(baskets, lists, i):
     weight = np.empty(n_baskets, np.int64)
     b, filled = 0, 0
     for at in range(lists.start[i], lists.start[i + 1]):
-        end = baskets.start[lists.basket[at] + 1]
-        if lists.where[at] + 1 == end:
-            continue
-        for place in range(lists.where[at] + 1, end):
-            nodes[filled] = baskets.nodes[place]
-            filled += 1
-        weight[b] = baskets.weight[lists.basket[at]]
-        b += 1
-        start[b] = filled
-    return Baskets(start, nodes, weight)
+        for place in range(lists.where[at] + 1, baskets.start[lists.basket[at] + 1]):
+            if keep[baskets.nodes[place]]:
+                nodes[filled] = baskets.nodes[place]
+                filled += 1
+        if filled > start[b]:
+            weight[b] = baskets.weight[lists.basket[at]]
+            b += 1
+            start[b] = filled
+    return Baskets(start[: b + 1], nodes[:filled], weight[:b])
 
 
 @njit(cache=True, nogil=True)
-def count_after(baskets, lists, i, count, touched):
-    """Add to `count` what comes after node number i of the lists; the nodes met, and how many they are."""
-    n = 0
+def rare_after(baskets, lists, i, k, count, touched):
+    """The nodes that come after node number i of the lists, but in fewer than k records with it; ascending.
+
+    Stops where none can be left. `count` is all zero before and after; `touched` is room for all nodes.
+    """
+    n, left = 0, len(lists.present) - i - 1
     for at in range(lists.start[i], lists.start[i + 1]):
+        if left == 0:
+            break
         b = lists.basket[at]
-        weight = baskets.weight[b]
         for place in range(lists.where[at] + 1, baskets.start[b + 1]):
             node = baskets.nodes[place]
-            if count[node] == 0:
-                touched[n] = node
-                n += 1
-            count[node] += weight
-    return n
+            before = count[node]
+            if before < k:
+                if before == 0:
+                    touched[n] = node
+                    n += 1
+                count[node] = before + baskets.weight[b]
+                left -= count[node] >= k
+    rare = np.empty(n, np.int32)
+    n_rare = 0
+    for node in touched[:n]:
+        if count[node] < k:
+            rare[n_rare] = node
+            n_rare += 1
+        count[node] = 0
+    return np.sort(rare[:n_rare])
 
 
 @njit(cache=True, nogil=True)
@@ -117,7 +132,7 @@ def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
     The nodes of every such itemset are marked, together with those in prefix[:depth]; with `stop` only those
     of the first one, which is left in `prefix` (unused places hold -1). O(itemsets in all baskets).
     """
-    lists = transposed(baskets, n_nodes)
+    lists, everything = transposed(baskets, n_nodes), np.ones(n_nodes, np.bool_)
     count, touched = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int32)
     found = False
     for i in range(len(lists.present)):
@@ -128,46 +143,21 @@ def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
             if stop:
                 return True
         if depth + 2 == size:
-            n = count_after(baskets, lists, i, count, touched)
-            for j in range(n):
-                if count[touched[j]] < k:
-                    found = True
-                    prefix[depth + 1] = touched[j]
-                    marks[prefix[: depth + 2]] = True
-                    if stop:
-                        return True
-            for j in range(n):
-                count[touched[j]] = 0
+            for node in rare_after(baskets, lists, i, k, count, touched):
+                found = True
+                prefix[depth + 1] = node
+                marks[prefix[: depth + 2]] = True
+                if stop:
+                    return True
             prefix[depth + 1] = -1
         elif depth + 2 < size:
-            below = project(baskets, lists, i)
+            below = project(baskets, lists, i, everything)
             if len(below.weight) and mark_rare(below, n_nodes, size, k, marks, prefix, depth + 1, stop):
                 found = True
                 if stop:
                     return True
     prefix[depth] = -1
     return found
-
-
-@njit(cache=True, nogil=True)
-def containing(baskets, lists, i):
-    """The baskets that have node number i of the lists, without it."""
-    n = lists.start[i + 1] - lists.start[i]
-    size = 0
-    for at in range(lists.start[i], lists.start[i + 1]):
-        b = lists.basket[at]
-        size += baskets.start[b + 1] - baskets.start[b] - 1
-    start, nodes, weight = np.zeros(n + 1, np.int64), np.empty(size, np.int32), np.empty(n, np.int64)
-    filled = 0
-    for number in range(n):
-        at = lists.start[i] + number
-        b = lists.basket[at]
-        for place in range(baskets.start[b], baskets.start[b + 1]):
-            if place != lists.where[at]:
-                nodes[filled] = baskets.nodes[place]
-                filled += 1
-        weight[number], start[number + 1] = baskets.weight[b], filled
-    return Baskets(start, nodes, weight)
 
 
 @njit(cache=True, nogil=True)

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from kohort.algorithms import ItemsAlgorithm, Run, is_for_items, items_algorithm_named, parameters_of
 from kohort.data.baskets import Baskets, code_baskets, with_counts_above
-from kohort.data.build_hierarchy import Order
+from kohort.data.build_hierarchy import Builder, Order
 from kohort.data.check_hierarchy import check
+from kohort.data.cooccurrence import by_cooccurrence
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
@@ -30,7 +31,7 @@ __all__ = [
     "published_items",
     "read_baskets",
     "solve_items",
-    "split_text",
+    "split_texts",
 ]
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
@@ -52,15 +53,14 @@ class ItemsPart:
 
     def facts(self) -> dict[str, Any]:
         """For the certificate; no item is in it."""
-        nodes = self.recoding.node_of_occurrence
         return {
             "column": self.problem.baskets.name,
             "algorithm": self.algorithm.name,
             "parameters": parameters_of(self.algorithm),
             "hierarchy": self.hierarchy,
             "items": len(self.problem.baskets.items.texts),
-            "occurrences": len(nodes),
-            "published_items": len(np.unique(nodes[nodes >= 0])),
+            "occurrences": len(self.recoding.node_of_occurrence),
+            "published_items": len(self.recoding.nodes_used()),
             "withheld": int(self.recoding.withheld.sum()),
             "class_size": self.class_size,
             "ncp": self.ncp,
@@ -89,7 +89,7 @@ def read_baskets(
     return code_baskets(name, values, multiset=multiset)
 
 
-def split(name: str, values: pa.ChunkedArray, separator: str) -> pa.ChunkedArray:
+def split(name: str, values: pa.ChunkedArray | pa.Array, separator: str) -> pa.ChunkedArray:
     """Texts as lists of their items, without the spaces around them; quotes protect a separator."""
     if not (
         pa.types.is_string(values.type)
@@ -100,13 +100,24 @@ def split(name: str, values: pa.ChunkedArray, separator: str) -> pa.ChunkedArray
             f"Column {name!r} has a separator, but its cells are no texts. Leave the separator out."
         )
     texts = values.cast(pa.string())
-    quoted = pc.any(pc.match_substring(texts, '"')).as_py()
-    if quoted:
+    chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+    return pa.chunked_array([split_texts(chunk, separator) for chunk in chunks])
+
+
+def split_texts(texts: pa.Array, separator: str) -> pa.ListArray:
+    """Texts as lists of their items, each without the spaces around it; none of them is empty.
+
+    O(characters); Python touches single texts only where one has a quote.
+    """
+    if pc.any(pc.match_substring(texts, '"')).as_py():
         lists = [None if text is None else split_text(text, separator) for text in texts.to_pylist()]
-    else:
-        whole = pc.split_pattern(texts, separator) if separator.strip() else pc.utf8_split_whitespace(texts)
-        lists = [None if x is None else [i.strip() for i in x if i.strip()] for x in whole.to_pylist()]
-    return pa.chunked_array([pa.array(lists, pa.list_(pa.string()))])
+        return pa.array(lists, pa.list_(pa.string()))
+    parts = pc.split_pattern(texts, separator) if separator.strip() else pc.utf8_split_whitespace(texts)
+    items, record = pc.utf8_trim_whitespace(parts.flatten()), pc.list_parent_indices(parts)
+    filled = pc.greater(pc.binary_length(items), 0)
+    sizes = np.bincount(record.filter(filled).to_numpy(), minlength=len(texts))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), items.filter(filled), mask=pc.is_null(texts))
 
 
 def split_text(text: str, separator: str) -> list[str]:
@@ -144,7 +155,7 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> tuple[Hier
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     if not plain.items.texts:
         raise InputError(f"Column {items.column!r} holds no items: there is nothing to publish.")
-    hierarchy = source if isinstance(source, Hierarchy) else source.build(plain.items)
+    hierarchy = source if isinstance(source, Hierarchy) else _built(source, plain)
     missing = len(check(hierarchy, plain.items).missing)
     if missing:
         raise InputError(
@@ -154,6 +165,13 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> tuple[Hier
     if items.multiset:
         hierarchy = with_counts_above(hierarchy, baskets)
     return hierarchy, "given" if isinstance(source, Hierarchy) else source.to_spec()
+
+
+def _built(source: Builder, plain: Baskets) -> Hierarchy:
+    if isinstance(source, Order) and source.values == "cooccurrence":
+        fanout = source.fanout if isinstance(source.fanout, int) else source.fanout[0]
+        source = replace(source, values=by_cooccurrence(plain, fanout))
+    return source.build(plain.items)
 
 
 def chosen_items_algorithm(request: Request, items: Items) -> ItemsAlgorithm:

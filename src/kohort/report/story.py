@@ -9,6 +9,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from kohort.errors import counted
+
 __all__ = ["number", "release_sentences", "release_story", "verdict_story"]
 
 
@@ -45,7 +47,7 @@ def _extent(facts: dict[str, Any]) -> str:
     if not facts["quasi_identifiers"]:
         return f"{facts['records']:,} baskets; their {of_items}"
     return (
-        f"{facts['records']:,} records in {facts['classes']:,} classes, the smallest with "
+        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}, the smallest with "
         f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
         + (f" The {of_items}" if items else "")
     )
@@ -74,7 +76,7 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
     smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
     summary = (
-        f"{facts['records']:,} records in {facts['classes']:,} classes{smallest}; "
+        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]

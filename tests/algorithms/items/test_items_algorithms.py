@@ -127,5 +127,30 @@ def test_a_limit_that_is_no_number_is_refused():
 def test_progress_is_told_by_the_size_of_itemsets():
     told = []
     AprioriItems().solve(fig_2(m=3).problem(), Run(progress=lambda what, share: told.append((what, share))))
-    assert [what for what, _ in told] == ["itemsets of 1", "itemsets of 2", "itemsets of 3", "itemsets"]
+    names = list(dict.fromkeys(what for what, _ in told))
+    assert names == ["itemsets of 1", "itemsets of 2", "itemsets of 3", "itemsets"]
     assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+@pytest.mark.parametrize("algorithm", [AprioriItems(), DirectItems()], ids=str)
+@given(case=items_cases())
+def test_without_time_the_promise_is_kept_at_a_higher_cost(algorithm, case):
+    problem, twin = case.problem(), case.twin()
+    recoding = solved(case, algorithm, time_limit=1e-9)
+    cut = case.cut_of(recoding)
+    whole_cut = {leaf: cut.get(leaf, leaf) for leaf in twin.leaves}
+    assert twin.is_anonymous(whole_cut, case.k, case.m)
+    assert problem.ncp(recoding.node_of_occurrence) >= twin.ncp(twin.optimal(case.k, case.m)) - 1e-12
+
+
+def test_a_release_without_time_says_so():
+    recoding = solved(fig_2(), AprioriItems(), time_limit=1e-9)
+    assert any("Time ran out" in note for note in recoding.notes)
+
+
+def test_no_passes_are_made_for_itemsets_larger_than_any_basket():
+    told = []
+    run = Run(progress=lambda what, share: told.append(what))
+    AprioriItems().solve(fig_2(m=50).problem(), run)
+    assert "itemsets of 3" in told
+    assert "itemsets of 4" not in told

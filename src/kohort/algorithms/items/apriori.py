@@ -8,10 +8,11 @@ from typing import ClassVar
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
+from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["AprioriItems", "repair_by_size", "told"]
+__all__ = ["AprioriItems", "finish", "repair_by_size", "told"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class AprioriItems:
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
     generalization of its items; what was generalized is passed over from then on, so that few itemsets are
     left when they get long. Last, nodes are published as their children again where that keeps the promise
-    (`refine`).
+    (`refine`). At a time limit the nodes of what is still rare climb level by level until nothing is.
 
     O(itemsets of up to m nodes of the cut, in all distinct baskets); memory for the baskets only.
 
@@ -52,26 +53,40 @@ class AprioriItems:
         m = problem.model.m
 
         def cut(search: CutSearch, run: Run) -> list[str]:
-            repairs = repair_by_size(search, m, run)
-            return told(search, repairs, search.refine(m, run) if self.refine else 0)
+            repairs, climbed = repair_by_size(search, m, run)
+            return told(search, repairs, climbed, search.refine(m, run) if self.refine else 0)
 
         return cut_each_class(problem, run, cut)
 
 
-def repair_by_size(search: CutSearch, m: int, run: Run) -> list[int]:
-    """Repair rare itemsets of 1 node, of 2, up to m; how many of each."""
-    repairs = []
-    for size in range(1, m + 1):
-        run.report(f"itemsets of {size}", (size - 1) / m)
-        repairs.append(search.repair(size))
+def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]:
+    """Repair rare itemsets of 1 node, of 2, up to m; how many of each, and how many nodes climbed at last."""
+    sizes, repairs = range(1, min(m, search.longest) + 1), []
+    for size in sizes:
+        part = run.part(f"itemsets of {size}", (size - 1) / len(sizes), size / len(sizes))
+        repairs.append(search.repair(size, part))
+        if run.out_of_time:
+            break
+    climbed = finish(search, m) if run.out_of_time else 0
     run.report("itemsets", 1.0)
-    return repairs
+    return repairs, climbed
 
 
-def told(search: CutSearch, repairs: list[int], splits: int) -> list[str]:
-    """What was done, in a sentence."""
+def finish(search: CutSearch, m: int) -> int:
+    """Keep the promise at any cost, when time is out; how many nodes climbed for it."""
+    return sum(search.climb(size) for size in range(1, min(m, search.longest) + 1))
+
+
+def told(search: CutSearch, repairs: list[int], climbed: int, splits: int) -> list[str]:
+    """What was done, in a sentence or two."""
     by_size = ", ".join(f"{n:,}" for n in repairs)
-    return [
+    notes = [
         f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets "
         f"and lists took {search.bytes() / 1e6:,.1f} MB."
     ]
+    if climbed:
+        notes.append(
+            f"Time ran out before every rare itemset was repaired at the least cost: "
+            f"{counted(climbed, 'node was', 'nodes were')} generalized level by level instead."
+        )
+    return notes

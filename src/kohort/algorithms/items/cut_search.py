@@ -9,8 +9,8 @@ import numpy as np
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.item_cuts import ItemCut, ItemTree, TidLists, generalize, kept_nodes, tid_lists
-from kohort.kernels.item_repairs import repair_itemsets
-from kohort.kernels.itemsets import Baskets, collapsed, containing, mark_rare, picked, transposed
+from kohort.kernels.item_repairs import Walk, repair_itemsets
+from kohort.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
 
 __all__ = ["CutSearch"]
 
@@ -55,22 +55,51 @@ class CutSearch:
         """The memory of the baskets and lists."""
         return sum(array.nbytes for part in (self.baskets, self.lists, self.tree) for array in part)
 
-    def repair(self, size: int) -> int:
-        """Repair all rare itemsets of up to `size` nodes, in the order of the count-tree; how many were."""
+    @property
+    def longest(self) -> int:
+        """The size of the largest basket: no itemset is larger."""
+        return int(np.diff(self.baskets.start).max(initial=0))
+
+    def repair(self, size: int, run: Run) -> int:
+        """Repair rare itemsets of up to `size` nodes, in the order of the count-tree; how many were.
+
+        All of them, unless time runs out.
+        """
+        run.report("itemsets", 0.0)
         suspects = self._above_rare(size)
         if suspects is None:
             return 0
-        open_baskets = collapsed(kept_nodes(self.baskets, self.tree, suspects & ~self.cut.below))
+        open_baskets, nodes = self._shown_as(suspects & ~self.cut.below)
         prefix = np.full(size, -1, dtype=np.int64)
-        return repair_itemsets(open_baskets, self.tree, self.cut, self.lists, size, self.k, prefix, 0)
+        walk = Walk(self.tree, self.cut, self.lists, nodes, size, self.k, prefix)
+        lists, repairs = transposed(open_baskets, len(nodes)), 0
+        for first in range(len(lists.present)):
+            run.report("itemsets", lists.start[first] / lists.start[-1])
+            if run.out_of_time:
+                break
+            repairs += repair_itemsets(walk, open_baskets, lists, first, first + 1, 0)
+        return repairs
+
+    def climb(self, size: int) -> int:
+        """Publish the nodes of all rare itemsets of up to `size` nodes as their parents, until none is rare.
+
+        How many were. Far quicker than `repair`, and costs more.
+        """
+        climbed = 0
+        while len(rare := self._in_rare(size)):
+            for node in np.unique(self.tree.parent[rare]).tolist():
+                if not self.cut.below[node]:
+                    self.generalize(node)
+            climbed += len(rare)
+        return climbed
 
     def first_rare(self, size: int) -> list[int]:
         """The nodes of a smallest rare itemset of the cut; none if there is none of up to `size` nodes."""
-        published = self._published()
-        for length in range(1, size + 1):
-            marks, prefix = self._no_marks(), np.full(length, -1, dtype=np.int64)
-            if mark_rare(published, len(self.tree.node), length, self.k, marks, prefix, 0, True):
-                return [int(self.tree.node[rank]) for rank in prefix if rank >= 0]
+        published, nodes = self._shown_as(self.in_cut)
+        for length in range(1, min(size, self.longest) + 1):
+            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(length, -1, dtype=np.int64)
+            if mark_rare(published, len(nodes), length, self.k, marks, prefix, 0, True):
+                return [int(nodes[number]) for number in prefix if number >= 0]
         return []
 
     def generalize(self, node: int) -> None:
@@ -100,26 +129,29 @@ class CutSearch:
 
         Only such nodes can be in a rare itemset of the walk: where it is rare, so is what it publishes below.
         """
-        marks, prefix = self._no_marks(), np.full(size, -1, dtype=np.int64)
-        published = self._published()
-        if not mark_rare(published, len(self.tree.node), size, self.k, marks, prefix, 0, False):
+        nodes = self._in_rare(size)
+        if not len(nodes):
             return None
         suspects = np.zeros(len(self.tree.parent), dtype=bool)
-        nodes = self.tree.node[marks]
         while len(nodes):
             suspects[nodes] = True
             nodes = np.unique(self.tree.parent[nodes])
             nodes = nodes[nodes > 0]
         return suspects
 
-    def _published(self) -> Baskets:
-        """What the cut publishes; the root says nothing."""
-        keep = self.in_cut
-        keep[0] = False
-        return collapsed(kept_nodes(self.baskets, self.tree, keep))
+    def _in_rare(self, size: int) -> np.ndarray:
+        """The nodes of all rare itemsets that the cut publishes, of up to `size` nodes."""
+        published, nodes = self._shown_as(self.in_cut)
+        marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(size, -1, dtype=np.int64)
+        mark_rare(published, len(nodes), size, self.k, marks, prefix, 0, False)
+        return nodes[marks]
 
-    def _no_marks(self) -> np.ndarray:
-        return np.zeros(len(self.tree.node), dtype=bool)
+    def _shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
+        """Baskets of the nodes to keep that occur, but the root, which says nothing; and which they are."""
+        nodes = self.tree.node[keep[self.tree.node]]
+        number = np.full(len(keep), -1, dtype=np.int64)
+        number[nodes] = np.arange(len(nodes))
+        return collapsed(kept_nodes(baskets or self.baskets, self.tree, number)), nodes
 
     def _children(self, node: int) -> np.ndarray:
         return np.flatnonzero(self.tree.parent == node)
@@ -134,26 +166,26 @@ class CutSearch:
     def _can_split(self, node: int, m: int) -> bool:
         """Whether every itemset of up to m nodes with a child of the node would still be frequent."""
         children = self._children(node)
-        present = children[self.tree.rank[children] >= 0]
-        sizes = np.array([self._support(child) for child in present])
-        if (sizes < self.k).any():
-            return False
         keep = self.in_cut
-        keep[[0, node]] = False
-        keep[children] = True
-        tids = self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
-        baskets = collapsed(kept_nodes(picked(self.baskets, tids), self.tree, keep))
-        n_nodes = len(self.tree.node)
-        lists = transposed(baskets, n_nodes)
-        for i in np.flatnonzero(np.isin(lists.present, self.tree.rank[present])) if m > 1 else ():
-            others, prefix = containing(baskets, lists, i), np.full(m - 1, -1, dtype=np.int64)
-            if mark_rare(others, n_nodes, m - 1, self.k, self._no_marks(), prefix, 0, True):
+        keep[node], keep[children] = False, True
+        present = [child for child in children.tolist() if self.tree.rank[child] >= 0]
+        tids = {child: self._tids(child) for child in sorted(present, key=self._n_tids)}
+        if any(self.lists.weight[of_child].sum() < self.k for of_child in tids.values()):
+            return False
+        for child, of_child in tids.items() if m > 1 else ():
+            keep[child] = False
+            others, nodes = self._shown_as(keep, picked(self.baskets, of_child))
+            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(m - 1, -1, dtype=np.int64)
+            if mark_rare(others, len(nodes), m - 1, self.k, marks, prefix, 0, True):
                 return False
+            keep[child] = True
         return True
 
-    def _support(self, node: int) -> int:
-        tids = self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
-        return int(self.lists.weight[tids].sum())
+    def _tids(self, node: int) -> np.ndarray:
+        return self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
+
+    def _n_tids(self, node: int) -> int:
+        return int(self.lists.start[node + 1] - self.lists.start[node])
 
     def _split(self, node: int) -> None:
         children = self._children(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.items.apriori import AprioriItems, told
+from kohort.algorithms.items.apriori import AprioriItems, finish, told
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
@@ -39,8 +39,8 @@ class DirectItems:
         m = problem.model.m
 
         def cut(search: CutSearch, run: Run) -> list[str]:
-            run.report("itemsets", 0.0)
-            repairs = search.repair(m)
-            return told(search, [repairs], search.refine(m, run) if self.refine else 0)
+            repairs = search.repair(min(m, search.longest), run.part("itemsets", 0.0, 1.0))
+            climbed = finish(search, m) if run.out_of_time else 0
+            return told(search, [repairs], climbed, search.refine(m, run) if self.refine else 0)
 
         return cut_each_class(problem, run, cut)
