@@ -24,7 +24,7 @@ def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any
     ]
     used = [step for step in STEPS if any(value["step"] == step for value in values)]
     return chart(
-        _ROW * len(shares) + 60,
+        _ROW * len(shares) + 80,
         values,
         mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},
         encoding={
