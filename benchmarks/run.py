@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.full_domain import full_domain, full_domain_million  # noqa: F401 (cases, found by name)
+
 KS = (5, 10, 50, 100)
 ALPHA_K = ("progressive", "top-down", "incognito")
 QUASI_IDENTIFIERS = [
@@ -51,6 +53,8 @@ def main() -> None:
         "two_anonymity",
         "three_anonymity",
         "mining_ratio",
+        "full_domain",
+        "full_domain_million",
         "items",
         "alpha_k",
         "alpha_k_hospital",

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.api import anonymize as anonymize
+    from kohort.api import apply_maps as apply_maps
     from kohort.api import compare as compare
     from kohort.api import frontier as frontier
     from kohort.api import mine_closed_records as mine_closed_records
@@ -69,6 +71,7 @@ _HOMES = {
     "AprioriItems": "kohort.algorithms.items.apriori",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
+    "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "Improve": "kohort.algorithms.local.improve",
@@ -99,6 +102,7 @@ _HOMES = {
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "assess_risk": "kohort.risk",
+    "apply_maps": "kohort.api",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
     "compare": "kohort.api",

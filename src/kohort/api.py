@@ -24,16 +24,26 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.baskets import read_data
 from kohort.io.hierarchies import read_source
+from kohort.io.maps import read_maps
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
-from kohort.pipeline import Items, Release, Request, make_release
+from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.problem.models import KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
-__all__ = ["anonymize", "compare", "frontier", "mine_closed_records", "profile", "read_hierarchy", "verify"]
+__all__ = [
+    "anonymize",
+    "apply_maps",
+    "compare",
+    "frontier",
+    "mine_closed_records",
+    "profile",
+    "read_hierarchy",
+    "verify",
+]
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
@@ -149,6 +159,35 @@ def anonymize(
         time_limit=time_limit,
     )
     return make_release(dataset, request, progress=progress)
+
+
+def apply_maps(
+    maps: str | Path,
+    data: Any,
+    *,
+    unseen: Literal["error", "suppress"] = "error",
+    k: int | None = None,
+    key: bytes | None = None,
+) -> apply.Applied:
+    """Publish another table as a release was published: by the maps that `release.maps(path)` wrote.
+
+    Values that the maps do not know are an error, or with `unseen="suppress"` become `*`. With a k the result
+    is verified (the models of the release, with this k) or refused; without, nothing is promised about it.
+
+    >>> import pyarrow as pa, kohort as ko, tempfile
+    >>> people = pa.table({"age": [21, 22, 41, 42]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={"age": ko.intervals(10)}, privacy=[ko.KAnonymity(2)],
+    ...     algorithm="full-domain",
+    ... )
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     release.maps(file.name)
+    ...     applied = ko.apply_maps(file.name, pa.table({"age": [29, 45]}))
+    >>> applied.table["age"].to_pylist()
+    ['[20, 30)', '[40, 50)']
+    """
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
 def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any = None) -> Verdict:

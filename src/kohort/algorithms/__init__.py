@@ -7,6 +7,7 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.full_domain import FullDomain
 from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
@@ -52,6 +53,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         Agglomerative,
         Sequential,
         Hilbert,
+        FullDomain,
         Incognito,
         Progressive,
         TopDown,

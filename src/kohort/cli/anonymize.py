@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from kohort.cli.files import command_to_copy, refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -32,6 +32,10 @@ def anonymize(
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
     sign: Annotated[
         Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
+    ] = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(help="Also write how each value is published (JSON), for 'kohort apply'."),
     ] = None,
     hierarchies: Annotated[
         Path | None, typer.Option(help="Also write the hierarchies to this folder, to read labels by.")
@@ -67,7 +71,7 @@ def anonymize(
     from kohort.io.tables import format_of
 
     output = Output(as_json=json, quiet=quiet)
-    extras = _Extras(report, report_version, certificate, sign)
+    extras = _Extras(report, report_version, certificate, sign, maps)
     files = [out, *extras.files]
     for file in files:
         refuse_overwriting(file, sources=[data, spec, sign], force=True)
@@ -77,7 +81,7 @@ def anonymize(
     shape = read.shape
     if shape is None:
         format_of(out)
-    request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
+    request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
     words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     making = {
@@ -86,7 +90,7 @@ def anonymize(
     }
     with output.progress() as progress:
         source, release = release_file(data, request, progress, shape=shape, **reading)
-        facts = _write(source, release, out, shape, extras, making=making, progress=progress)
+        facts = _write(source, release, out, shape, extras, making=making, progress=progress, spec=spec)
     if source.encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
@@ -105,12 +109,13 @@ class _Extras:
     version: str
     certificate: Path | None
     key: Path | None
+    maps: Path | None
 
     @property
     def files(self) -> list[Path]:
         signed = self.certificate is not None and self.key is not None
         signature = Path(f"{self.certificate}.sig") if signed else None
-        return [path for path in (self.certificate, self.report, signature) if path is not None]
+        return [path for path in (self.certificate, self.report, self.maps, signature) if path is not None]
 
     def check(self) -> None:
         """Refuse what cannot be written, before the long work."""
@@ -143,18 +148,6 @@ def release_file(data, request, progress, *, shape=None, **reading) -> tuple[Tab
     return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
 
 
-def _key(key_file: Path | None) -> bytes | None:
-    from kohort.errors import InputError
-
-    if key_file is not None:
-        try:
-            return key_file.read_bytes().strip()
-        except OSError as error:
-            raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
-    value = os.environ.get("KOHORT_KEY")
-    return value.encode() if value else None
-
-
 def _write(  # type: ignore[no-untyped-def]
     source: TableFile,
     release: Release,
@@ -164,6 +157,7 @@ def _write(  # type: ignore[no-untyped-def]
     *,
     making: dict[str, str],
     progress,
+    spec: Path,
 ) -> dict:
     """Write everything or nothing; the facts as the certificate holds them."""
     import time
@@ -191,6 +185,8 @@ def _write(  # type: ignore[no-untyped-def]
         if extras.report is not None:
             options = {"version": extras.version, "sha256": sha256, "making": making, "progress": progress}
             write_report(release, draft_of[extras.report], **options)
+        if extras.maps is not None:
+            release.maps(draft_of[extras.maps], spec_sha256=sha256_of(spec))
     return release.facts(sha256=sha256)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from kohort.cli.algorithms import algorithms
 from kohort.cli.anonymize import anonymize
+from kohort.cli.apply import apply
 from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
+for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
     app.command()(command)
 app.add_typer(hierarchy, name="hierarchy")
 

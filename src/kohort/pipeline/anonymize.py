@@ -127,6 +127,7 @@ def make_release(
         ),
         seconds=clock.seconds,
         items=items,
+        recoding=recoding,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from kohort.data.dataset import Dataset
 from kohort.pipeline.items import ItemsPart
+from kohort.pipeline.maps import maps_of
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
+from kohort.recoding.recoding import Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__
 
@@ -35,6 +37,7 @@ class Release:
     notes     sentences that the one who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
+    recoding  how each record is published, in codes
     """
 
     dataset: Dataset
@@ -52,6 +55,7 @@ class Release:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     items: ItemsPart | None = None
+    recoding: Recoding | None = None
 
     @cached_property
     def table(self) -> Any:
@@ -168,3 +172,10 @@ class Release:
         Path(path).write_text(text + "\n", encoding="utf-8")
         if key is not None:
             sign_file(path, signature_path(path), key)
+
+    def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
+        """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
+        from kohort.io.maps import write_maps
+
+        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
+        write_maps(replace(maps, spec_sha256=spec_sha256), path)
