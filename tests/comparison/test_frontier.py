@@ -1,11 +1,12 @@
 """The frontier: what is swept, where the knee is, and what is said about it."""
 
+import pyarrow as pa
 import pytest
 
 import kohort as ko
 from cli.running import run
 from comparison.cases import DIVERSE, SPEC, people
-from kohort.comparison.frontier import knee_of
+from kohort.comparison.frontier import Frontier, knee_of
 
 
 def test_the_knee_is_the_point_farthest_below_the_line():
@@ -52,7 +53,22 @@ def test_l_is_swept_by_what_is_guessed(jobs):
     assert found.risk == "best_guess" and [point["l"] for point in found.points] == [2, 3]
     [failed] = found.failed
     assert failed["l"] == 7 and failed["status"] == "infeasible"
-    assert "no knee" in found.sentence and "Choose l" in found.sentence
+    assert found.sentence == "A knee needs at least three releases, and 2 could be made."
+
+
+def test_baskets_have_a_frontier_too(jobs):
+    baskets = pa.table({"bought": [["a", "b"], ["a"], ["b", "c"], ["a", "c"], ["b", "a"], ["c"], ["d"]]})
+    spec = {"attributes": {"bought": {"role": "items"}}, "privacy": {"k": 2, "m": 2}}
+    found = ko.frontier(baskets, spec=spec, k=[2, 3, 4], algorithm="apriori-items", queries=5)
+    assert [point["k"] for point in found.points] == [2, 3, 4]
+    assert all(point["highest_risk"] <= 1 / point["k"] for point in found.points)
+    assert all(point["query_error"] is not None for point in found.points)
+
+
+def test_a_straight_frontier_has_no_knee():
+    rows = [{"k": k, "highest_risk": 1 - k / 10, "loss": k / 10} for k in (1, 2, 3)]
+    found = Frontier("k", "highest_risk", rows, [])
+    assert found.knee is None and "no knee" in found.sentence and "Choose k" in found.sentence
 
 
 def test_one_parameter_at_a_time(jobs):

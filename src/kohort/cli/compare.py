@@ -198,4 +198,4 @@ def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}"
+    return "" if value is None else f"{round(value, 6) + 0:.1%}"  # no -0.0%

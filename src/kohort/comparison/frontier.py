@@ -52,6 +52,8 @@ class Frontier:
     @property
     def sentence(self) -> str:
         """What the sweep suggests, in words."""
+        if len(self.points) < 3:
+            return f"A knee needs at least three releases, and {len(self.points)} could be made."
         if self.knee is None:
             return (
                 f"There is no knee between the {len(self.points)} releases: each step costs about as much as "

@@ -21,6 +21,7 @@ from kohort.io.spec import Spec
 from kohort.pipeline import Release, make_release
 from kohort.pipeline.before_after import before_after
 from kohort.risk import assess_risk
+from kohort.utility.item_queries import item_query_error
 from kohort.utility.queries import query_error
 
 __all__ = ["Job", "figures_of", "peak_memory", "run_job"]
@@ -58,10 +59,13 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
 
 
 def figures_of(release: Release, queries: int, seed: int) -> dict[str, Any]:
-    """What a comparison tells of a release."""
+    """What a comparison tells of a release; of baskets, by the items that are known."""
     risk = assess_risk(release, seed=seed)
-    answered = query_error(before_after(release), queries=queries, seed=seed)
-    prosecutor = risk["prosecutor"] or {"after": {"maximum": None, "average": None}}
+    sides = before_after(release)
+    answered = query_error(sides, queries=queries, seed=seed)
+    if answered is None and sides.baskets is not None:
+        answered = item_query_error(sides.baskets, queries=queries, seed=seed)
+    prosecutor = risk["prosecutor"] or risk["linkage"]
     guesses = [found["after"]["maximum"] for found in risk["attribute_disclosure"]]
     return {
         "status": "done",

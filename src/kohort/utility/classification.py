@@ -79,5 +79,5 @@ def _accuracy(features: np.ndarray, classes: np.ndarray, tests: np.ndarray, trut
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         raise MissingPackageError("Classification needs: pip install 'kohort[sklearn]'") from None
-    model = LogisticRegression(max_iter=2_000, tol=1e-3).fit(features, classes)
+    model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3).fit(features, classes)
     return float((model.predict(tests) == truth).mean())
