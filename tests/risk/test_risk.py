@@ -138,6 +138,7 @@ def test_the_same_seed_gives_the_same_facts():
     ("options", "message"),
     [
         ({"known": ["lettr"]}, "'lettr' is not a quasi-identifier. Did you mean 'letter'?"),
+        ({"known": []}, "'known' must name at least one"),
         ({"sampling_fraction": 0}, "'sampling_fraction' must be a number above 0"),
         ({"threshold": 2}, "'threshold' must be a number above 0"),
         ({"targets": 0}, "'targets' must be a whole number from 1 on"),

@@ -101,6 +101,8 @@ def _check(release: Release, known: Sequence[str] | None, fraction: float | None
     if targets < 1:
         raise InputError(f"'targets' must be a whole number from 1 on. Got {targets}.")
     quasi = release.roles.having("quasi-identifier")
+    if known is not None and not known and release.items is None:
+        raise InputError("'known' must name at least one quasi-identifier.")
     for name in known or ():
         if name not in quasi:
             raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
