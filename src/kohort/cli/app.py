@@ -15,6 +15,7 @@ from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
+from kohort.cli.key import key
 from kohort.cli.profile import profile
 from kohort.cli.risk import risk
 from kohort.cli.verify import verify
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, demo):
+for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
     app.command()(command)
 app.add_typer(hierarchy, name="hierarchy")
 

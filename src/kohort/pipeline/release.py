@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -142,16 +142,39 @@ class Release:
 
         return measure_utility(self, **options)
 
-    def report(self, path: str | Path) -> None:
-        """Write a page for people: whether it is safe, what it cost, how it was made."""
+    def report(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> None:
+        """Write a page for people, HTML or PDF by its ending: is it safe, what did it cost, what to do next.
+
+        The internal version shows values of the original; the public one may go with the release. `more` may
+        hold `sha256`, `making` (the command and the spec) and `progress`.
+        """
         from kohort.report.html import write_report
 
-        write_report(self.facts(), path)
+        write_report(self, path, version=version, **more)
 
-    def certificate(self, path: str | Path, *, sha256: Mapping[str, str | None] | None = None) -> None:
-        """Write the facts as JSON."""
+    def _repr_html_(self) -> str:
+        """How a notebook shows a release: the verdict and its figures, no value of the data."""
+        from kohort.report.html import notebook_page
+
+        return notebook_page(self)
+
+    def certificate(
+        self,
+        path: str | Path,
+        *,
+        sha256: Mapping[str, str | None] | None = None,
+        sign: str | Path | None = None,
+    ) -> None:
+        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig."""
+        from kohort.io.signature import read_private_key, sign_file, signature_path
+
+        key = None if sign is None else read_private_key(sign)
         text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
+        if key is not None:
+            sign_file(path, signature_path(path), key)
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
