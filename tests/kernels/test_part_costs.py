@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from by_definition.part_costs import best_partition, block_cost
+from by_definition.schemes import set_partitions
 from kohort.kernels.part_costs import best_runs, best_sets, run_costs, set_costs
 from kohort.kernels.recoding_bounds import (
     LOST,
@@ -59,17 +60,18 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
             assert runs[a, b] <= wanted + 1e-9  # the widest group and the price are those of the rectangle
             if len(outer_of) == 1 and discernible:
                 assert runs[a, b] == pytest.approx(wanted)
-    price = rng.random(1 << n)
-    sets = set_costs(order, start, part_of, cells, outer_of, records, price, k, withheld, discernible)
-    for chosen in range(1, 1 << n):
+    sets = np.flatnonzero(rng.random(1 << n) < 0.8)
+    price = rng.random(len(sets))
+    found = set_costs(order, start, part_of, cells, outer_of, records, sets, price, k, withheld, discernible)
+    for chosen, price_of_set, cost in zip(sets.tolist(), price, found):
         block = [part for part in range(n) if (chosen >> part) & 1]
-        wanted = block_cost(block, groups, price[chosen], k, withheld, discernible)
-        assert sets[chosen] == pytest.approx(wanted)
+        wanted = block_cost(block, groups, price_of_set, k, withheld, discernible)
+        assert cost == pytest.approx(wanted)
 
 
 @settings(max_examples=30)
-@given(n=st.integers(1, 5), seed=st.integers(0, 2**32 - 1), only_all=st.booleans())
-def test_the_best_runs_and_sets_are_the_best_of_all(n, seed, only_all):
+@given(n=st.integers(1, 5), seed=st.integers(0, 2**32 - 1))
+def test_the_best_runs_are_the_best_of_all(n, seed):
     rng = np.random.default_rng(seed)
     runs = np.where(rng.random((n, n)) < 0.8, rng.random((n, n)), IN)
     np.fill_diagonal(runs, rng.random(n))
@@ -83,27 +85,37 @@ def test_the_best_runs_and_sets_are_the_best_of_all(n, seed, only_all):
     assert merged.tolist() == pytest.approx([together.get((p, p + 1), IN) for p in range(n - 1)])
     assert cut.tolist() == pytest.approx([apart.get((p, p + 1), IN) for p in range(n - 1)])
 
-    costs = np.where(rng.random(1 << n) < 0.8, rng.random(1 << n), IN)
-    costs[[1 << p for p in range(n)]] = rng.random(n)
-    best, block, pairs, not_pairs, alone = best_sets(costs, n, only_all)
-    wanted, together, apart = best_partition(
-        n,
-        lambda b: costs[sum(1 << p for p in b)],
-        lambda b: not only_all or len(b) in (1, n),
-    )
-    assert best[-1] == pytest.approx(wanted)
-    left, total = (1 << n) - 1, 0.0
+
+@settings(max_examples=60)
+@given(n=st.integers(1, 6), seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.1, 0.4, 1.0]))
+def test_the_best_sets_are_the_best_of_all(n, seed, share):
+    """Few allowed blocks are gone through one by one, many by the sets they are in."""
+    rng = np.random.default_rng(seed)
+    sets = np.array([s for s in range(1, 1 << n) if s & (s - 1) == 0 or rng.random() < share])
+    rng.shuffle(sets)
+    costs = rng.random(len(sets))
+    cost_of = dict(zip(sets.tolist(), costs.tolist()))
+    best, block, with_block, pairs, not_pairs, alone = best_sets(sets, costs, n)
+
+    def bits(values):
+        return sum(1 << value for value in values)
+
+    partitions = [p for p in set_partitions(list(range(n))) if all(bits(b) in cost_of for b in p)]
+    totals = {tuple(sorted(map(bits, p))): sum(cost_of[bits(b)] for b in p) for p in partitions}
+    assert best[-1] == pytest.approx(min(totals.values()))
+    left, taken = (1 << n) - 1, []
     while left:
-        total += costs[block[left]]
-        left ^= int(block[left])
-    assert total == pytest.approx(wanted)
+        taken.append(int(block[left]))
+        left ^= taken[-1]
+    assert totals[tuple(sorted(taken))] == pytest.approx(best[-1])
+    for one, cost in zip(sets.tolist(), with_block):
+        assert cost == pytest.approx(min((t for p, t in totals.items() if one in p), default=IN))
+    _, together, apart = best_partition(n, lambda b: cost_of[bits(b)], lambda b: bits(b) in cost_of)
     for a in range(n):
+        assert alone[a] + cost_of[1 << a] == pytest.approx(with_block[sets.tolist().index(1 << a)])
         for b in range(a + 1, n):
             assert pairs[a, b] == pytest.approx(together.get((a, b), IN))
             assert not_pairs[a, b] == pytest.approx(apart.get((a, b), IN))
-    if not only_all and n > 1:
-        rest, _, _ = best_partition(n - 1, lambda b: costs[sum(2 << p for p in b)], lambda b: True)
-        assert alone[0] == pytest.approx(rest)
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["best_runs", "run_costs", "set_costs"]
+__all__ = ["best_runs", "best_sets", "run_costs", "set_costs"]
 
 
 @njit(cache=True, nogil=True)
@@ -142,17 +142,19 @@ def best_runs(costs):
 
 
 @njit(cache=True, nogil=True)
-def set_costs(order, start, part_of, cells, outer_of, outer_sizes, price, k, withheld_cost, discernible):
-    """Per set of parts, as bits, what its records cost at least as one block. See `run_costs`.
+def set_costs(order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible):
+    """Per set of parts, given as bits, what its records cost at least as one block. See `run_costs`.
 
     `outer_sizes[o, p]` counts the records of part p in the widest group o; cells with part -1 are left out.
-    O(groups * 2^parts).
+    Sums over a set are those over its lower and its upper half. O(groups * (sets + 2^(parts / 2))).
     """
     n_parts = outer_sizes.shape[1]
-    n_sets = 1 << n_parts
-    costs = np.zeros(n_sets)
-    sums = np.zeros((5, n_sets))
-    here = np.zeros((5, n_parts))
+    n_low = (n_parts + 1) // 2
+    low_bits = (1 << n_low) - 1
+    costs = np.zeros(len(sets))
+    here = np.zeros((n_parts, 5))
+    lower = np.zeros((1 << n_low, 5))
+    upper = np.zeros((1 << (n_parts - n_low), 5))
     for group in range(len(start) - 1):
         here[:] = 0.0
         seen = False
@@ -162,25 +164,22 @@ def set_costs(order, start, part_of, cells, outer_of, outer_sizes, price, k, wit
             if part >= 0:
                 seen = True
                 for row in range(4):
-                    here[row, part] += cells[row, cell]
+                    here[part, row] += cells[row, cell]
         if not seen:
             continue
-        here[4] = outer_sizes[outer_of[group]]
-        low = 0
-        for chosen in range(1, n_sets):
-            low = 0
-            while not (chosen >> low) & 1:
-                low += 1
-            rest = chosen & (chosen - 1)
-            for row in range(5):
-                sums[row, chosen] = sums[row, rest] + here[row, low]
-            costs[chosen] += _cell_cost(
-                sums[0, chosen],
-                sums[4, chosen],
-                sums[1, chosen],
-                sums[2, chosen],
-                price[chosen],
-                sums[3, chosen],
+        for part in range(n_parts):
+            here[part, 4] = outer_sizes[outer_of[group], part]
+        _sum_over_sets(here[:n_low], lower)
+        _sum_over_sets(here[n_low:], upper)
+        for place in range(len(sets)):
+            one, two = lower[sets[place] & low_bits], upper[sets[place] >> n_low]
+            costs[place] += _cell_cost(
+                one[0] + two[0],
+                one[4] + two[4],
+                one[1] + two[1],
+                one[2] + two[2],
+                price[place],
+                one[3] + two[3],
                 k,
                 withheld_cost,
                 discernible,
@@ -189,38 +188,34 @@ def set_costs(order, start, part_of, cells, outer_of, outer_sizes, price, k, wit
 
 
 @njit(cache=True, nogil=True)
-def best_sets(costs, n_parts, only_all):
-    """The cheapest partition of every set of parts, and what deciding on a pair of parts costs.
+def _sum_over_sets(parts, sums):
+    for chosen in range(1, len(sums)):
+        low = 0
+        while not (chosen >> low) & 1:
+            low += 1
+        rest = chosen & (chosen - 1)
+        for row in range(sums.shape[1]):
+            sums[chosen, row] = sums[rest, row] + parts[low, row]
 
-    `costs` of blocks by their bits, infinite where one is not allowed; `only_all`: parts stay alone or are
-    all in one block. `best[s]` is the least cost of the set s and `block[s]` the block with its first part;
-    `together[a, b]` and `apart[a, b]` are the least costs of all parts with a and b in one block or not, and
-    `alone[a]` what the other parts cost at least where a is a block by itself. O(3^parts).
+
+@njit(cache=True, nogil=True)
+def best_sets(sets, costs, n_parts):
+    """The cheapest partition of every set of parts, and what deciding on a block or a pair of parts costs.
+
+    `sets` are the blocks that are allowed, as bits. `best[s]` is the least cost of the set s and `block[s]` the
+    block with its first part; `with_block` is the least cost of all parts with each allowed block among them.
+    `together[a, b]` and `apart[a, b]` are the same with a and b in one block or not, and `alone[a]` what the
+    other parts cost at least where a is a block by itself. O(3^parts), O(2^parts * blocks) where that is less.
     """
-    n_sets = 1 << n_parts
-    full = n_sets - 1
-    best = np.full(n_sets, np.inf)
-    block = np.zeros(n_sets, np.int64)
-    best[0] = 0.0
-    for chosen in range(1, n_sets):
-        low = chosen & -chosen
-        others = chosen ^ low
-        some = others
-        while True:
-            candidate = low | some
-            if some == 0 or not only_all or candidate == full:
-                cost = costs[candidate] + best[chosen ^ candidate]
-                if cost < best[chosen]:
-                    best[chosen], block[chosen] = cost, candidate
-            if some == 0:
-                break
-            some = (some - 1) & others
+    full = (1 << n_parts) - 1
+    best, block = _best_of_all_sets(sets, costs, n_parts)
     together = np.full((n_parts, n_parts), np.inf)
     apart = np.full((n_parts, n_parts), np.inf)
-    for chosen in range(1, n_sets):
-        if only_all and chosen != full and chosen & (chosen - 1):
-            continue
-        cost = costs[chosen] + best[full ^ chosen]
+    with_block = np.full(len(sets), np.inf)
+    for place in range(len(sets)):
+        chosen = sets[place]
+        cost = costs[place] + best[full ^ chosen]
+        with_block[place] = cost
         if cost == np.inf:
             continue
         for a in range(n_parts):
@@ -234,4 +229,51 @@ def best_sets(costs, n_parts, only_all):
     alone = np.empty(n_parts)
     for a in range(n_parts):
         alone[a] = best[full ^ (1 << a)]
-    return best, block, together, apart, alone
+    return best, block, with_block, together, apart, alone
+
+
+@njit(cache=True, nogil=True)
+def _best_of_all_sets(sets, costs, n_parts):
+    """The cheapest partition of every set, and its block with the first part."""
+    n_sets = 1 << n_parts
+    cost_of = np.full(n_sets, np.inf)
+    start = np.zeros(n_parts + 1, np.int64)
+    first = np.zeros(len(sets), np.int64)
+    for place in range(len(sets)):
+        cost_of[sets[place]] = costs[place]
+        while not (sets[place] >> first[place]) & 1:
+            first[place] += 1
+        start[first[place] + 1] += 1
+    for part in range(n_parts):
+        start[part + 1] += start[part]
+    by_first = np.empty(len(sets), np.int64)
+    fill = start.copy()
+    for place in range(len(sets)):
+        by_first[fill[first[place]]] = sets[place]
+        fill[first[place]] += 1
+    best = np.full(n_sets, np.inf)
+    block = np.zeros(n_sets, np.int64)
+    best[0] = 0.0
+    for chosen in range(1, n_sets):
+        low, n_others = 0, -1
+        while not (chosen >> low) & 1:
+            low += 1
+        for part in range(low, n_parts):
+            n_others += (chosen >> part) & 1
+        if start[low + 1] - start[low] <= 1 << n_others:
+            for place in range(start[low], start[low + 1]):
+                candidate = by_first[place]
+                if candidate & chosen == candidate:
+                    cost = cost_of[candidate] + best[chosen ^ candidate]
+                    if cost < best[chosen]:
+                        best[chosen], block[chosen] = cost, candidate
+            continue
+        others = chosen ^ (1 << low)
+        some = others
+        while some >= 0:
+            candidate = (1 << low) | some
+            cost = cost_of[candidate] + best[chosen ^ candidate]
+            if cost < best[chosen]:
+                best[chosen], block[chosen] = cost, candidate
+            some = (some - 1) & others if some else -1
+    return best, block

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.single_dimensional.node_table import Events, NodeTable
+from kohort.algorithms.single_dimensional.pair_rules import PairState
 from kohort.algorithms.single_dimensional.pricing import Cells, Pricing, Recoded
 from kohort.algorithms.single_dimensional.undecided_runs import UndecidedRuns
 from kohort.algorithms.single_dimensional.undecided_sets import UndecidedSets
@@ -22,9 +23,10 @@ from kohort.kernels.recoding_bounds import (
     raise_prices,
 )
 
-__all__ = ["Bounds", "Node", "States"]
+__all__ = ["Bounds", "Node", "State", "States"]
 
-States = tuple[np.ndarray, ...]
+State = np.ndarray | PairState
+States = tuple[State, ...]
 _ROUNDS = 6  # of sharing merge costs out among cells
 
 
@@ -103,7 +105,7 @@ class Bounds:
                 merge_costs_of_parts(kept, self._measures(j, fine), variables, here)
         return left
 
-    def _events(self, j: int, state: np.ndarray, fine: Recoded) -> Events:
+    def _events(self, j: int, state: State, fine: Recoded) -> Events:
         """What lets the parts of an attribute grow, and what that adds to the price of each."""
         events = self.sides[j].events(state)
         if self.pricing.discernible or not len(events.variables):

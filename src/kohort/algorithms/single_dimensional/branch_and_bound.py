@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.single_dimensional.bounds import Bounds, Node, States
+from kohort.algorithms.single_dimensional.bounds import Bounds, Node, State, States
 from kohort.algorithms.single_dimensional.node_table import Deciding
 from kohort.algorithms.single_dimensional.pricing import Pricing, Recoded
 
@@ -106,18 +108,18 @@ class Search:
             node = self.bounds.node(tuple(current))
             if node is None or node.bound >= self._limit:
                 return []
-            deciding = {
-                j: self.sides[j].bound(current[j], self.bounds.table(node, j)) for j in self._open(current)
-            }
-            bound = max([bound, node.bound, *(found.least for found in deciding.values())])
-            if bound >= self._limit:
-                return []
-            decided = {j: self._fixed(j, current[j], found) for j, found in deciding.items()}
-            changed = {j: state for j, state in decided.items() if state is not None}
+            bound, deciding, changed = max(bound, node.bound), {}, False
+            for j in self._open(current):
+                if changed and j == self._most_sets:
+                    break  # it takes longer than all others
+                found = self.sides[j].bound(current[j], self.bounds.table(node, j))
+                bound = max(bound, found.least)
+                if bound >= self._limit:
+                    return []
+                current[j], decided = self._narrowed(j, current[j], found)
+                deciding[j], changed = found, changed or decided
             if not changed:
                 break
-            for j, state in changed.items():
-                current[j] = state
             if run.out_of_time:
                 return [(bound, tuple(current))]
         if not deciding:
@@ -128,21 +130,28 @@ class Search:
             return []  # what is best for the last attribute is best of all
         return self._halves(current, deciding, bound)
 
-    def _open(self, states: list[np.ndarray]) -> list[int]:
-        return [j for j, side in enumerate(self.sides) if not side.is_decided(states[j])]
+    def _open(self, states: Sequence[State]) -> list[int]:
+        """Attributes with something undecided; the one with most sets is the last."""
+        order = sorted(range(len(self.sides)), key=lambda j: j == self._most_sets)
+        return [j for j in order if not self.sides[j].is_decided(states[j])]
 
-    def _fixed(self, j: int, state: np.ndarray, found: Deciding) -> np.ndarray | None:
-        """The state with all decided that would cost too much the other way; None if there is nothing."""
+    @cached_property
+    def _most_sets(self) -> int | None:
+        """Of attributes that are parted into sets the one with most values."""
+        sets = [j for j, space in enumerate(self.pricing.spaces) if not space.ordered]
+        return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
+
+    def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
+        """The state with all decided that would cost too much the other way, and whether a choice was made."""
         limit, side = self._limit, self.sides[j]
-        changed = None
+        state, changed = side.narrowed(state, found, limit), False
         for choice, merged, cut in zip(found.choices, found.merged, found.cut):
-            now = state if changed is None else changed
-            if now[choice] == 0 and (merged >= limit or cut >= limit):
-                changed = side.with_choice(now, choice, merged < limit)
-        return changed
+            if (merged >= limit or cut >= limit) and side.is_open(state, choice):
+                state, changed = side.with_choice(state, choice, merged < limit), True
+        return state, changed
 
     def _halves(
-        self, states: list[np.ndarray], deciding: dict[int, Deciding], bound: float
+        self, states: list[State], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
         """Two nodes: one choice made each way. The choice of which the cheaper way costs most.
 
@@ -150,15 +159,12 @@ class Search:
         decided at once: it has too many choices to make them one by one.
         """
         most, chosen = (-np.inf, -np.inf), None
-        still_open = self._open(states)
-        last = max(still_open, key=lambda j: (not self.pricing.spaces[j].ordered) * self.pricing.spaces[j].n)
-        spared = not self.pricing.spaces[last].ordered and len(still_open) > 1
         for j, found in deciding.items():
-            if spared and j == last:
+            if j == self._most_sets and len(deciding) > 1:
                 continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
                 score = (min(merged, cut), max(merged, cut))
-                if states[j][choice] == 0 and score > most:
+                if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
         assert chosen is not None
         j, choice, merged, cut = chosen

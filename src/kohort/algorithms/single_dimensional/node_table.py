@@ -60,7 +60,8 @@ class NodeTable:
 class Deciding:
     """The least cost of an attribute's ways, the best way, and the least cost with each choice made.
 
-    choices  what can be decided; `merged` and `cut` are the least costs with it decided so
+    choices     what can be decided; `merged` and `cut` are the least costs with it decided so
+    with_block  per node of a tree, sets of its children as bits and the least cost with each as a block
     """
 
     least: float
@@ -68,3 +69,4 @@ class Deciding:
     choices: list
     merged: np.ndarray
     cut: np.ndarray
+    with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)

@@ -95,6 +95,10 @@ class UndecidedRuns:
     def is_decided(self, state: np.ndarray) -> bool:
         return bool((state != 0).all())
 
+    def is_open(self, state: np.ndarray, border: int) -> bool:
+        """Whether a choice is still to be made."""
+        return bool(state[border] == 0)
+
     def fine(self, state: np.ndarray) -> Partition:
         return tuple(np.cumsum(np.append(0, state != MERGED)).tolist()) if self.n else ()
 
@@ -193,6 +197,10 @@ class UndecidedRuns:
             best = numbered(np.repeat(block_of, lasts - firsts + 1).tolist())
         borders = lasts[:-1]
         return Deciding(float(least), best, list(borders.tolist()), merged, cut)
+
+    def narrowed(self, state: np.ndarray, found: Deciding, limit: float) -> np.ndarray:
+        """The state as it is: runs that cost too much are left out by the borders."""
+        return state
 
     def _best_level(
         self, costs: np.ndarray, firsts: np.ndarray, lasts: np.ndarray, state: np.ndarray

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.single_dimensional.node_table import Deciding, Events, NodeTable
+from kohort.algorithms.single_dimensional.node_table import Deciding, NodeTable
+from kohort.algorithms.single_dimensional.pair_rules import APART, PairRules, PairState
 from kohort.algorithms.single_dimensional.pricing import Pricing
 from kohort.algorithms.single_dimensional.spaces import Partition, blocks_of, numbered
 from kohort.kernels.part_costs import best_sets, set_costs
@@ -14,7 +15,6 @@ from kohort.kernels.part_costs import best_sets, set_costs
 __all__ = ["MOST_SIBLINGS", "UndecidedSets"]
 
 MOST_SIBLINGS = 16  # sets of so many siblings are all looked at
-TOGETHER, APART = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,186 +23,61 @@ class _Units:
 
     values      of each unit; the first stands for it
     inner       the node that a unit is, where it is not all in one part
+    sets        of units that may be blocks, as bits; `of_children` are the same as sets of children
     """
 
     node: int
     values: list[list[int]]
     inner: list[int]
     merging: str
+    sets: np.ndarray
+    of_children: np.ndarray
 
 
-class UndecidedSets:
-    """gsps and sps: a state says of each pair of values whether they are together, as a symmetric table.
-
-    Pairs follow from others: being together is transitive; values of different children of a node are
-    together only if all of these children are, and nothing under a node is apart that shares a block.
-    """
+class UndecidedSets(PairRules):
+    """gsps and sps: a state says of each pair of values whether they are together, and what may be a block."""
 
     def __init__(self, pricing: Pricing, j: int) -> None:
         self.pricing, self.j = pricing, j
-        self.space, self.n = pricing.spaces[j], pricing.spaces[j].n
-        self.tree = self.space.space
-        self.n_variables = self.n * self.n + len(self.tree.ranges)
-        self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
-        self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
-        for node, children, _ in self.tree.inner():
-            values = self.tree.values(node)
-            self.above[np.ix_(values, values)] = node
-            for child in children:
-                self.child[node, list(self.tree.values(child))] = child
+        self.space = pricing.spaces[j]
+        super().__init__(self.space.space)
 
-    # -- states ------------------------------------------------------------------------------------
-
-    @property
-    def start(self) -> np.ndarray:
-        state = np.zeros((self.n, self.n), dtype=np.int8)
-        np.fill_diagonal(state, TOGETHER)
-        return state
-
-    def fixed(self, partition: Partition) -> np.ndarray:
-        blocks = np.array(partition)
-        return np.where(blocks[:, None] == blocks[None, :], TOGETHER, APART).astype(np.int8)
-
-    def is_decided(self, state: np.ndarray) -> bool:
-        return bool((state != 0).all())
-
-    def fine(self, state: np.ndarray) -> Partition:
-        return numbered(np.argmax(state == TOGETHER, axis=1).tolist())
-
-    def coarse(self, state: np.ndarray) -> Partition:
-        """Values that a chain of pairs which are not apart connects."""
-        reach = state != APART
-        while True:
-            further = (reach.astype(np.int64) @ reach) > 0
-            if (further == reach).all():
-                return numbered(np.argmax(reach, axis=1).tolist())
-            reach = further
-
-    def with_choice(self, state: np.ndarray, pair: tuple[int, int], merged: bool) -> np.ndarray:
-        """The state with one more pair decided, and all that follows."""
-        changed = state.copy()
-        if merged:
-            self._join(changed, *pair)
-        else:
-            self._part(changed, *pair)
-        return changed
-
-    def _join(self, state: np.ndarray, one: int, other: int) -> None:
-        node = self.above[one, other]
-        if self.tree.merging[node - self.n] == "all":
-            values = list(self.tree.values(node))
-        else:
-            children = {int(self.child[node, one]), int(self.child[node, other])}
-            values = [value for child in children for value in self.tree.values(child)]
-        members = np.flatnonzero((state[values] == TOGETHER).any(axis=0))
-        away = np.flatnonzero((state[members] == APART).any(axis=0))
-        state[np.ix_(members, members)] = TOGETHER
-        state[np.ix_(members, away)] = APART
-        state[np.ix_(away, members)] = APART
-
-    def _part(self, state: np.ndarray, one: int, other: int) -> None:
-        node = int(self.above[one, other])
-        if self.tree.merging[node - self.n] == "all":  # none of the children shares a block with another
-            children = list(self.tree.children[node - self.n])
-        else:
-            children = [int(self.child[node, one]), int(self.child[node, other])]
-        for place, child in enumerate(children):
-            for sibling in children[place + 1 :]:
-                self._set_apart(state, list(self.tree.values(child)), list(self.tree.values(sibling)))
-        while node != len(self.tree.ranges) - 1:  # a node that is apart shares no block
-            values = list(self.tree.values(node))
-            node = next(up for up, children, _ in self.tree.inner() if node in children)
-            outside = [value for value in self.tree.values(node) if value not in values]
-            self._set_apart(state, values, outside)
-
-    def _set_apart(self, state: np.ndarray, some: list[int], others: list[int]) -> None:
-        some = np.flatnonzero((state[some] == TOGETHER).any(axis=0)).tolist()
-        others = np.flatnonzero((state[others] == TOGETHER).any(axis=0)).tolist()
-        state[np.ix_(some, others)] = APART
-        state[np.ix_(others, some)] = APART
-
-    # -- bounds ------------------------------------------------------------------------------------
-
-    def variables(self, state: np.ndarray) -> np.ndarray:
-        """For parts a < b of the fine partition the variable that merges them."""
-        blocks = blocks_of(self.fine(state))
-        found = np.full((len(blocks), len(blocks)), -1, dtype=np.int64)
-        for a, one in enumerate(blocks):
-            for b in range(a + 1, len(blocks)):
-                found[a, b] = self._variable(one, blocks[b])
-        return found
-
-    def _variable(self, one: list[int], other: list[int]) -> int:
-        node = int(self.above[one[0], other[0]])
-        if self.tree.merging[node - self.n] == "all":
-            return self.n * self.n + node
-        first, second = sorted((self._first(node, one), self._first(node, other)))
-        return first * self.n + second
-
-    def _first(self, node: int, block: list[int]) -> int:
-        """The first value of what a merge under a node takes in: a block, or all of the child it is in."""
-        values = self.tree.values(int(self.child[node, block[0]]))
-        return block[0] if len(block) >= len(values) else values[0]
-
-    def events(self, state: np.ndarray) -> Events:
-        blocks = blocks_of(self.fine(state))
-        start, found = [0], []
-        for block in blocks:
-            found += sorted(self._partners(state, block))
-            start.append(len(found))
-        return Events(np.array(start), np.array(found, dtype=np.int64))
-
-    def _partners(self, state: np.ndarray, block: list[int]) -> set[int]:
-        """The variables of which one must be merged for a block to grow."""
-        members = set(block)
-        for node, children, merging in reversed(list(self.tree.inner())):  # the lowest first
-            values = self.tree.values(node)
-            if block[0] in values and len(values) > len(block):
-                others = [child for child in children if self.tree.ranges[child][0] not in members]
-                first = [self.tree.ranges[child][0] for child in others]
-                if merging == "all":
-                    return (
-                        {self.n * self.n + node} if all(state[block[0], f] != APART for f in first) else set()
-                    )
-                return {
-                    self._variable(block, self._whole(state, f, child))
-                    for f, child in zip(first, others)
-                    if state[block[0], f] != APART
-                }
-        return set()
-
-    def _whole(self, state: np.ndarray, first: int, child: int) -> list[int]:
-        """The part with a value, if it has all of the child that it is in; else the child."""
-        part = np.flatnonzero(state[first] == TOGETHER).tolist()
-        values = list(self.tree.values(child))
-        return part if len(part) >= len(values) else values
-
-    def bound(self, state: np.ndarray, table: NodeTable) -> Deciding:
+    def bound(self, state: PairState, table: NodeTable) -> Deciding:
         """The least cost of all ways to decide this attribute, and of each way to decide a pair."""
         partition = self.fine(state)
         blocks = blocks_of(partition)
         if len(blocks) == 1:
-            cost = set_costs(*self._arguments(table, np.zeros(1, np.int64), 1, self._alone(partition)))[1]
+            whole = _Units(0, [blocks[0]], [-1], "sets", np.ones(1, np.int64), np.ones(1, np.int64))
+            price = self.pricing.prices(self.j, partition)[:1]
+            cost = set_costs(*self._arguments(table, np.zeros(1, np.int64), whole, price))[0]
             return Deciding(float(cost), partition, [], np.zeros(0), np.zeros(0))
         solved: dict[int, tuple[_Units, tuple]] = {}
         least: dict[int, float] = {}
         for node in range(self.n, len(self.tree.ranges)):  # children first
-            units = self._units(node, blocks, partition)
+            units = self._units(node, blocks, partition, state)
             if units is None:
                 continue
-            costs = self._unit_costs(units, state, partition, table)
+            costs = self._unit_costs(units, partition, table)
             for place, inner in enumerate(units.inner):
                 if inner >= 0:
-                    costs[1 << place] = least[inner]
-            solved[node] = (units, best_sets(costs, len(units.values), units.merging == "all"))
+                    costs[units.sets == 1 << place] = least[inner]
+            solved[node] = (units, best_sets(units.sets, costs, len(units.values)))
             least[node] = float(solved[node][1][0][-1])
         return self._decided(solved)
 
-    def _units(self, node: int, blocks: list[list[int]], partition: Partition) -> _Units | None:
+    def narrowed(self, state: PairState, found: Deciding, limit: float) -> PairState:
+        """The state without the blocks with which everything costs too much."""
+        blocks = {node: sets[costs < limit] for node, (sets, costs) in found.with_block.items()}
+        return replace(state, blocks=state.blocks | blocks)
+
+    def _units(
+        self, node: int, blocks: list[list[int]], partition: Partition, state: PairState
+    ) -> _Units | None:
         """The units of a node; None where all under it is in one part, or in a part with others."""
         values: dict[int, list[int]] = {}
+        bits: dict[int, int] = {}
         inner = []
-        for child in self.tree.children[node - self.n]:
+        for place, child in enumerate(self.tree.children[node - self.n]):
             inside = self.tree.values(child)
             block = blocks[partition[inside[0]]]
             whole = len(block) >= len(inside)
@@ -210,32 +85,40 @@ class UndecidedSets:
             if first not in values:
                 values[first] = block if whole else list(inside)
                 inner.append(-1 if whole else child)
+            bits[first] = bits.get(first, 0) | 1 << place
         if len(values) < 2:
             return None
-        return _Units(node, list(values.values()), inner, self.tree.merging[node - self.n])
+        sets, of_children = self._sets(state, list(values), list(bits.values()), state.blocks[node])
+        merging = self.tree.merging[node - self.n]
+        return _Units(node, list(values.values()), inner, merging, sets, of_children)
 
-    def _unit_costs(
-        self, units: _Units, state: np.ndarray, partition: Partition, table: NodeTable
-    ) -> np.ndarray:
-        """Per set of units what it costs as a block; infinite where two are apart."""
-        n_units = len(units.values)
+    def _sets(
+        self, state: PairState, firsts: list[int], bits: list[int], blocks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The sets of units that may be blocks, and the same as sets of children."""
+        sets = np.zeros(len(blocks), dtype=np.int64)
+        allowed = np.ones(len(blocks), dtype=bool)
+        for place, unit in enumerate(bits):
+            taken = blocks & unit
+            allowed &= (taken == 0) | (taken == unit)
+            sets |= (taken == unit).astype(np.int64) << place
+        for a, b in zip(*np.nonzero(np.triu(state.pairs[np.ix_(firsts, firsts)] == APART))):
+            both = (1 << int(a)) | (1 << int(b))
+            allowed &= (sets & both) != both
+        return sets[allowed], blocks[allowed]
+
+    def _unit_costs(self, units: _Units, partition: Partition, table: NodeTable) -> np.ndarray:
+        """Per set of units that is allowed what it costs as a block."""
         unit_of_part = np.full(max(partition) + 1, -1, dtype=np.int64)
         for place, values in enumerate(units.values):
             unit_of_part[[partition[value] for value in values]] = place
-        price = self._prices(units, partition)
-        costs = set_costs(*self._arguments(table, unit_of_part, n_units, price))
-        firsts = [values[0] for values in units.values]
-        for a in range(n_units):
-            for b in range(a + 1, n_units):
-                if state[firsts[a], firsts[b]] == APART:
-                    both = (1 << a) | (1 << b)
-                    costs[(np.arange(len(costs)) & both) == both] = np.inf
-        return costs
+        price = self._prices(units, partition)[units.sets]
+        return set_costs(*self._arguments(table, unit_of_part, units, price))
 
     def _arguments(
-        self, table: NodeTable, unit_of_part: np.ndarray, n_units: int, price: np.ndarray
+        self, table: NodeTable, unit_of_part: np.ndarray, units: _Units, price: np.ndarray
     ) -> tuple:
-        records = np.zeros((len(table.records), n_units))
+        records = np.zeros((len(table.records), len(units.values)))
         for part, unit in enumerate(unit_of_part.tolist()):
             if unit >= 0:
                 records[:, unit] += table.records[:, part]
@@ -246,14 +129,12 @@ class UndecidedSets:
             table.cells,
             table.outer_of,
             records,
+            units.sets,
             price,
             table.k,
             table.withheld_cost,
             table.discernible,
         )
-
-    def _alone(self, partition: Partition) -> np.ndarray:
-        return np.array([0.0, self.pricing.prices(self.j, partition)[0]])
 
     def _prices(self, units: _Units, partition: Partition) -> np.ndarray:
         """Per set of units the price of the block that they make."""
@@ -296,14 +177,15 @@ class UndecidedSets:
 
     def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> Deciding:
         """From the top down: what everything costs with a pair together or apart, and the best of all."""
-        choices, merged, cut = [], [], []
+        choices, merged, cut, with_block = [], [], [], {}
         block_of = list(range(self.n))
         top = max(solved)
         outside, shared, taken = {top: 0.0}, {top: np.inf}, {top}
         for node in sorted(solved, reverse=True):
             if node not in outside:
                 continue  # it is in one part with others
-            units, (best, block, together, apart, alone) = solved[node]
+            units, (best, block, with_set, together, apart, alone) = solved[node]
+            with_block[node] = (units.of_children, with_set + outside[node])
             full = len(best) - 1
             for a in range(len(units.values)):
                 for b in range(a + 1, len(units.values)):
@@ -328,7 +210,7 @@ class UndecidedSets:
         least = float(solved[top][1][0][-1])
         if least == np.inf:  # nothing is allowed: the coarsest comes nearest
             block_of = [0] * self.n
-        return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut))
+        return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut), with_block)
 
 
 def _over_sets(parts: list, combine: np.ufunc, nothing: int) -> np.ndarray:
