@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["best_runs", "best_sets", "run_costs", "set_costs"]
+__all__ = ["best_runs", "run_costs", "set_costs"]
 
 
 @njit(cache=True, nogil=True)
@@ -196,84 +196,3 @@ def _sum_over_sets(parts, sums):
         rest = chosen & (chosen - 1)
         for row in range(sums.shape[1]):
             sums[chosen, row] = sums[rest, row] + parts[low, row]
-
-
-@njit(cache=True, nogil=True)
-def best_sets(sets, costs, n_parts):
-    """The cheapest partition of every set of parts, and what deciding on a block or a pair of parts costs.
-
-    `sets` are the blocks that are allowed, as bits. `best[s]` is the least cost of the set s and `block[s]` the
-    block with its first part; `with_block` is the least cost of all parts with each allowed block among them.
-    `together[a, b]` and `apart[a, b]` are the same with a and b in one block or not, and `alone[a]` what the
-    other parts cost at least where a is a block by itself. O(3^parts), O(2^parts * blocks) where that is less.
-    """
-    full = (1 << n_parts) - 1
-    best, block = _best_of_all_sets(sets, costs, n_parts)
-    together = np.full((n_parts, n_parts), np.inf)
-    apart = np.full((n_parts, n_parts), np.inf)
-    with_block = np.full(len(sets), np.inf)
-    for place in range(len(sets)):
-        chosen = sets[place]
-        cost = costs[place] + best[full ^ chosen]
-        with_block[place] = cost
-        if cost == np.inf:
-            continue
-        for a in range(n_parts):
-            if (chosen >> a) & 1:
-                for b in range(n_parts):
-                    if (chosen >> b) & 1:
-                        together[a, b] = min(together[a, b], cost)
-                    else:
-                        apart[a, b] = min(apart[a, b], cost)
-                        apart[b, a] = apart[a, b]
-    alone = np.empty(n_parts)
-    for a in range(n_parts):
-        alone[a] = best[full ^ (1 << a)]
-    return best, block, with_block, together, apart, alone
-
-
-@njit(cache=True, nogil=True)
-def _best_of_all_sets(sets, costs, n_parts):
-    """The cheapest partition of every set, and its block with the first part."""
-    n_sets = 1 << n_parts
-    cost_of = np.full(n_sets, np.inf)
-    start = np.zeros(n_parts + 1, np.int64)
-    first = np.zeros(len(sets), np.int64)
-    for place in range(len(sets)):
-        cost_of[sets[place]] = costs[place]
-        while not (sets[place] >> first[place]) & 1:
-            first[place] += 1
-        start[first[place] + 1] += 1
-    for part in range(n_parts):
-        start[part + 1] += start[part]
-    by_first = np.empty(len(sets), np.int64)
-    fill = start.copy()
-    for place in range(len(sets)):
-        by_first[fill[first[place]]] = sets[place]
-        fill[first[place]] += 1
-    best = np.full(n_sets, np.inf)
-    block = np.zeros(n_sets, np.int64)
-    best[0] = 0.0
-    for chosen in range(1, n_sets):
-        low, n_others = 0, -1
-        while not (chosen >> low) & 1:
-            low += 1
-        for part in range(low, n_parts):
-            n_others += (chosen >> part) & 1
-        if start[low + 1] - start[low] <= 1 << n_others:
-            for place in range(start[low], start[low + 1]):
-                candidate = by_first[place]
-                if candidate & chosen == candidate:
-                    cost = cost_of[candidate] + best[chosen ^ candidate]
-                    if cost < best[chosen]:
-                        best[chosen], block[chosen] = cost, candidate
-            continue
-        others = chosen ^ (1 << low)
-        some = others
-        while some >= 0:
-            candidate = (1 << low) | some
-            cost = cost_of[candidate] + best[chosen ^ candidate]
-            if cost < best[chosen]:
-                best[chosen], block[chosen] = cost, candidate
-            some = (some - 1) & others if some else -1
-    return best, block

@@ -13,6 +13,7 @@ from kohort.algorithms.single_dimensional.spaces import Partition, Space, blocks
 __all__ = ["APART", "PairRules", "PairState"]
 
 TOGETHER, APART = 1, 2
+MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class PairRules:
 
     def __init__(self, tree: Space) -> None:
         self.tree, self.n = tree, tree.n
+        self._known: dict[bytes, tuple[np.ndarray, Events]] = {}
         self.n_variables = self.n * self.n + len(self.tree.ranges)
         self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
         self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
@@ -135,6 +137,22 @@ class PairRules:
 
     def variables(self, state: PairState) -> np.ndarray:
         """For parts a < b of the fine partition the variable that merges them."""
+        return self._merges(state)[0]
+
+    def events(self, state: PairState) -> Events:
+        """Per part of the fine partition the variables of which one must be merged for it to grow."""
+        return self._merges(state)[1]
+
+    def _merges(self, state: PairState) -> tuple[np.ndarray, Events]:
+        """Both; most nodes have pairs that another had."""
+        key = state.pairs.tobytes()
+        if key not in self._known:
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = self._find_variables(state), self._find_events(state)
+        return self._known[key]
+
+    def _find_variables(self, state: PairState) -> np.ndarray:
         blocks = blocks_of(self.fine(state))
         found = np.full((len(blocks), len(blocks)), -1, dtype=np.int64)
         for a, one in enumerate(blocks):
@@ -154,7 +172,7 @@ class PairRules:
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
 
-    def events(self, state: PairState) -> Events:
+    def _find_events(self, state: PairState) -> Events:
         blocks = blocks_of(self.fine(state))
         start, found = [0], []
         for block in blocks:

@@ -10,7 +10,8 @@ from kohort.algorithms.single_dimensional.node_table import Deciding, NodeTable
 from kohort.algorithms.single_dimensional.pair_rules import APART, PairRules, PairState
 from kohort.algorithms.single_dimensional.pricing import Pricing
 from kohort.algorithms.single_dimensional.spaces import Partition, blocks_of, numbered
-from kohort.kernels.part_costs import best_sets, set_costs
+from kohort.kernels.best_sets import best_sets
+from kohort.kernels.part_costs import set_costs
 
 __all__ = ["MOST_SIBLINGS", "UndecidedSets"]
 
@@ -62,7 +63,7 @@ class UndecidedSets(PairRules):
                 if inner >= 0:
                     costs[units.sets == 1 << place] = least[inner]
             solved[node] = (units, best_sets(units.sets, costs, len(units.values)))
-            least[node] = float(solved[node][1][0][-1])
+            least[node] = float(solved[node][1][0])
         return self._decided(solved)
 
     def narrowed(self, state: PairState, found: Deciding, limit: float) -> PairState:
@@ -184,20 +185,22 @@ class UndecidedSets(PairRules):
         for node in sorted(solved, reverse=True):
             if node not in outside:
                 continue  # it is in one part with others
-            units, (best, block, with_set, together, apart, alone) = solved[node]
+            units, (least, block, with_set, together, apart) = solved[node]
             with_block[node] = (units.of_children, with_set + outside[node])
-            full = len(best) - 1
             for a in range(len(units.values)):
                 for b in range(a + 1, len(units.values)):
                     choices.append((units.values[a][0], units.values[b][0]))
                     merged.append(min(together[a, b] + outside[node], shared[node]))
                     cut.append(apart[a, b] + outside[node])
-                if units.inner[a] >= 0:
-                    in_company = np.delete(together[a], a).min() + outside[node]
-                    outside[units.inner[a]] = outside[node] + alone[a]
-                    shared[units.inner[a]] = min(in_company, shared[node])
-            if node in taken and best[full] < np.inf:
-                left = full
+                inner = units.inner[a]
+                if inner >= 0:
+                    in_company = min(together[a].min(), together[:, a].min()) + outside[node]
+                    alone = with_set[units.sets == 1 << a].min(initial=np.inf)
+                    inside = solved[inner][1][0]
+                    outside[inner] = outside[node] + alone - inside if alone < np.inf else np.inf
+                    shared[inner] = min(in_company, shared[node])
+            if node in taken and least < np.inf:
+                left = (1 << len(units.values)) - 1
                 while left:
                     members = [place for place in range(len(units.values)) if (int(block[left]) >> place) & 1]
                     if len(members) == 1 and units.inner[members[0]] >= 0:
@@ -207,7 +210,7 @@ class UndecidedSets(PairRules):
                         for value in values:
                             block_of[value] = values[0]
                     left ^= int(block[left])
-        least = float(solved[top][1][0][-1])
+        least = float(solved[top][1][0])
         if least == np.inf:  # nothing is allowed: the coarsest comes nearest
             block_of = [0] * self.n
         return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut), with_block)
