@@ -5,43 +5,96 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["best_sets"]
+__all__ = ["best_sets", "potentials"]
 
 
 @njit(cache=True, nogil=True)
-def best_sets(sets, costs, n_parts):
+def best_sets(sets, costs, n_parts, limit):
     """The cheapest partition of all parts, and what deciding on a block or a pair of parts costs.
 
-    `sets` are the blocks that are allowed, as bits. `block[s]` is the block with the first part of the set s, for
-    the sets on the way. `with_block` is the least cost with each allowed block; `together[a, b]` and
-    `apart[a, b]`, a < b, are those with a and b in one block or not. O(3^parts), O(2^parts * blocks) where that is
-    less: blocks are taken in the order of their first parts, so only what can be left over counts.
+    `sets` are the blocks that are allowed, as bits. `block[s]` is the block with the first part of the set s,
+    for the sets on the way. `with_block` is the least cost with each allowed block; `together[a, b]` and
+    `apart[a, b]`, a < b, are those with a and b in one block or not. What is not below the limit is infinite.
+
+    Costs are reduced by potentials, so that what is left over costs 0 or more. Blocks are taken in the order
+    of their first parts, as long as there is room below the limit. O(3^parts), O(2^parts * blocks) if less.
     """
     full = (1 << n_parts) - 1
-    cost_of, by_first, start = _sorted_by_first(sets, costs, n_parts)
+    potential = potentials(sets, costs, n_parts)
+    paid = potential.sum()
+    reduced = np.empty(len(sets))
+    for place in range(len(sets)):
+        reduced[place] = max(costs[place] - _sum_of(sets[place], potential), 0.0)
+    room = limit - paid
+    useful = reduced < room
+    cost_of, by_first, start = _sorted_by_first(sets[useful], reduced[useful], n_parts)
     before = np.full(full + 1, np.inf)  # the least cost of all but a set, where that comes first
     before[full] = 0.0
     for left in range(full, 0, -1):
-        if before[left] < np.inf:
+        if before[left] < room:
             _take(left, by_first, start, cost_of, before)
     best = np.full(full + 1, np.inf)
     best[0] = 0.0
     block = np.zeros(full + 1, np.int64)
     with_set = np.full(full + 1, np.inf)
     for left in range(1, full + 1):
-        if before[left] < np.inf:
+        if before[left] < room:
             _give(left, by_first, start, cost_of, before[left], best, block, with_set)
+    with_block = np.full(len(sets), np.inf)
     together = np.full((n_parts, n_parts), np.inf)
     apart = np.full((n_parts, n_parts), np.inf)
-    for chosen in sets:
-        cost = with_set[chosen]
-        if cost < np.inf:
+    for place in range(len(sets)):
+        chosen = sets[place]
+        cost = with_set[chosen] + paid
+        if cost < limit:
+            with_block[place] = cost
             for a in range(n_parts):
                 for b in range(a + 1, n_parts):
                     table = together if (chosen >> a) & (chosen >> b) & 1 else apart
                     if ((chosen >> a) | (chosen >> b)) & 1:
                         table[a, b] = min(table[a, b], cost)
-    return best[full], block, with_set[sets], together, apart
+    least = best[full] + paid
+    return least if least < limit else np.inf, block, with_block, together, apart
+
+
+@njit(cache=True, nogil=True)
+def potentials(sets, costs, n_parts):
+    """A number for each part; those of the parts of a block are together no more than its cost.
+
+    In proportion to what parts cost as blocks of their own, then raised one by one. O(sets * parts).
+    """
+    weight = np.zeros(n_parts)
+    for place in range(len(sets)):
+        if sets[place] & (sets[place] - 1) == 0 and costs[place] < np.inf:
+            weight[_first_part(sets[place])] = costs[place]
+    share = np.full(n_parts, np.inf)
+    for place in range(len(sets)):
+        whole = _sum_of(sets[place], weight)
+        if whole > 0.0:
+            for part in range(n_parts):
+                if (sets[place] >> part) & 1:
+                    share[part] = min(share[part], costs[place] / whole)
+    found = np.zeros(n_parts)
+    for part in range(n_parts):
+        if weight[part] > 0.0:
+            found[part] = share[part] * weight[part]
+    for part in range(n_parts):
+        more = np.inf
+        for place in range(len(sets)):
+            if (sets[place] >> part) & 1:
+                more = min(more, costs[place] - _sum_of(sets[place], found))
+        if 0.0 < more < np.inf:
+            found[part] += more
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _sum_of(chosen, numbers):
+    total = 0.0
+    for part in range(len(numbers)):
+        if (chosen >> part) & 1:
+            total += numbers[part]
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -142,7 +142,9 @@ def best_runs(costs):
 
 
 @njit(cache=True, nogil=True)
-def set_costs(order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible):
+def set_costs(
+    order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible
+):
     """Per set of parts, given as bits, what its records cost at least as one block. See `run_costs`.
 
     `outer_sizes[o, p]` counts the records of part p in the widest group o; cells with part -1 are left out.

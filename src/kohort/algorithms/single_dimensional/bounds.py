@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kohort.algorithms.single_dimensional.node_table import Events, NodeTable
-from kohort.algorithms.single_dimensional.pair_rules import PairState
 from kohort.algorithms.single_dimensional.pricing import Cells, Pricing, Recoded
 from kohort.algorithms.single_dimensional.undecided_runs import UndecidedRuns
 from kohort.algorithms.single_dimensional.undecided_sets import UndecidedSets
@@ -25,7 +25,7 @@ from kohort.kernels.recoding_bounds import (
 
 __all__ = ["Bounds", "Node", "State", "States"]
 
-State = np.ndarray | PairState
+State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]
 _ROUNDS = 6  # of sharing merge costs out among cells
 
@@ -164,7 +164,7 @@ class Bounds:
             rounds,
         )
 
-    def table(self, node: Node, j: int) -> NodeTable:
+    def table(self, node: Node, j: int, limit: float = np.inf) -> NodeTable:
         """The node from the side of one attribute, whose own merges need not be paid for here."""
         pricing, cells = self.pricing, node.cells
         prices = np.zeros(len(cells.sizes))
@@ -193,4 +193,5 @@ class Bounds:
             k=self.k,
             withheld_cost=self.withheld_cost,
             discernible=pricing.discernible,
+            limit=limit,
         )

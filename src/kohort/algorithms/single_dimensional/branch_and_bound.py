@@ -112,7 +112,7 @@ class Search:
             for j in self._open(current):
                 if changed and j == self._most_sets:
                     break  # it takes longer than all others
-                found = self.sides[j].bound(current[j], self.bounds.table(node, j))
+                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
                 bound = max(bound, found.least)
                 if bound >= self._limit:
                     return []
@@ -142,7 +142,7 @@ class Search:
         return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
 
     def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
-        """The state with all decided that would cost too much the other way, and whether a choice was made."""
+        """The state with all decided that would cost too much the other way, and whether anything was."""
         limit, side = self._limit, self.sides[j]
         state, changed = side.narrowed(state, found, limit), False
         for choice, merged, cut in zip(found.choices, found.merged, found.cut):

@@ -38,6 +38,7 @@ class NodeTable:
     cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
     outer_of        per group the widest group that it may become
     records         per widest group and part, its records
+    limit           what costs so much is of no use, and need not be told apart
     """
 
     part_of: np.ndarray
@@ -49,6 +50,7 @@ class NodeTable:
     k: int
     withheld_cost: float
     discernible: bool
+    limit: float
 
     @property
     def records_before(self) -> np.ndarray:

@@ -190,7 +190,9 @@ class PairRules:
                 first = [self.tree.ranges[child][0] for child in others]
                 if merging == "all":
                     return (
-                        {self.n * self.n + node} if all(state.pairs[block[0], f] != APART for f in first) else set()
+                        {self.n * self.n + node}
+                        if all(state.pairs[block[0], f] != APART for f in first)
+                        else set()
                     )
                 return {
                     self._variable(block, self._whole(state, f, child))

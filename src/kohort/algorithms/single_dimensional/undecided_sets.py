@@ -36,7 +36,7 @@ class _Units:
 
 
 class UndecidedSets(PairRules):
-    """gsps and sps: a state says of each pair of values whether they are together, and what may be a block."""
+    """gsps and sps: a state says of each pair of values whether they are together, and what is no block."""
 
     def __init__(self, pricing: Pricing, j: int) -> None:
         self.pricing, self.j = pricing, j
@@ -62,7 +62,8 @@ class UndecidedSets(PairRules):
             for place, inner in enumerate(units.inner):
                 if inner >= 0:
                     costs[units.sets == 1 << place] = least[inner]
-            solved[node] = (units, best_sets(units.sets, costs, len(units.values)))
+            limit = table.limit if node == len(self.tree.ranges) - 1 else np.inf
+            solved[node] = (units, best_sets(units.sets, costs, len(units.values), limit))
             least[node] = float(solved[node][1][0])
         return self._decided(solved)
 
