@@ -18,6 +18,7 @@ NAMES = [
     "InfeasibleError",
     "InputError",
     "InternalError",
+    "ItemConfidence",
     "Items",
     "KAnon",
     "KAnonCF",
