@@ -18,7 +18,7 @@ __all__ = ["short_of_room"]
 def short_of_room(baskets, n_nodes, size, found, number, prefix, depth):
     """Write the itemsets of up to `size` nodes that are short of room into `found`, as long as it has rows.
 
-    A basket's weight is its room. Sets that contain one that was written are passed over. number[0] counts
+    A basket's weight is its room. Sets that begin with one that was written are passed over. number[0] counts
     what was written. O(itemsets in all baskets that share a prefix with one without room).
     """
     lists, everything = transposed(baskets, n_nodes), np.ones(n_nodes, np.bool_)

@@ -62,8 +62,8 @@ class ItemsProblem:
         if found.telling:
             assert found.highest is not None
             raise InfeasibleError(
-                f"limit = {plain(confidence.asked)} cannot be had: a larger share of all baskets, or of those "
-                "that have other items too, holds one of the sensitive items. The limit is at least "
+                f"limit = {plain(confidence.asked)} cannot be had: a larger share of all baskets, or of "
+                "those that have other items too, holds one of the sensitive items. The limit is at least "
                 f"{rounded_up(found.highest)} ({found.highest})."
             )
 

@@ -58,7 +58,8 @@ class KmAnonymity:
     def describe(self, *, classes: bool = False, sensitive: bool = False) -> str:
         """The promise in words, without a full stop; whether of every class, and besides sensitive items."""
         inside = " of a class" if classes else ""
-        return f"{known_items(self.m, sensitive=sensitive)}{inside} leave at least {self.k} records"
+        leave = "leaves" if self.m == 1 else "leave"
+        return f"{known_items(self.m, sensitive=sensitive)}{inside} {leave} at least {self.k} records"
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them."""
