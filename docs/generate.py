@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that a program knows best: cli.md, and what commands print.
+"""Write the parts of the documentation that a program knows best: cli.md, the schema, what commands print.
 
 Run it after a change of the command line or of what it prints: `python docs/generate.py`. On every page it
 runs the blocks in order, in an empty folder of the page's own: ```python blocks, and the lines of ```console
@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import json
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from kohort.cli.app import app
+from kohort.io.certificate import certificate_schema
 
 __all__ = [
     "Block",
@@ -45,6 +47,7 @@ __all__ = [
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 REFERENCE = DOCS / "cli.md"
+SCHEMA = DOCS / "certificate.schema.json"
 COLUMNS = 80
 DOTS = "..."
 
@@ -58,6 +61,7 @@ _EXAMPLE = re.compile(r"^Example: \*\*(.+)\*\*$", re.MULTILINE)
 def main() -> None:
     """Rewrite cli.md and every page whose commands print something else by now."""
     REFERENCE.write_text(reference(), encoding="utf-8")
+    SCHEMA.write_text(schema(), encoding="utf-8")
     for page in pages():
         old = page.read_text(encoding="utf-8")
         new = refreshed(old)
@@ -98,8 +102,9 @@ Every command answers `--help` with an example. Results go to stdout, everything
 `--json` the result is JSON, also when it is an error. Exit codes: 0 done, 1 the promise does not hold or
 cannot be had, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
 
-Two environment variables count: `KOHORT_KEY` holds the secret for pseudonyms where no `--key-file` is
-given, and `KOHORT_DEBUG=1` shows where an unexpected error happened (and may show data).
+Three environment variables count: `KOHORT_KEY` holds the secret for pseudonyms where no `--key-file` is
+given, `KOHORT_SIGN_PASSWORD` the password of the key that signs certificates, and `KOHORT_DEBUG=1` shows
+where an unexpected error happened (and may show data).
 """
 
 
@@ -176,6 +181,11 @@ def _default(default: Any, info: Any) -> str:
     if isinstance(info.show_default, str):
         return info.show_default
     return "" if default is None or default is False else f"`{default}`"
+
+
+def schema() -> str:
+    """The JSON Schema of a certificate."""
+    return json.dumps(certificate_schema(), indent=2) + "\n"
 
 
 # -- blocks that run -------------------------------------------------------------------------------

@@ -15,6 +15,13 @@ HEIGHTS = {
 }
 
 
+def test_the_table_of_the_comparison_in_the_docs_is_that_of_its_csv_file():
+    from experiments.compare.__main__ import PAGE, with_table
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.count("| mondrian |") == 3 and with_table(page) == page
+
+
 def test_the_taxonomies_of_alpha_k_are_as_high_as_table_12_says_and_have_all_values():
     adult = ko.datasets.load_adult()
     for name, height in HEIGHTS.items():

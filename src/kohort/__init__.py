@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
     from kohort.algorithms.local.three_anonymity import ThreeAnonymity as ThreeAnonymity
     from kohort.algorithms.local.top_down import TopDown as TopDown
     from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
+    from kohort.algorithms.single_dimensional import BottomUp as BottomUp
+    from kohort.algorithms.single_dimensional import OptimalRecoding as OptimalRecoding
+    from kohort.algorithms.single_dimensional import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
+    from kohort.api import apply_maps as apply_maps
+    from kohort.api import compare as compare
+    from kohort.api import frontier as frontier
     from kohort.api import mine_closed_records as mine_closed_records
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
@@ -56,6 +63,8 @@ if TYPE_CHECKING:
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.risk import assess_risk as assess_risk
+    from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
     from kohort.version import __version__ as __version__
 
@@ -64,8 +73,10 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.local.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
+    "BottomUp": "kohort.algorithms.single_dimensional",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.local.forest",
+    "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.local.hilbert",
     "Improve": "kohort.algorithms.local.improve",
@@ -85,24 +96,31 @@ _HOMES = {
     "Mondrian": "kohort.algorithms.local.mondrian",
     "Optimal": "kohort.algorithms.local.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
+    "OptimalRecoding": "kohort.algorithms.single_dimensional",
     "Progressive": "kohort.algorithms.local.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.local.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.local.three_anonymity",
     "TopDown": "kohort.algorithms.local.top_down",
+    "TopDownSearch": "kohort.algorithms.single_dimensional",
     "TwoAnonymity": "kohort.algorithms.local.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
+    "apply_maps": "kohort.api",
+    "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",
+    "frontier": "kohort.api",
     "groups": "kohort.data.build_hierarchy",
     "intervals": "kohort.data.build_hierarchy",
     "mask": "kohort.data.build_hierarchy",
+    "measure_utility": "kohort.utility",
     "mine_closed_records": "kohort.api",
     "order": "kohort.data.build_hierarchy",
     "profile": "kohort.api",

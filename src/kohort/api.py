@@ -14,6 +14,7 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local import closed_records
 from kohort.algorithms.local.diversify import WEIGHT
+from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
@@ -23,16 +24,26 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.baskets import read_data
 from kohort.io.hierarchies import read_source
+from kohort.io.maps import read_maps
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
-from kohort.pipeline import Items, Release, Request, make_release
+from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
-__all__ = ["anonymize", "mine_closed_records", "profile", "read_hierarchy", "verify"]
+__all__ = [
+    "anonymize",
+    "apply_maps",
+    "compare",
+    "frontier",
+    "mine_closed_records",
+    "profile",
+    "read_hierarchy",
+    "verify",
+]
 
 Promise = Model | KmAnonymity | ItemConfidence
 ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
@@ -62,6 +73,7 @@ def anonymize(
     shuffle: bool = False,
     seed: int = 0,
     time_limit: float | None = None,
+    scheme: str | Mapping[str, str] | None = None,
     key: bytes | None = None,
     engine: str = "local",
     progress: Progress | None = None,
@@ -98,6 +110,9 @@ def anonymize(
         What a missing value is; what becomes of values missing from a hierarchy.
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
+    scheme
+        How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
+        mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
     key
         The secret for pseudonyms, at least 16 bytes.
     spec
@@ -149,8 +164,39 @@ def anonymize(
         shuffle=shuffle,
         seed=seed,
         time_limit=time_limit,
+        scheme=scheme if isinstance(scheme, str) else None,
+        schemes={} if scheme is None or isinstance(scheme, str) else scheme,
     )
     return make_release(dataset, request, progress=progress)
+
+
+def apply_maps(
+    maps: str | Path,
+    data: Any,
+    *,
+    unseen: Literal["error", "suppress"] = "error",
+    k: int | None = None,
+    key: bytes | None = None,
+) -> apply.Applied:
+    """Publish another table as a release was published: by the maps that `release.maps(path)` wrote.
+
+    Values that the maps do not know are an error, or with `unseen="suppress"` become `*`. With a k the result
+    is verified (the models of the release, with this k) or refused; without, nothing is promised about it.
+
+    >>> import pyarrow as pa, kohort as ko, tempfile
+    >>> people = pa.table({"age": [21, 22, 41, 42]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={"age": ko.intervals(10)}, privacy=[ko.KAnonymity(2)],
+    ...     algorithm="full-domain",
+    ... )
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     release.maps(file.name)
+    ...     applied = ko.apply_maps(file.name, pa.table({"age": [29, 45]}))
+    >>> applied.table["age"].to_pylist()
+    ['[20, 30)', '[40, 50)']
+    """
+    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
 def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any = None) -> Verdict:
@@ -167,6 +213,66 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
         original = read_data(original, read.shape).table
     before = None if original is None else Dataset(original)
     return verify_release(published, read, beside=beside, original=before).verdict
+
+
+def compare(
+    data: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    k: Sequence[int] | None = None,
+    algorithms: Sequence[str] | None = None,
+    costs: Sequence[str] | None = None,
+    l: Sequence[float] | None = None,  # noqa: E741
+    alpha: Sequence[float] | None = None,
+    t: Sequence[float] | None = None,
+    out: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
+
+    Every release is made in a process of its own, so that its memory can be told. One that cannot be had is
+    a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
+    all are tried.
+    """
+    table, read, beside = _table_and_spec(data, spec)
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return compare_releases(
+        table, read, settings, algorithms=algorithms, costs=costs, progress=progress, **swept
+    )
+
+
+def frontier(
+    data: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    k: Sequence[int] | None = None,
+    l: Sequence[float] | None = None,  # noqa: E741
+    alpha: Sequence[float] | None = None,
+    t: Sequence[float] | None = None,
+    algorithm: str | None = None,
+    out: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Frontier:
+    """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
+    table, read, beside = _table_and_spec(data, spec)
+    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
+    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
+
+
+def _table_and_spec(data: Any, spec: str | Path | Mapping[str, Any]) -> tuple[pa.Table, Spec, Path]:
+    read, beside = _spec(spec)
+    if isinstance(data, (str, Path)):
+        return read_data(data, read.shape).table, read, beside
+    dataset = Dataset(data)
+    return pa.table({name: dataset.arrow(name) for name in dataset.names}), read, beside
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "UnsupportedError",
     "counted",
     "did_you_mean",
+    "percent",
 ]
 
 
@@ -72,3 +73,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean {close[0]!r}?"
     return f"Known: {', '.join(known)}."
+
+
+def percent(share: float) -> str:
+    """A share in words.
+
+    >>> percent(0.1), percent(0.000348)
+    ('10 %', '0.0348 %')
+    """
+    return f"{100 * share:.3g} %"

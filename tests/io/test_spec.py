@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.data.build_hierarchy import Dates, FileSource, Flat, Intervals, Mask
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import InputError
 from kohort.io.spec import parse_spec, read_spec
 from kohort.io.yaml_text import load_yaml
 
@@ -144,14 +144,11 @@ def test_defaults_are_the_careful_ones():
     )
 
 
-@pytest.mark.parametrize("sort", ["scheme", "attribute scheme"])
-def test_what_this_version_cannot_do_is_said_when_it_is_asked_for(sort):
-    spec = {
-        "scheme": {**LEAST, "scheme": "ops"},
-        "attribute scheme": {**LEAST, "attributes": {"age": {"role": "quasi-identifier", "scheme": "ops"}}},
-    }[sort]
-    with pytest.raises(UnsupportedError, match="this version"):
-        parse_spec(spec).request()
+def test_a_scheme_is_for_all_columns_or_for_one():
+    attributes = {"age": {"role": "quasi-identifier", "scheme": "ops"}, "sex": {"role": "quasi-identifier"}}
+    asked = parse_spec({**LEAST, "attributes": attributes, "scheme": "ghs"}).request()
+    assert (asked.scheme, asked.schemes) == ("ghs", {"age": "ops"})
+    assert "scheme" in refused(parse_spec, {**LEAST, "scheme": "opps"})
 
 
 def test_yaml_words_that_look_like_something_else_are_texts(spec_file):
@@ -235,7 +232,7 @@ def test_unknown_keys_are_answered_with_the_nearest_known_one_and_the_line(spec_
         ("privacy:\n  closeness: {attribute: d, t: -1}\n", "line 2: privacy.closeness"),
         ("privacy: {k: 2}\ncost: lost\n", "line 2: cost"),
         ("privacy: {k: 2}\nalgorithm: mondrain\n", "line 2: algorithm"),
-        ("privacy: {k: 2}\nsuppression: 1\n", "line 2: suppression"),
+        ("privacy: {k: 2}\nsuppression: 1.5\n", "line 2: suppression"),
         ("privacy: {k: 2}\nsuppression: some\n", "line 2: suppression"),
         ("privacy: {k: 2}\nsuppressed: gone\n", "line 2: suppressed"),
         ("privacy: {k: 2}\nlabels: nice\n", "line 2: labels"),

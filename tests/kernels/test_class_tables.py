@@ -10,14 +10,20 @@ from kohort.kernels.class_tables import number_classes, sum_by_class
         lambda n: st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=n, max_size=n)
     ),
     st.lists(st.integers(0, 3), min_size=15, max_size=15),
-    st.sampled_from([(0,), (1, 2), (0, 1, 2)]),
+    st.sampled_from([(), (0,), (1, 2), (0, 1, 2)]),
+    st.sampled_from([4, 2**40]),  # few combinations; more than can be numbered
     st.data(),
 )
-def test_rows_are_numbered_by_what_they_are_mapped_to(values, mapped, columns, data):
+def test_rows_are_numbered_by_what_they_are_mapped_to(values, mapped, columns, radix, data):
     rows = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1))
     start = np.array([0, 5, 10])
     class_of, first = number_classes(
-        np.array(values, dtype=np.int32), np.array(rows), np.array(columns), start, np.array(mapped)
+        np.array(values, dtype=np.int32),
+        np.array(rows),
+        np.array(columns, dtype=np.int64),
+        start,
+        np.array(mapped),
+        np.array([radix] * 3),
     )
     known = {}
     looks = [tuple(mapped[start[c] + values[row][c]] for c in columns) for row in rows]

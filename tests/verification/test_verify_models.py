@@ -43,7 +43,9 @@ def test_classes_and_models_are_those_of_a_plain_group_by(rows, k, l):  # noqa: 
     fails_k = {look for look, records in found.items() if len(records) < k}
     fails_l = {look for look in found if frequency[look] < l}
     all_star = ("*",) * len(quasi_identifiers)
-    withheld = {all_star} & (fails_k | fails_l)
+    withheld = {all_star} & set(found)
+    if 2 * sum(len(found[look]) for look in withheld) > len(rows):  # too many to be withheld
+        withheld &= fails_k | fails_l
     kept = set(found) - withheld
 
     assert verdict.classes == len(kept)
@@ -108,6 +110,13 @@ def test_records_that_are_star_everywhere_are_withheld_up_to_the_limit():
 def test_records_that_are_star_everywhere_and_form_a_class_are_a_class():
     verdict = verdict_of({"age": ["*", "*", "1", "1"]}, ["age"], [ko.KAnonymity(2)])
     assert (verdict.holds, verdict.withheld, verdict.classes) == (True, 0, 2)
+    verdict = verdict_of({"age": ["*", "*", "1", "1"]}, ["age"], [ko.KAnonymity(2)], suppression=0.4)
+    assert (verdict.holds, verdict.withheld, verdict.classes) == (True, 0, 2)
+
+
+def test_records_that_are_star_everywhere_and_may_be_withheld_are_withheld_however_many_look_alike():
+    verdict = verdict_of({"age": ["*", "*", "1", "1"]}, ["age"], [ko.KAnonymity(2)], suppression=0.5)
+    assert (verdict.holds, verdict.withheld, verdict.classes) == (True, 2, 1)
 
 
 def test_stars_in_some_columns_only_are_no_excuse():

@@ -7,6 +7,7 @@ from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.full_domain.full_domain import FullDomain
 from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
@@ -26,6 +27,7 @@ from kohort.algorithms.local.three_anonymity import ThreeAnonymity
 from kohort.algorithms.local.top_down import TopDown
 from kohort.algorithms.local.two_anonymity import TwoAnonymity
 from kohort.algorithms.run import Progress, Run
+from kohort.algorithms.single_dimensional import SEARCHES
 from kohort.errors import InputError, did_you_mean
 
 __all__ = [
@@ -52,6 +54,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         Agglomerative,
         Sequential,
         Hilbert,
+        FullDomain,
         Incognito,
         Progressive,
         TopDown,
@@ -59,6 +62,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         TwoAnonymity,
         ThreeAnonymity,
         Optimal,
+        *SEARCHES,
     )
 }
 

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.local.improve import Improve
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.run import Run
+from kohort.errors import UnsupportedError, counted
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["Auto"]
+
+_MOST_RECORDS = 500_000
+_MORE_TIME = ". With a time limit, improve would be taken, and lose less"
+_BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
 
 
 @dataclass(frozen=True)
@@ -25,15 +31,35 @@ class Auto:
     models: ClassVar[tuple[str, ...]] = Mondrian.models
     costs: ClassVar[tuple[str, ...]] = Mondrian.costs
 
-    def choose(self, problem: Problem) -> tuple[Algorithm, str]:
-        """The algorithm for this problem, and the reason in a sentence."""
+    def choose(
+        self, problem: Problem, *, time_limit: float | None, items: bool = False
+    ) -> tuple[Algorithm, str]:
+        """The algorithm for this problem (beside a column of items?), and the reason in a sentence."""
+        table = (
+            f"{counted(problem.n_records, 'record')} and "
+            f"{counted(len(problem.attributes), 'quasi-identifier')}"
+        )
+        obstacle = _BESIDE_ITEMS if items else _obstacle(problem)
+        if obstacle is None and time_limit is not None:
+            return Improve(), f"improve was chosen for {table}: it loses least in the time allowed."
         return Mondrian(), (
-            f"mondrian was chosen for {problem.n_records} records and {len(problem.attributes)} "
-            "quasi-identifiers: it is near-linear and meets every privacy model."
+            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model"
+            f"{_MORE_TIME if obstacle is None else '; ' + obstacle}."
         )
 
     def refuse(self, problem: Problem) -> None:
-        self.choose(problem)[0].refuse(problem)
+        Mondrian().refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        return self.choose(problem)[0].solve(problem, run)
+        return self.choose(problem, time_limit=run.seconds_left)[0].solve(problem, run)
+
+
+def _obstacle(problem: Problem) -> str | None:
+    """Why improve cannot be taken, or None."""
+    if problem.n_records > _MOST_RECORDS:
+        return f"improve is for at most {_MOST_RECORDS:,} records"
+    try:
+        Improve().refuse(problem)
+    except UnsupportedError as error:
+        return f"improve cannot be taken ({str(error).split('. ')[0].rstrip('.')})"
+    return None

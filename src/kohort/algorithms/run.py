@@ -10,27 +10,69 @@ __all__ = ["Progress", "Run"]
 Progress = Callable[[str, float], None]  # what is being done, and the share that is done
 
 
+def _nothing() -> float:
+    return 0.0
+
+
 class Run:
     """A run in progress.
+
+    besides  seconds spent so far on what does not count, such as compiling
 
     >>> run = Run(time_limit=60)
     >>> run.out_of_time
     False
+    >>> run.at_most(5).seconds_left <= 5
+    True
     """
 
-    def __init__(self, *, time_limit: float | None = None, progress: Progress | None = None) -> None:
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        progress: Progress | None = None,
+        besides: Callable[[], float] = _nothing,
+    ) -> None:
+        self._limit = time_limit
         self._progress = progress
-        self._spared: Callable[[], float] = lambda: 0.0
+        self._besides = besides
+        self._started = time.monotonic() - besides()
+        self._outer: Run | None = None
 
     @property
     def out_of_time(self) -> bool:
-        return self._deadline is not None and time.monotonic() > self._deadline + self._spared()
+        if self._outer is not None and self._outer.out_of_time:
+            return True
+        return self._limit is not None and self._seconds > self._limit
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._besides() - self._started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None where there is none."""
+        outer = None if self._outer is None else self._outer.seconds_left
+        if self._limit is None:
+            return outer
+        left = max(self._limit - self._seconds, 0.0)
+        return left if outer is None else min(left, outer)
+
+    def at_most(self, seconds: float | None) -> Run:
+        """The same run, limited to so many seconds from now on if it has more."""
+        run = Run(time_limit=seconds, progress=self._progress, besides=self._besides)
+        run._outer = self
+        return run
+
+    def share_of_time(self, share: float) -> Run:
+        """The same run, limited to a share of the time that is left."""
+        left = self.seconds_left
+        return self.at_most(None if left is None else left * share)
 
     def in_silence(self) -> Run:
         """The same run for a part of the work that reports no progress of its own."""
-        run = Run()
-        run._deadline, run._spared = self._deadline, self._spared
+        run = self.at_most(None)
+        run._progress = None
         return run
 
     def part(self, what: str, begin: float, end: float) -> Run:
@@ -38,21 +80,6 @@ class Run:
         run = self.in_silence()
         run._progress = lambda _, share: self.report(what, begin + share * (end - begin))
         return run
-
-    def at_most(self, seconds: float, *, besides: Callable[[], float]) -> Run:
-        """The same run, limited where it is not yet: to so many seconds besides those of something."""
-        if self._deadline is not None:
-            return self
-        run = Run(time_limit=seconds, progress=self._progress)
-        run._spared = besides
-        return run
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Until the time limit; None where there is none."""
-        return (
-            None if self._deadline is None else max(self._deadline + self._spared() - time.monotonic(), 0.0)
-        )
 
     def report(self, what: str, share: float) -> None:
         """Tell how far the work is, 0 to 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kohort.cli.options import Json
@@ -14,10 +15,12 @@ def algorithms(json: Json = False) -> None:
 
     Example: **kohort algorithms --json**
     """
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
     from kohort.cli.console import Output
+    from kohort.problem.costs import COSTS
+    from kohort.problem.models import MODELS
 
     output = Output(as_json=json)
     rows: list[dict[str, Any]] = [
@@ -33,10 +36,15 @@ def algorithms(json: Json = False) -> None:
         for name, algorithm in (ALGORITHMS | ITEMS_ALGORITHMS).items()
     ]
     output.result(rows)
-    table = Table("algorithm", "what it does", "guarantee", show_lines=True)
+    table = Table(Column("algorithm", no_wrap=True), "what it does", "guarantee", show_lines=True)
     for heading in ("models", "costs"):
         table.add_column(heading, no_wrap=True)
     for row in rows:
-        lists = ("\n".join(row["models"]), "\n".join(row["costs"]))
+        lists = (_listed(row["models"], MODELS), _listed(row["costs"], COSTS))
         table.add_row(row["name"], row["summary"], row["guarantee"], *lists)
     output.show(table)
+
+
+def _listed(names: Sequence[str], known: Collection[str]) -> str:
+    """One a line, or in a word: the longest of them would leave no room for what the algorithm does."""
+    return "all" if set(names) == set(known) else "\n".join(names)

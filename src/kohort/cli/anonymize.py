@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.files import refuse_overwriting
+from kohort.cli.files import command_to_copy, refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -24,8 +25,18 @@ def anonymize(
     data: Data,
     spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
     out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
-    report: Annotated[Path | None, typer.Option(help="Also write a report to read (HTML).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None,
+    report_version: Annotated[
+        str, typer.Option(help="internal shows values of the data; public may go with the release.")
+    ] = "internal",
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
+    ] = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(help="Also write how each value is published (JSON), for 'kohort apply'."),
+    ] = None,
     hierarchies: Annotated[
         Path | None, typer.Option(help="Also write the hierarchies to this folder, to read labels by.")
     ] = None,
@@ -60,28 +71,66 @@ def anonymize(
     from kohort.io.tables import format_of
 
     output = Output(as_json=json, quiet=quiet)
-    files = [path for path in (out, certificate, report) if path is not None]
+    extras = _Extras(report, report_version, certificate, sign, maps)
+    files = [out, *extras.files]
     for file in files:
-        refuse_overwriting(file, sources=[data, spec], force=True)
+        refuse_overwriting(file, sources=[data, spec, sign], force=True)
     check_targets(files)
+    extras.check()
     read = read_spec(spec).overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
     shape = read.shape
     if shape is None:
         format_of(out)
-    request = read.request(beside=spec.parent, key=_key(key_file), engine=engine)
+    request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
+    words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    making = {
+        "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
+        "spec": spec.read_text(encoding="utf-8", errors="replace"),
+    }
     with output.progress() as progress:
-        source, release = release_file(
-            data, request, progress, shape=shape, delimiter=delimiter, encoding=encoding, sheet=sheet
-        )
+        source, release = release_file(data, request, progress, shape=shape, **reading)
+        facts = _write(source, release, out, shape, extras, making=making, progress=progress, spec=spec)
     if source.encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
         )
-    facts = _write(source, release, out, shape, report=report, certificate=certificate)
     if hierarchies is not None:
         _write_hierarchies(release, hierarchies)
     output.result(facts)
     _tell(output, facts, files)
+
+
+@dataclass(frozen=True)
+class _Extras:
+    """What is written besides the release."""
+
+    report: Path | None
+    version: str
+    certificate: Path | None
+    key: Path | None
+    maps: Path | None
+
+    @property
+    def files(self) -> list[Path]:
+        signed = self.certificate is not None and self.key is not None
+        signature = Path(f"{self.certificate}.sig") if signed else None
+        return [path for path in (self.certificate, self.report, self.maps, signature) if path is not None]
+
+    def check(self) -> None:
+        """Refuse what cannot be written, before the long work."""
+        from kohort.errors import InputError
+        from kohort.io.signature import read_private_key
+        from kohort.report.facts import check_version
+        from kohort.report.html import check_report_path
+
+        check_version(self.version)
+        if self.report is not None:
+            check_report_path(self.report)
+        if self.key is not None:
+            if self.certificate is None:
+                raise InputError("--sign signs the certificate: say where to write it with --certificate.")
+            read_private_key(self.key)
 
 
 def release_file(data, request, progress, *, shape=None, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
@@ -99,36 +148,27 @@ def release_file(data, request, progress, *, shape=None, **reading) -> tuple[Tab
     return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
 
 
-def _key(key_file: Path | None) -> bytes | None:
-    from kohort.errors import InputError
-
-    if key_file is not None:
-        try:
-            return key_file.read_bytes().strip()
-        except OSError as error:
-            raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
-    value = os.environ.get("KOHORT_KEY")
-    return value.encode() if value else None
-
-
-def _write(
+def _write(  # type: ignore[no-untyped-def]
     source: TableFile,
     release: Release,
     out: Path,
     shape: BasketShape | None,
+    extras: _Extras,
     *,
-    report: Path | None,
-    certificate: Path | None,
+    making: dict[str, str],
+    progress,
+    spec: Path,
 ) -> dict:
     """Write everything or nothing; the facts as the certificate holds them."""
     import time
 
     from kohort.io.atomic import replacing_all
     from kohort.io.baskets import write_data
+    from kohort.io.signature import read_private_key, sign_file, signature_path
     from kohort.io.tables import sha256_of
     from kohort.report.html import write_report
 
-    targets = [path for path in (out, certificate, report) if path is not None]
+    targets = [out, *extras.files]
     with replacing_all(targets) as drafts:
         draft_of = dict(zip(targets, drafts))
         start = time.perf_counter()
@@ -136,10 +176,17 @@ def _write(
         write_data(release.arrow, draft_of[out], shape, delimiter=delimiter)
         release.seconds["write"] = time.perf_counter() - start
         sha256 = {"input": source.sha256, "output": sha256_of(draft_of[out])}
-        if certificate is not None:
-            release.certificate(draft_of[certificate], sha256=sha256)
-        if report is not None:
-            write_report(release.facts(sha256=sha256), draft_of[report])
+        if extras.certificate is not None:
+            draft = draft_of[extras.certificate]
+            release.certificate(draft, sha256=sha256)
+            if extras.key is not None:
+                signature = draft_of[signature_path(extras.certificate)]
+                sign_file(draft, signature, read_private_key(extras.key))
+        if extras.report is not None:
+            options = {"version": extras.version, "sha256": sha256, "making": making, "progress": progress}
+            write_report(release, draft_of[extras.report], **options)
+        if extras.maps is not None:
+            release.maps(draft_of[extras.maps], spec_sha256=sha256_of(spec))
     return release.facts(sha256=sha256)
 
 

@@ -10,10 +10,14 @@ import typer
 
 from kohort.cli.algorithms import algorithms
 from kohort.cli.anonymize import anonymize
+from kohort.cli.apply import apply
+from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
+from kohort.cli.key import key
 from kohort.cli.profile import profile
+from kohort.cli.risk import risk
 from kohort.cli.verify import verify
 from kohort.errors import InfeasibleError, InternalError, KohortError
 
@@ -28,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, verify, profile, init, algorithms, demo):
+for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
     app.command()(command)
 app.add_typer(hierarchy, name="hierarchy")
 

@@ -11,9 +11,9 @@ from kohort.errors import InputError
 __all__ = ["command_to_copy", "refuse_overwriting"]
 
 
-def command_to_copy(*words: str | Path, **reading: str | None) -> str:
-    """A command as it is typed, with the options by which the data was read."""
-    options = [(f"--{name}", value) for name, value in reading.items() if value is not None]
+def command_to_copy(*words: str | Path, **given: str | float | None) -> str:
+    """A command as it is typed, with the options that were given."""
+    options = [(f"--{name}", str(value)) for name, value in given.items() if value is not None]
     return shlex.join(["kohort", *map(str, words), *(word for option in options for word in option)])
 
 

@@ -1,14 +1,20 @@
-"""kohort verify: does a release, made by any tool, keep its promise?"""
+"""kohort verify: does a release, made by any tool, keep its promise, and is its certificate true?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Delimiter, Encoding, Json, Quiet
+
+if TYPE_CHECKING:
+    from kohort.io.certificate import Certificate
+    from kohort.io.tables import TableFile
+    from kohort.io.verify import Verification
+    from kohort.io.verify_certificate import Claim
 
 __all__ = ["verify"]
 
@@ -17,9 +23,17 @@ def verify(
     release: Annotated[
         Path, typer.Argument(help="The published table, made by any tool.", show_default=False)
     ],
-    spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
+    spec: Annotated[
+        Path | None, typer.Option(help="What each column is and what is promised (YAML).")
+    ] = None,
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
+    ] = None,
+    public_key: Annotated[
+        Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
     ] = None,
     violations: Annotated[
         Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
@@ -32,8 +46,9 @@ def verify(
 ) -> None:
     """Check a release: exit 0 if every promise holds, 1 if not.
 
-    k, l, alpha and t are measured from the file and the spec alone. With the original, every published
-    value must cover the original one, and everything else must be as it was.
+    k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
+    every published value must cover the original one, and everything else must be as it was. With a
+    certificate, the files must be those that it names, and every figure of it must be found anew.
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
@@ -46,27 +61,88 @@ def verify(
     from kohort.io.spec import read_spec
     from kohort.io.tables import write_table
     from kohort.io.verify import verify_release
+    from kohort.io.verify_certificate import verify_certified
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
     if violations is not None:
-        refuse_overwriting(violations, sources=[release, original, spec], force=True)
-    asked = read_spec(spec).overridden(k=k)
-    published = Dataset(read_data(release, asked.shape, delimiter=delimiter, encoding=encoding).table)
-    before = None if original is None else Dataset(read_data(original, asked.shape).table)
-    found = verify_release(published, asked, beside=spec.parent, original=before)
+        refuse_overwriting(violations, sources=[release, original, spec, certificate], force=True)
+    certified = _certified(certificate, spec, public_key, k)
+    promised = k if certified is None or k is not None else certified.k
+    asked = None if spec is None else read_spec(spec).overridden(k=promised)
+    shape = None if asked is None else asked.shape
+    source = read_data(release, shape, delimiter=delimiter, encoding=encoding)
+    before = None if original is None else read_data(original, shape)
+    published = Dataset(source.table)
+    if asked is not None:
+        assert spec is not None
+        compared = None if before is None else Dataset(before.table)
+        found = verify_release(published, asked, beside=spec.parent, original=compared)
+    else:
+        assert certified is not None
+        found = verify_certified(published, certified)
     if violations is not None:
         with replacing(violations) as draft:
             write_table(found.verdict.violations, draft)
     facts = found.verdict.to_dict() | {"loss": found.loss}
+    claims: list[Claim] = []
+    if certified is not None and certificate is not None:
+        claims = _claims(certified, certificate, public_key, source, before, found)
+        facts["claims"] = [claim.to_dict() for claim in claims]
+        facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
     output.result(facts)
     output.show(verdict_story(facts))
     if violations is not None:
         table = found.verdict.violations
         what = "itemsets" if "support" in table.column_names else "classes"
         output.show(Text(f"{table.num_rows} failing {what} are in {violations}."))
-    if not found.verdict.holds:
+    if not facts["holds"]:
         if not quiet:
-            for reason in found.verdict.reasons():
-                typer.echo(f"Broken: {reason}", err=True)
+            _explain(found, claims)
         raise typer.Exit(1)
+
+
+def _certified(
+    certificate: Path | None, spec: Path | None, public_key: Path | None, k: int | None
+) -> Certificate | None:
+    """The certificate, read; refused are options that make no sense without one."""
+    from kohort.errors import InputError
+    from kohort.io.certificate import read_certificate
+
+    if certificate is None:
+        if spec is None:
+            raise InputError("What is promised? Give --spec, or --certificate, or both.")
+        if public_key is not None:
+            raise InputError("--public-key is for the signature of a certificate: give --certificate, too.")
+        return None
+    if k is not None and spec is None:
+        raise InputError("The certificate says which k was promised: leave out --k.")
+    return read_certificate(certificate)
+
+
+def _claims(
+    certified: Certificate,
+    path: Path,
+    public_key: Path | None,
+    source: TableFile,
+    before: TableFile | None,
+    found: Verification,
+) -> list[Claim]:
+    from kohort.data.dataset import Dataset
+    from kohort.io.verify_certificate import check_claims, check_hash, check_signature
+
+    return [
+        check_signature(path, public_key),
+        check_hash("release", certified.sha256.output, source.sha256),
+        check_hash("original", certified.sha256.input, None if before is None else before.sha256),
+        *check_claims(certified, found, Dataset(source.table)),
+    ]
+
+
+def _explain(found: Verification, claims: list[Claim]) -> None:
+    for reason in found.verdict.reasons():
+        typer.echo(f"Broken: {reason}", err=True)
+    for claim in claims:
+        if claim.holds is False:
+            reason = claim.detail or f"the certificate says {claim.certified}, found was {claim.found}."
+            typer.echo(f"Broken: {claim.claim}: {reason}", err=True)

@@ -26,12 +26,15 @@ def plain_suffix(path: Path) -> str:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if its extension says so."""
+    """The bytes of a file, decompressed if its extension says so.
+
+    A stream of Arrow's own: its readers run ahead in threads, which abort a process that ends while one of
+    them waits for a stream of Python's.
+    """
     compression = COMPRESSIONS.get(path.suffix.lower())
-    if compression is None:
-        return path.open("rb")
     if compression == "xz":  # the one that Arrow does not know
-        return cast(BinaryIO, lzma.open(path, "rb"))
+        with lzma.open(path, "rb") as stream:
+            return cast(BinaryIO, pa.BufferReader(stream.read()))
     return cast(BinaryIO, pa.input_stream(str(path), compression=compression))
 
 

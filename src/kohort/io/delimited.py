@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import polars as pl
 import pyarrow as pa
@@ -32,7 +33,7 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
     """
     try:
         types = _column_types(path, layout)
-        with open_bytes(path) as stream:
+        with _open_utf8(path, layout) as stream:
             table = pa.csv.read_csv(stream, **_options(layout, types, block_bytes=BLOCK_BYTES))
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
         raise _explanation(path, layout) from None
@@ -59,7 +60,7 @@ def write_delimited(table: pa.Table, path: Path, *, delimiter: str | None = None
 def _column_types(path: Path, layout: Layout) -> dict[str, pa.DataType]:
     """Plain text for columns that hardly repeat in the first megabyte: encoding them is wasted work."""
     text = dict.fromkeys(layout.header, pa.string())
-    with open_bytes(path) as stream:
+    with _open_utf8(path, layout) as stream:
         reader = pa.csv.open_csv(stream, **_options(layout, text, block_bytes=SAMPLE_BYTES))
         sample = reader.read_next_batch()
     return {
@@ -68,16 +69,22 @@ def _column_types(path: Path, layout: Layout) -> dict[str, pa.DataType]:
     }
 
 
+def _open_utf8(path: Path, layout: Layout) -> BinaryIO:
+    """The bytes in UTF-8; others are decoded here, since Arrow would call Python from its threads for it."""
+    if layout.encoding in ("utf-8", "utf-8-sig"):
+        return open_bytes(path)
+    with open_text(path, layout.encoding) as stream:
+        return cast(BinaryIO, pa.BufferReader(stream.read().encode()))
+
+
 def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int) -> dict[str, object]:
     """Arrow's options: no type is guessed, and the header is the one we have read."""
-    python_decodes = layout.encoding not in ("utf-8", "utf-8-sig")
     return {
         "read_options": pa.csv.ReadOptions(
             block_size=block_bytes,
             column_names=layout.header,
             skip_rows=layout.blank_lines,
             skip_rows_after_names=1,
-            encoding=layout.encoding if python_decodes else "utf8",
         ),
         "parse_options": pa.csv.ParseOptions(
             delimiter=layout.delimiter,

@@ -21,7 +21,7 @@ from kohort.algorithms import (
 from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.errors import InputError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.hierarchies import read_source
 from kohort.io.yaml_text import Place, load_yaml
@@ -40,7 +40,7 @@ from kohort.problem.roles import ROLES, Roles
 
 __all__ = ["Spec", "parse_spec", "read_spec"]
 
-SCHEMES = ("bhs", "ghs", "ops", "sps", "gsps", "gops")
+Scheme = Literal["bhs", "ghs", "ops", "sps", "gsps", "gops"]
 
 
 class _Part(BaseModel):
@@ -59,7 +59,7 @@ class AttributeSpec(_Part):
     role: str
     hierarchy: Any = None
     order: Literal["natural"] | list[str | bool | int | float] | None = None
-    scheme: str | None = None
+    scheme: Scheme | None = None
     weight: float | None = None
     on_missing: Literal["error", "suppress"] | None = None
     treatment: Literal["drop", "pseudonym", "mask"] | None = None
@@ -212,13 +212,13 @@ class Spec(_Part):
     cost: str = "loss"
     algorithm: str = "auto"
     parameters: dict[str, Any] = {}
-    suppression: float = Field(0.0, ge=0, lt=1)
+    suppression: float = Field(0.0, ge=0, le=1)
     suppressed: Literal["star", "drop"] = "star"
     labels: Literal["hierarchy", "tight"] = "hierarchy"
     nulls: Literal["value", "star", "refuse"] = "value"
     others: Literal["error", "keep", "drop"] = "error"
     weights: dict[str, float] = {}
-    scheme: str | None = None
+    scheme: Scheme | None = None
     diversify_weight: float = Field(WEIGHT, ge=0, le=1)
     shuffle: bool = False
     seed: int = Field(0, ge=0)
@@ -276,7 +276,6 @@ class Spec(_Part):
         self, *, beside: str | Path = ".", key: bytes | None = None, engine: str = "local"
     ) -> Request:
         """The request that this spec makes; hierarchy files are read, relative to the folder `beside`."""
-        self._refuse_what_is_to_come()
         columns = self.attributes
         items = self._items(beside)
         roles: dict[str, Any] = {name: a.role for name, a in columns.items()}
@@ -313,6 +312,8 @@ class Spec(_Part):
             shuffle=self.shuffle,
             seed=self.seed,
             time_limit=self.time_limit,
+            scheme=self.scheme,
+            schemes={name: a.scheme for name, a in columns.items() if a.scheme is not None},
         )
 
     def _items(self, beside: str | Path) -> Items | None:
@@ -332,12 +333,6 @@ class Spec(_Part):
             separator = part.separator if self.items is None else None
             return Items(column, source, separator, part.multiset, self.items_algorithm, self.items_weight)
         return None
-
-    def _refuse_what_is_to_come(self) -> None:
-        if self.scheme is not None or any(a.scheme for a in self.attributes.values()):
-            raise UnsupportedError(
-                "'scheme' is for single-dimensional searches, which this version does not have. Remove it."
-            )
 
 
 _PRIVACY_PARTS: dict[str, type[BaseModel]] = {

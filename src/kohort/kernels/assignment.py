@@ -4,7 +4,9 @@ The records of a table are units: distinct rows, or distinct rows with their sen
 row are neighbours. A slot is a closed record; it is open while it has records. Two more slots follow the
 closed records: NOWHERE, for records that wait for a place, at a price per row, and WITHHELD.
 
-All moves go through `move`, which logs them, so that any stretch of work can be undone.
+All moves go through `move`, which logs them, so that any stretch of work can be undone. Whoever moves has
+made sure that the log has room: there are never more pieces than records, so a step that moves every piece at
+most so many times needs no more entries than that many times the records.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from kohort.kernels.promises import drop_tally, recount, shortfall
 
 __all__ = [
     "AFTER",
+    "CLOSING",
+    "COMING",
     "COUNT",
     "FIRST",
     "LIST",
@@ -37,6 +41,8 @@ __all__ = [
     "assign_all",
     "can_spare",
     "cheapest_place",
+    "closing",
+    "leaving",
     "log_is_full",
     "move",
     "new_assignment",
@@ -51,6 +57,8 @@ UNIT, SLOT, COUNT, NEXT, BEFORE, AFTER = range(6)  # places in Assignment.pieces
 FIRST, SIZE, TAKEN, TOUCHED, IN_LISTS = range(5)  # in Assignment.slots
 FREE, LOGGED, STAMP = range(3)  # in Assignment.numbers
 REAL, SEARCHED, MU = range(3)  # in Assignment.amounts
+CLOSING, COMING = range(2)  # in Assignment.adds
+_NO_PLACE = 1e3  # more than any record costs, and finite, so that sums can be taken apart again
 
 
 class Offers(NamedTuple):
@@ -74,6 +82,7 @@ class Assignment(NamedTuple):
     slots: np.ndarray  # per slot: FIRST piece, SIZE, TAKEN and TOUCHED (scratch), IN_LISTS
     listed: np.ndarray  # per row: open slots over it, cheapest first, and in the end how many
     mark: np.ndarray  # per row: the last stamp that was put on it
+    adds: np.ndarray  # per slot: what CLOSING it adds at least (NaN: not known), and for those COMING to q
     log: np.ndarray  # moves: unit, from, to, copies
     numbers: np.ndarray  # FREE piece, moves LOGGED, last STAMP
     amounts: np.ndarray  # REAL cost, cost as SEARCHED (waiting records at their price), MU
@@ -89,6 +98,7 @@ def new_assignment(offers, n_records):
         np.zeros((n_slots, 5), np.int64),
         np.zeros((n_rows, LIST + 1), np.int64),
         np.zeros(n_rows, np.int64),
+        np.full((n_slots, 2), np.nan),
         np.empty((4 * n_records + 1024, 4), np.int64),
         np.zeros(3, np.int64),
         np.zeros(3),
@@ -161,6 +171,7 @@ def _shift(offers, promises, state, unit, old, new, copies):
     nowhere, row = len(offers.cost) - 2, offers.row_of_unit[unit]
     _remove(state, unit, old, copies)
     _add(state, unit, new, copies)
+    state.adds[old, CLOSING] = state.adds[new, CLOSING] = np.nan
     if len(promises.rules) > 0:
         if old < nowhere:
             recount(promises, unit, old, -copies)
@@ -175,10 +186,8 @@ def _shift(offers, promises, state, unit, old, new, copies):
 
 @njit(cache=True, nogil=True)
 def move(offers, promises, state, unit, old, new, copies):
-    """Move copies of a unit from slot to slot, and log it."""
+    """Move copies of a unit from slot to slot, and log it. The caller has asked whether the log has room."""
     entry = state.numbers[LOGGED]
-    if entry == len(state.log):
-        raise IndexError("improve: the log of moves is full")
     state.log[entry, 0], state.log[entry, 1] = unit, old
     state.log[entry, 2], state.log[entry, 3] = new, copies
     state.numbers[LOGGED] += 1
@@ -219,25 +228,25 @@ def sync_lists(offers, state, entry):
                 continue
             state.slots[slot, IN_LISTS] = is_open
             for row in offers.rows[offers.start[slot] : offers.start[slot + 1]]:
-                if is_open:
-                    _list(offers, state, row, slot)
-                else:
-                    _unlist(state, row, slot)
+                place = _list(offers, state, row, slot) if is_open else _unlist(state, row, slot)
+                if place < 2:
+                    _forget_closing(offers, state, row)
 
 
 @njit(cache=True, nogil=True)
 def _list(offers, state, row, slot):
-    """Remember an open slot, in the order of costs; if there are too many, the dearest is forgotten."""
+    """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
     listed, n = state.listed[row], state.listed[row, LIST]
     place = n
     while place > 0 and _dearer(offers, listed[place - 1], slot):
         place -= 1
     if place == LIST:
-        return
+        return place
     for p in range(min(n, LIST - 1), place, -1):
         listed[p] = listed[p - 1]
     listed[place] = slot
     state.listed[row, LIST] = min(n + 1, LIST)
+    return place
 
 
 @njit(cache=True, nogil=True)
@@ -254,7 +263,44 @@ def _unlist(state, row, slot):
             for p in range(place, n - 1):
                 listed[p] = listed[p + 1]
             state.listed[row, LIST] = n - 1
-            return
+            return place
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _forget_closing(offers, state, row):
+    """The cheapest places of a row are others now."""
+    for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+        piece = state.head[unit]
+        while piece >= 0:
+            state.adds[state.pieces[piece, SLOT], CLOSING] = np.nan
+            piece = state.pieces[piece, NEXT]
+
+
+@njit(cache=True, nogil=True)
+def leaving(offers, state, row, slot):
+    """What a record of a row adds at least if it leaves a slot for another place."""
+    withheld = len(offers.cost) - 1
+    least = offers.cost[withheld] if offers.most_withheld > 0 else _NO_PLACE
+    for place in range(min(state.listed[row, LIST], 2)):
+        other = state.listed[row, place]
+        if other != slot:
+            return min(offers.cost[other], least) - offers.cost[slot]
+    return least - offers.cost[slot]
+
+
+@njit(cache=True, nogil=True)
+def closing(offers, state, slot):
+    """What it adds at least to close a slot. O(records of the slot), or O(1) if nothing changed around it."""
+    if np.isnan(state.adds[slot, CLOSING]):
+        total = 0.0
+        piece = state.slots[slot, FIRST]
+        while piece >= 0:
+            row = offers.row_of_unit[state.pieces[piece, UNIT]]
+            total += state.pieces[piece, COUNT] * leaving(offers, state, row, slot)
+            piece = state.pieces[piece, AFTER]
+        state.adds[slot, CLOSING] = total
+    return state.adds[slot, CLOSING]
 
 
 @njit(cache=True, nogil=True)

@@ -9,40 +9,47 @@ __all__ = ["number_classes", "sum_by_class"]
 
 
 @njit(cache=True, nogil=True)
-def number_classes(values, rows, columns, start, mapped):
+def number_classes(values, rows, columns, start, mapped, radix):
     """Number rows by what they are mapped to in some columns: the class of each row, the first of each class.
 
-    Row rows[i] has the value values[rows[i], c] in column c, which is mapped to mapped[start[c] + value].
-    Classes are numbered by first appearance; `first` holds places in `rows`. O(rows * columns).
+    Row rows[i] has the value values[rows[i], c] in column c, which is mapped to mapped[start[c] + value], a
+    number below radix[c]. Classes are numbered by first appearance; `first` holds places in `rows`.
+    Where all combinations can be numbered in 62 bits, a row is known by its key alone. O(rows * columns).
     """
-    n_slots = 16
-    while n_slots < 2 * len(rows):
-        n_slots *= 2
-    class_at = np.full(n_slots, -1, np.int32)
+    combinations = 1.0
+    for c in columns:
+        combinations *= radix[c]
+    keys_tell = combinations < 2.0**62
+    bits = 4
+    while 1 << bits < 2 * len(rows):
+        bits += 1
+    class_at = np.full(1 << bits, -1, np.int32)
     class_of = np.empty(len(rows), np.int32)
     first = np.empty(len(rows), np.int32)
-    mix_of = np.empty(len(rows), np.uint64)
+    key_of = np.empty(len(rows), np.uint64)
+    shift, last_slot = np.uint64(64 - bits), (1 << bits) - 1
     n_classes = 0
     for i in range(len(rows)):
         row = rows[i]
-        mix = np.uint64(14695981039346656037)
+        key = np.uint64(0)
         for c in columns:
-            mix = (mix ^ np.uint64(mapped[start[c] + values[row, c]])) * np.uint64(1099511628211)
-            mix ^= mix >> np.uint64(29)
-        slot = np.int64(mix & np.uint64(n_slots - 1))
+            key = key * np.uint64(radix[c]) + np.uint64(mapped[start[c] + values[row, c]])
+        slot = np.int64((key ^ (key >> np.uint64(32))) * np.uint64(11400714819323198485) >> shift)
         while True:
             found = class_at[slot]
             if found < 0:
                 class_at[slot] = n_classes
                 class_of[i] = n_classes
                 first[n_classes] = i
-                mix_of[n_classes] = mix
+                key_of[n_classes] = key
                 n_classes += 1
                 break
-            if mix_of[found] == mix and _alike(values, row, rows[first[found]], columns, start, mapped):
+            if key_of[found] == key and (
+                keys_tell or _alike(values, row, rows[first[found]], columns, start, mapped)
+            ):
                 class_of[i] = found
                 break
-            slot = (slot + 1) & (n_slots - 1)
+            slot = (slot + 1) & last_slot
     return class_of, first[:n_classes].copy()
 
 

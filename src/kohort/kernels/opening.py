@@ -7,6 +7,7 @@ from numba import njit
 
 from kohort.kernels.assignment import (
     AFTER,
+    COMING,
     COUNT,
     FIRST,
     LOGGED,
@@ -20,6 +21,8 @@ from kohort.kernels.assignment import (
     UNIT,
     can_spare,
     cheapest_place,
+    closing,
+    leaving,
     log_is_full,
     move,
     price,
@@ -39,20 +42,20 @@ def try_open(offers, promises, state, q, scratch):
     other records go to their cheapest open slots. If too few come, cheaper slots that can spare records fill
     it up. O(rows under the slot + records of the slots that lose some).
     """
-    gain, n_coming, n_donors = _look(offers, state, q, scratch)
+    gain, waiting, n_donors = _look(offers, state, q, scratch)
     if gain <= EPSILON:
         return False
-    gain, n_coming = _plan(offers, promises, state, q, scratch, n_donors)
-    if gain <= EPSILON:
+    gain, n_coming = _hope(offers, promises, state, q, scratch[:n_donors])
+    if not _pays(offers, promises, state, q, gain + waiting, n_coming):
         return False
-    missing = promises.k - state.slots[q, SIZE] - n_coming
-    if missing > 0 and gain - missing * cheapest_filler(offers, promises, state, q, missing) <= EPSILON:
+    gain, n_coming = _plan(offers, promises, state, q, scratch[:n_donors])
+    if not _pays(offers, promises, state, q, gain + waiting, n_coming):
         return False
-    if log_is_full(state, 2 * offers.start[q + 1] - 2 * offers.start[q] + len(offers.copies)):
+    if log_is_full(state, 3 * len(state.pieces)):  # each piece is taken, or placed, or fills up, at most once
         return False
     entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
     _take(offers, promises, state, q)
-    done = _close_donors(offers, promises, state, scratch, n_donors)
+    done = _close_donors(offers, promises, state, scratch[:n_donors])
     done = done and fill(offers, promises, state, q)
     if not done or state.amounts[SEARCHED] - before > -EPSILON:
         undo(offers, promises, state, entry)
@@ -63,87 +66,98 @@ def try_open(offers, promises, state, q, scratch):
 
 @njit(cache=True, nogil=True)
 def _look(offers, state, q, scratch):
-    """What could be won at most, how many records would come, and from how many slots (in scratch)."""
+    """What could be won at most, how much of it with waiting or withheld records, and the number of slots
+    that records would come from: these are in scratch."""
     state.numbers[STAMP] += 2
-    stamp = state.numbers[STAMP]
-    gain, n_coming, n_donors = 0.0, 0, 0
+    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    gain, waiting, n_donors = 0.0, 0.0, 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
-        state.mark[row] = stamp
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
                 slot = state.pieces[piece, SLOT]
                 won = price(offers, state, row, slot) - offers.cost[q]
                 if won > EPSILON and slot != q:
+                    copies = state.pieces[piece, COUNT]
                     if state.slots[slot, TOUCHED] != stamp:
                         state.slots[slot, TOUCHED] = stamp
                         state.slots[slot, TAKEN] = 0
+                        state.adds[slot, COMING] = 0.0
                         scratch[n_donors] = slot
                         n_donors += 1
-                    state.slots[slot, TAKEN] += state.pieces[piece, COUNT]
-                    gain += won * state.pieces[piece, COUNT]
-                    n_coming += state.pieces[piece, COUNT]
+                    state.slots[slot, TAKEN] += copies
+                    gain += won * copies
+                    if slot >= nowhere:
+                        waiting += won * copies
+                    else:
+                        state.adds[slot, COMING] += copies * leaving(offers, state, row, slot)
                 piece = state.pieces[piece, NEXT]
-    return gain, n_coming, n_donors
+    return gain, waiting, n_donors
 
 
 @njit(cache=True, nogil=True)
-def _plan(offers, promises, state, q, scratch, n_donors):
-    """Decide for each donor whether it gives what it can spare, or all and is closed.
-
-    `taken` becomes what it gives; the `touched` of one that is closed becomes the stamp minus 1.
-    """
-    stamp = state.numbers[STAMP]
-    nowhere = len(offers.cost) - 2
+def _hope(offers, promises, state, q, donors):
+    """What could be won at most from open slots, closing them as cheaply as can be, and how many come."""
     total, n_coming = 0.0, 0
-    for d in range(n_donors):
-        slot = scratch[d]
-        if slot >= nowhere:
-            continue
-        won = offers.cost[slot] - offers.cost[q]
-        spare = state.slots[slot, SIZE] - promises.k
-        if state.slots[slot, TAKEN] > spare:
-            closing = state.slots[slot, TAKEN] * won - _rest_cost(offers, promises, state, slot, stamp)
-            if closing > spare * won:
-                state.slots[slot, TOUCHED] = stamp - 1
-                total += closing
-            else:
-                state.slots[slot, TAKEN] = spare
-                total += spare * won
-        else:
-            total += state.slots[slot, TAKEN] * won
-        n_coming += state.slots[slot, TAKEN]
-    for d in range(n_donors):
-        slot = scratch[d]
-        if slot >= nowhere:
-            total += _worth(offers, state, q, slot)
-            n_coming += state.slots[slot, TAKEN]
+    for slot in donors:
+        taken = state.slots[slot, TAKEN]
+        if slot < len(offers.cost) - 2:
+            won = offers.cost[slot] - offers.cost[q]
+            spare = state.slots[slot, SIZE] - promises.k
+            added = 0.0
+            if taken > spare:
+                added = closing(offers, state, slot) - state.adds[slot, COMING]
+                if added > (taken - spare) * won:
+                    taken, added = spare, 0.0
+            total += taken * won - added
+        n_coming += taken
     return total, n_coming
 
 
 @njit(cache=True, nogil=True)
-def _worth(offers, state, q, slot):
-    """What is won with the waiting or withheld records under q."""
-    total = 0.0
-    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
-        won = price(offers, state, row, slot) - offers.cost[q]
-        if won <= EPSILON:
-            continue
-        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
-            piece = state.head[unit]
-            while piece >= 0:
-                if state.pieces[piece, SLOT] == slot:
-                    total += won * state.pieces[piece, COUNT]
-                piece = state.pieces[piece, NEXT]
-    return total
+def _pays(offers, promises, state, q, gain, n_coming):
+    """Whether something is won if the cheapest record that can be spared fills up what is missing."""
+    missing = promises.k - state.slots[q, SIZE] - n_coming
+    if missing > 0 and gain > EPSILON:
+        gain -= missing * cheapest_filler(offers, promises, state, q, missing)
+    return gain > EPSILON
 
 
 @njit(cache=True, nogil=True)
-def _rest_cost(offers, promises, state, slot, stamp):
-    """What it adds to place the records of a slot that are in unmarked rows elsewhere."""
+def _plan(offers, promises, state, q, donors):
+    """Decide for each donor whether it gives what it can spare, or all and is closed.
+
+    `taken` becomes what it gives; the `touched` of one that is closed becomes the stamp minus 1. What is won
+    from open slots, and how many records come.
+    """
+    stamp = state.numbers[STAMP]
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        state.mark[row] = stamp
+    total, n_coming = 0.0, 0
+    for slot in donors:
+        if slot < len(offers.cost) - 2:
+            won = offers.cost[slot] - offers.cost[q]
+            spare = state.slots[slot, SIZE] - promises.k
+            added = 0.0
+            if state.slots[slot, TAKEN] > spare:
+                worth = (state.slots[slot, TAKEN] - spare) * won
+                added = _rest_cost(offers, promises, state, slot, stamp, worth)
+                if added < worth:
+                    state.slots[slot, TOUCHED] = stamp - 1
+                else:
+                    state.slots[slot, TAKEN], added = spare, 0.0
+            total += state.slots[slot, TAKEN] * won - added
+        n_coming += state.slots[slot, TAKEN]
+    return total, n_coming
+
+
+@njit(cache=True, nogil=True)
+def _rest_cost(offers, promises, state, slot, stamp, enough):
+    """What it adds to place the records of a slot that are in unmarked rows elsewhere; not counted on when
+    that is enough to decide."""
     total = 0.0
     piece = state.slots[slot, FIRST]
-    while piece >= 0:
+    while piece >= 0 and total < enough:
         unit = state.pieces[piece, UNIT]
         if state.mark[offers.row_of_unit[unit]] != stamp:
             place = cheapest_place(offers, promises, state, unit, state.pieces[piece, COUNT], slot, stamp - 1)
@@ -178,12 +192,12 @@ def _take(offers, promises, state, q):
 
 
 @njit(cache=True, nogil=True)
-def _close_donors(offers, promises, state, scratch, n_donors):
+def _close_donors(offers, promises, state, donors):
     """Place what is left of the donors that are to be closed; whether there was a place for all."""
     stamp = state.numbers[STAMP]
-    for d in range(n_donors):
-        closing = state.slots[scratch[d], TOUCHED] == stamp - 1
-        if closing and not _empty(offers, promises, state, scratch[d], stamp - 1):
+    for slot in donors:
+        is_closed = state.slots[slot, TOUCHED] == stamp - 1
+        if is_closed and not _empty(offers, promises, state, slot, stamp - 1):
             return False
     return True
 
@@ -211,6 +225,8 @@ def try_close(offers, promises, state, slot):
     """Close a slot if its records pay less elsewhere; whether they do. O(records of the slot)."""
     if state.slots[slot, SIZE] == 0 or log_is_full(state, state.slots[slot, SIZE]):
         return False
+    if closing(offers, state, slot) > -EPSILON:
+        return False
     entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
     if _empty(offers, promises, state, slot, -1) and state.amounts[SEARCHED] - before < -EPSILON:
         sync_lists(offers, state, entry)
@@ -223,7 +239,7 @@ def try_close(offers, promises, state, slot):
 def place_waiting(offers, promises, state):
     """Move every waiting record to its cheapest open slot; whether all have a place."""
     nowhere = len(offers.cost) - 2
-    if log_is_full(state, len(offers.copies)):
+    if log_is_full(state, len(state.pieces)):
         return False
     return _empty(offers, promises, state, nowhere, -1)
 

@@ -15,13 +15,11 @@ from kohort.kernels.assignment import (
     MU,
     NEXT,
     REAL,
-    SIZE,
     SLOT,
     STAMP,
     TAKEN,
     TOUCHED,
     UNIT,
-    log_is_full,
     move,
     sync_lists,
     undo,
@@ -96,12 +94,12 @@ def _ruin(offers, promises, state, near, scratch):
                         n_slots += 1
                 state.slots[slot, TAKEN] += state.pieces[piece, COUNT]
                 piece = state.pieces[piece, NEXT]
-    shared = state.slots[scratch[:n_slots], TAKEN] * (0.5 + np.random.random(n_slots))
-    n_ruined = 2 + np.random.randint(_MOST_RUINED - 1)
-    ruined = scratch[:n_slots][np.argsort(-shared)[:n_ruined]]
-    if log_is_full(state, 4 * state.slots[ruined, SIZE].sum()):
-        return False
-    for slot in ruined:
+    shared = np.empty(n_slots)
+    for s in range(n_slots):  # (in a loop: adding up arrays takes seconds to compile)
+        shared[s] = -state.slots[scratch[s], TAKEN] * (0.5 + np.random.random())
+    ruined = np.argsort(shared)[: 2 + np.random.randint(_MOST_RUINED - 1)]
+    for s in ruined:  # the log is empty, and has room for every record
+        slot = scratch[s]
         while state.slots[slot, FIRST] >= 0:
             piece = state.slots[slot, FIRST]
             move(
@@ -136,6 +134,10 @@ def _candidates(offers, state, near, k, found):
         if enough:
             touched[n_kept] = touched[t]
             n_kept += 1
-    kept = touched[:n_kept]
-    order = np.argsort(near.slack[kept] + 0.003 * np.random.random(n_kept))
-    return near.record[kept[order[:_MOST_TRIED]]]
+    key = np.empty(n_kept)
+    for t in range(n_kept):
+        key[t] = near.slack[touched[t]] + 0.003 * np.random.random()
+    tried = np.argsort(key)[:_MOST_TRIED]
+    for t in range(len(tried)):
+        tried[t] = near.record[touched[tried[t]]]
+    return tried

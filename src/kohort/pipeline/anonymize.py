@@ -20,9 +20,10 @@ from kohort.algorithms import (
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.local.diversify import diversify
 from kohort.algorithms.local.graph import lower_bound
+from kohort.algorithms.single_dimensional import for_scheme
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
-from kohort.errors import InternalError, UnsupportedError, counted
+from kohort.errors import InputError, InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
 from kohort.pipeline.clock import Clock
@@ -37,6 +38,7 @@ from kohort.problem.models import AlphaDeassociation, KAnonymity
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.groups import Groups
+from kohort.recoding.partitions import Partitions
 from kohort.recoding.recoding import Recoding
 from kohort.verification import (
     Verdict,
@@ -76,7 +78,7 @@ def make_release(
         unmet = _unmet_models(chosen, problem)
         chosen.refuse(problem)
     with clock("solve"), compile_clock() as compiling:
-        run = Run(time_limit=request.time_limit, progress=progress)
+        run = Run(time_limit=request.time_limit, progress=progress, besides=lambda: compiling.seconds)
 
         def solve(posed: Problem) -> Recoding:
             found = engine_named(request.engine).solve(posed, chosen, run)
@@ -89,12 +91,15 @@ def make_release(
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
     clock.set_apart("compile", compiling.seconds, of="solve")
-    with clock("bound"), compile_clock() as compiling:
+    with clock("bound"), compile_clock() as compiling_bound:
         larger = (
             traded is not None and traded.items.class_size != problem.k
         )  # its bound is for larger classes
-        bound = lower_bound(problem, run) if recoding.bound is None or larger else recoding.bound
-    clock.set_apart("compile", compiling.seconds, of="bound")
+        outside = isinstance(recoding, Partitions) and not recoding.in_domain  # no bound knows sets of nodes
+        bound = recoding.bound
+        if bound is None or larger:
+            bound = None if outside else lower_bound(problem, run)
+    clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
         if traded is None:
             columns = replaced_columns(dataset, request, roles, problem, recoding)
@@ -127,6 +132,8 @@ def make_release(
         ),
         seconds=clock.seconds,
         items=items,
+        scheme=dict(recoding.search) if isinstance(recoding, Partitions) else None,
+        recoding=recoding,
     )
 
 
@@ -137,8 +144,17 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, and there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
+    if request.scheme is not None or request.schemes:
+        algorithm = for_scheme(algorithm, request.scheme, request.schemes)
+    if request.suppression == 1 and not hasattr(algorithm, "scheme"):
+        raise InputError(
+            f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
+            "scheme take 1, which lets them withhold whatever is in small classes."
+        )
     if isinstance(algorithm, Auto):
-        algorithm, reason = algorithm.choose(problem)
+        algorithm, reason = algorithm.choose(
+            problem, time_limit=request.time_limit, items=request.items is not None
+        )
         return algorithm, [reason]
     return algorithm, []
 

@@ -17,7 +17,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["as_arrow", "as_native", "replaced_columns", "replaced_identifiers"]
+__all__ = ["as_arrow", "as_native", "labelled", "replaced_columns", "replaced_identifiers"]
 
 
 def replaced_columns(
@@ -27,7 +27,7 @@ def replaced_columns(
     columns = replaced_identifiers(dataset, request, roles)
     for attribute in problem.attributes:
         published = recoding.apply(attribute)
-        columns[attribute.name] = _labelled(published, recoding.withheld, request.nulls == "star")
+        columns[attribute.name] = labelled(published, recoding.withheld, request.nulls == "star")
     return columns
 
 
@@ -43,7 +43,7 @@ def replaced_identifiers(dataset: Dataset, request: Request, roles: Roles) -> di
     return columns
 
 
-def _labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
+def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
     """Labels in alphabetical order, so that the file does not show the order of anything else."""
     labels = [STAR if label is None and null_is_star else label for label in published.labels]
     known = sorted({label for label in labels if label is not None} | {STAR})

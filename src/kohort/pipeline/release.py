@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.dataset import Dataset
 from kohort.pipeline.items import ItemsPart
+from kohort.pipeline.maps import maps_of
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
+from kohort.recoding.recoding import Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__
 
@@ -35,6 +37,8 @@ class Release:
     notes     sentences that the one who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
+    scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
+    recoding  how each record is published, in codes
     """
 
     dataset: Dataset
@@ -52,6 +56,8 @@ class Release:
     notes: tuple[str, ...]
     seconds: dict[str, float]
     items: ItemsPart | None = None
+    scheme: dict[str, Any] | None = None
+    recoding: Recoding | None = None
 
     @cached_property
     def table(self) -> Any:
@@ -113,6 +119,7 @@ class Release:
             "guarantee": self.guarantee,
             "algorithm": self.algorithm,
             "parameters": self.parameters,
+            "scheme": self.scheme,
             "seed": self.request.seed,
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),
@@ -123,13 +130,55 @@ class Release:
             "sha256": dict(sha256 or {"input": None, "output": None}),
         }
 
-    def report(self, path: str | Path) -> None:
-        """Write a page for people: whether it is safe, what it cost, how it was made."""
+    def risk(self, **options: Any) -> dict[str, Any]:
+        """How likely people are found, before and after; the options are those of `kohort.assess_risk`."""
+        from kohort.risk import assess_risk
+
+        return assess_risk(self, **options)
+
+    def utility(self, **options: Any) -> dict[str, Any]:
+        """How useful the release still is; the options are those of `kohort.measure_utility`."""
+        from kohort.utility import measure_utility
+
+        return measure_utility(self, **options)
+
+    def report(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> None:
+        """Write a page for people, HTML or PDF by its ending: is it safe, what did it cost, what to do next.
+
+        The internal version shows values of the original; the public one may go with the release. `more` may
+        hold `sha256`, `making` (the command and the spec) and `progress`.
+        """
         from kohort.report.html import write_report
 
-        write_report(self.facts(), path)
+        write_report(self, path, version=version, **more)
 
-    def certificate(self, path: str | Path, *, sha256: Mapping[str, str | None] | None = None) -> None:
-        """Write the facts as JSON."""
+    def _repr_html_(self) -> str:
+        """How a notebook shows a release: the verdict and its figures, no value of the data."""
+        from kohort.report.html import notebook_page
+
+        return notebook_page(self)
+
+    def certificate(
+        self,
+        path: str | Path,
+        *,
+        sha256: Mapping[str, str | None] | None = None,
+        sign: str | Path | None = None,
+    ) -> None:
+        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig."""
+        from kohort.io.signature import read_private_key, sign_file, signature_path
+
+        key = None if sign is None else read_private_key(sign)
         text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
+        if key is not None:
+            sign_file(path, signature_path(path), key)
+
+    def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
+        """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
+        from kohort.io.maps import write_maps
+
+        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
+        write_maps(replace(maps, spec_sha256=spec_sha256), path)

@@ -64,6 +64,7 @@ class Request:
     suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
+    scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
     """
@@ -87,6 +88,8 @@ class Request:
     shuffle: bool = False
     seed: int = 0
     time_limit: float | None = None
+    scheme: str | None = None
+    schemes: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
     km: KmAnonymity | None = None
     confidence: ItemConfidence | None = None
@@ -120,6 +123,9 @@ class Request:
                     f"A hierarchy is given for {column!r}, which is neither a quasi-identifier nor sensitive."
                 )
         self._check_items()
+        for column in self.schemes:
+            if column not in quasi:
+                raise InputError(f"A scheme is given for {column!r}, which is not a quasi-identifier.")
         for column in self.weights:
             if column not in quasi:
                 raise InputError(f"A weight is given for {column!r}, which is not a quasi-identifier.")

@@ -46,8 +46,8 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise InputError("There is no quasi-identifier: name at least one column that others may know.")
-        if not 0 <= self.suppression < 1:
-            raise InputError(f"'suppression' must be a share from 0 to below 1. Got {self.suppression}.")
+        if not 0 <= self.suppression <= 1:
+            raise InputError(f"'suppression' must be a share from 0 to 1. Got {self.suppression}.")
         if not any(attribute.weight for attribute in self.attributes):
             raise InputError("All attribute weights are 0: give at least one quasi-identifier a weight.")
         _one_k(self.models)

@@ -19,18 +19,14 @@ __all__ = ["AttributeMaps"]
 class AttributeMaps:
     """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
 
-    `node_of_leaf` is by the attribute's name. No record is withheld.
+    `node_of_leaf` is by the attribute's name, `withheld` by record.
     """
 
     node_of_leaf: Mapping[str, np.ndarray]
-    n_records: int
+    withheld: np.ndarray
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def withheld(self) -> np.ndarray:
-        return np.zeros(self.n_records, dtype=bool)
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
         """The label of each record's node or, with tight labels, the values that occur under it."""
@@ -40,3 +36,9 @@ class AttributeMaps:
         if attribute.tight:
             return Groups(np.unique(of_record, return_inverse=True)[1].astype(np.int32)).apply(attribute)
         return PublishedColumn([attribute.domain.published[node] for node in nodes], of_record)
+
+    def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
+        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        assert isinstance(attribute.domain, Hierarchy)
+        nodes = self.node_of_leaf[attribute.name]
+        return dict(zip(attribute.domain.leaves, (attribute.domain.published[node] for node in nodes)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from kohort.problem.attribute import Attribute
 
-__all__ = ["PublishedColumn", "Recoding"]
+__all__ = ["GlobalRecoding", "PublishedColumn", "Recoding"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,4 +44,13 @@ class Recoding(Protocol):
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
         """The published column of one quasi-identifier; what withheld records get does not matter."""
+        ...
+
+
+@runtime_checkable
+class GlobalRecoding(Protocol):
+    """A recoding that publishes a value the same way wherever it occurs."""
+
+    def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
+        """For every value of the attribute's domain, also those that the data lacks, the published one."""
         ...

@@ -1,100 +1,173 @@
-"""The report: one self-contained page that tells whether a release is safe and what it cost."""
+"""The report: one self-contained page: is a release safe, what did it cost, what is to be done next."""
 
 from __future__ import annotations
 
-from html import escape
+import json
+import re
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kohort.report.story import number, release_sentences
+from kohort.errors import InputError
+from kohort.report.facts import report_facts
+from kohort.report.public import public_certificate
+from kohort.report.sections import sections
+from kohort.report.story import number
+from kohort.report.words import percent, verdict_words, withheld_words
 
-__all__ = ["write_report"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8886; --good: #1a7f37; --bad: #b3261e; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.verdict { border-left: .5rem solid var(--good); padding: .5rem 1rem; } .broken { border-color: var(--bad); }
-.figures { display: flex; flex-wrap: wrap; gap: 1.5rem; margin: 1rem 0; }
-.figures div b { display: block; font-size: 1.8rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
-td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-wrap: anywhere; }
-@media print { body { margin: 0; max-width: none; } }
-"""
+    from kohort.pipeline.release import Release
+
+__all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
+
+_SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
-def write_report(facts: dict[str, Any], path: str | Path) -> None:
-    """Write the facts of a release as a page. It holds no cell of the data."""
-    Path(path).write_text(report_page(facts), encoding="utf-8")
+def write_report(release: Release, path: str | Path, **options: Any) -> None:
+    """Write the report as HTML or, by its ending, as PDF. Options are those of `report_facts`."""
+    check_report_path(path)
+    page = report_page(report_facts(release, **options))
+    if Path(path).suffix.lower() == ".pdf":
+        from kohort.report.pdf import write_pdf
+
+        write_pdf(page, Path(path))
+    else:
+        Path(path).write_text(page, encoding="utf-8")
+
+
+def check_report_path(path: str | Path) -> None:
+    """Refuse an ending that no report has, and PDF where it cannot be made: best asked before long work."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".html", ".htm", ".pdf"):
+        raise InputError(f"A report ends in .html or .pdf. Got {Path(path).name!r}.")
+    if suffix == ".pdf":
+        from kohort.report.pdf import require_weasyprint
+
+        require_weasyprint()
 
 
 def report_page(facts: dict[str, Any]) -> str:
-    """The page as text."""
-    title = "Safe to publish as promised" if facts["holds"] else "The promise does not hold"
-    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in release_sentences(facts))
-    notes = "".join(f"<li>{escape(note)}</li>" for note in facts["notes"])
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1><div class='verdict{'' if facts['holds'] else ' broken'}'>{sentences}</div>"
-        f"{_figures(facts)}"
-        f"<h2>Promises</h2>{_models(facts)}"
-        f"<h2>Information loss</h2>{_table(('measure', 'value'), facts['loss'].items())}"
-        f"<h2>Checks against the original</h2>{_checks(facts)}"
-        + (f"<h2>Notes</h2><ul>{notes}</ul>" if notes else "")
-        + f"<h2>How it was made</h2>{_making(facts)}</body></html>\n"
+    """The page as text: no script, nothing fetched."""
+    template = _templates().get_template("report.html")
+    return template.render(
+        facts=facts,
+        title=_title(facts),
+        verdict=verdict_words(facts),
+        figures=_big_figures(facts),
+        sections=sections(facts),
     )
 
 
-def _figures(facts: dict[str, Any]) -> str:
-    figures = [
-        ("records", facts["records"]),
-        ("classes", facts["classes"]),
-        ("smallest class", facts["smallest_class"]),
-        ("withheld", facts["suppressed"]),
-        (facts["cost"], facts["loss"][facts["cost"]]),
+def notebook_page(release: Release) -> str:
+    """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
+    facts = public_certificate(release.facts())
+    template = _templates().get_template("notebook.html")
+    return template.render(
+        facts=facts, title=_title(facts), verdict=verdict_words(facts), figures=_big_figures(facts)
+    )
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader("kohort.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["number"] = number
+    found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+    found.tests["figure_like"] = _figure_like
+    return found
+
+
+def _figure_like(value: Any) -> bool:
+    """Whether a cell is set to the right: a number, or a share."""
+    return isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
+
+
+def _title(facts: dict[str, Any]) -> str:
+    return "Safe to publish as promised" if facts["holds"] else "The promise does not hold"
+
+
+def _big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is asked first: name, figure, what it means, and the fact that it is."""
+    found = [*_promised(facts), _loss(facts), _gap(facts)]
+    if facts["quasi_identifiers"]:
+        found.append(
+            {
+                "name": "records withheld",
+                "fact": "suppressed",
+                "value": facts["suppressed"],
+                "text": withheld_words(facts),
+                "note": f"of {facts['records']:,}",
+            }
+        )
+    return found
+
+
+def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """k asked and measured, of classes or of baskets."""
+    name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
+    place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
+    if model is None:
+        return [
+            {
+                "name": "smallest class",
+                "fact": "smallest_class",
+                "value": facts["smallest_class"],
+                "text": number(facts["smallest_class"]),
+                "note": f"records, in {facts['classes']:,} classes",
+            }
+        ]
+    kept = "k was kept" if model["holds"] else "k was not kept"
+    return [
+        {
+            "name": "k asked",
+            "fact": f"models.{place}.asked",
+            "value": model["asked"],
+            "text": number(model["asked"]),
+            "note": "records alike, at least",
+        },
+        {
+            "name": "k measured",
+            "fact": f"models.{place}.measured",
+            "value": model["measured"],
+            "text": number(model["measured"]),
+            "note": kept,
+        },
     ]
-    boxes = "".join(f"<div><b>{number(value)}</b>{escape(name)}</div>" for name, value in figures)
-    return f"<div class='figures'>{boxes}</div>"
 
 
-def _models(facts: dict[str, Any]) -> str:
-    rows = [(m["promise"], m["asked"], m["measured"], "yes" if m["holds"] else "NO") for m in facts["models"]]
-    return _table(("promise", "asked", "measured", "holds"), rows)
+def _loss(facts: dict[str, Any]) -> dict[str, Any]:
+    value = facts["loss"][facts["cost"]]
+    ranged = facts["cost"] in ("loss", "ncp", "tree", "distortion", "suppressions")
+    return {
+        "name": facts["cost"],
+        "fact": f"loss.{facts['cost']}",
+        "value": value,
+        "text": number(value),
+        "note": "0 nothing lost, 1 everything" if ranged else "less is better",
+    }
 
 
-def _checks(facts: dict[str, Any]) -> str:
-    words = {True: "yes", False: "NO", None: "not checked"}
-    return _table(("check", "holds"), [(c["detail"], words[c["holds"]]) for c in facts["checks"]])
+def _gap(facts: dict[str, Any]) -> dict[str, Any]:
+    gap = facts["gap"]
+    return {
+        "name": "proven gap",
+        "fact": "gap",
+        "value": gap,
+        "text": "unknown" if gap is None else percent(gap),
+        "note": _gap_note(gap),
+    }
 
 
-def _making(facts: dict[str, Any]) -> str:
-    rows = [
-        ("algorithm", facts["algorithm"]),
-        (
-            "parameters",
-            ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
-        ),
-        ("labels", facts["labels"]),
-        ("quasi-identifiers", ", ".join(facts["quasi_identifiers"])),
-        ("seed", str(facts["seed"])),
-        ("seconds", ", ".join(f"{phase} {value:.2f}" for phase, value in facts["seconds"].items())),
-        ("version", facts["version"]),
-        ("SHA-256 of the input", facts["sha256"]["input"] or "-"),
-        ("SHA-256 of the release", facts["sha256"]["output"] or "-"),
-    ]
-    return _table(("what", "value"), rows)
-
-
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
-    return f"<div class='scroll'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, (int, float)):
-        return f"<td class='n'>{number(value)}</td>"
-    return f"<td>{'-' if value is None else escape(str(value))}</td>"
+def _gap_note(gap: float | None) -> str:
+    if gap is None:
+        return "no lower bound is known"
+    return "nothing better is possible" if gap == 0 else "at most above the best possible"

@@ -83,12 +83,29 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
     if facts.get("loss"):
         name = "loss" if "loss" in facts["loss"] else "ncp"
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
+    lines += [Text(), table]
+    if facts.get("claims"):
+        lines += [Text("\nThe certificate says, and found was:"), _claims(facts["claims"])]
     return Panel(
-        Group(*lines, Text(), table),
+        Group(*lines),
         title="Every promise holds" if facts["holds"] else "The promise does not hold",
         border_style="green" if facts["holds"] else "red",
         expand=False,
     )
+
+
+def _claims(claims: list[dict[str, Any]]) -> Table:
+    table = Table("claim", "certified", "found", "holds", box=None, pad_edge=False)
+    for claim in claims:
+        shown = [_short(claim["certified"]), _short(claim["found"])]
+        table.add_row(claim["claim"], *shown, _mark(claim["holds"]))
+    return table
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{value[:12]}…" if len(value) > 16 else value
+    return "" if value is None else number(value)
 
 
 def number(value: float | int | None) -> str:

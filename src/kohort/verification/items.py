@@ -17,7 +17,15 @@ from kohort.problem.models import ItemConfidence, KmAnonymity
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["CoveredBaskets", "CoveredItems", "cover_baskets", "cover_items", "verify_baskets", "with_items"]
+__all__ = [
+    "CoveredBaskets",
+    "CoveredItems",
+    "cover_baskets",
+    "cover_items",
+    "published_nodes",
+    "verify_baskets",
+    "with_items",
+]
 
 
 def verify_baskets(
@@ -190,7 +198,7 @@ def cover_items(
     keys = original.record_of_item * n_leaves + leaves[original.items.codes]
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    occurrence, node, unknown = _published_nodes(published, hierarchy)
+    occurrence, node, unknown = published_nodes(published, hierarchy)
     record = rows[published.record_of_item[occurrence]] * n_leaves
     first = np.searchsorted(keys, record + hierarchy.lo[node])
     after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
@@ -227,7 +235,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
     )
 
 
-def _published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
+def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
     """For each published occurrence the nodes that its label may mean, and how many labels mean nothing."""
     meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)

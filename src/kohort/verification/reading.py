@@ -1,7 +1,7 @@
 """Published values read as a stranger would: what a label covers, from the label and the hierarchy alone.
 
 A label is an original value, a node of the hierarchy, an interval `[20, 30)` or `[20, 30]`, a set
-`{a, b}`, or `*`.
+`{a, b}` of values or nodes, or `*`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Reading:
     leaves: np.ndarray  # per label: first and last leaf, empty if it is no node
     values: np.ndarray  # per label: first and last value of the column, empty if it is no interval
     sets: dict[int, np.ndarray]  # per label that is a set: values of the column
+    spans: dict[int, np.ndarray]  # per label that is a set or interval beside a hierarchy: its leaves
     stars: np.ndarray
     understood: np.ndarray
 
@@ -79,6 +80,10 @@ class Reading:
             leaf = self.attribute.leaf_of_code
             codes, width = np.flatnonzero((lo <= leaf) & (leaf <= hi)), hi - lo + 1
             level = float(self.attribute.domain.levels(np.array([lo]), np.array([hi]))[0])
+        elif label in self.spans:
+            leaves = self.spans[label]
+            codes, width = np.flatnonzero(np.isin(self.attribute.leaf_of_code, leaves)), len(leaves)
+            level = float(self.attribute.domain.levels(leaves[:1], leaves[-1:])[0]) if width > 1 else 0.0
         else:
             first, last = self.values[label]
             codes = self.sets.get(label, np.arange(first, last + 1))
@@ -94,6 +99,7 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
     leaves = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
     values = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
     sets: dict[int, np.ndarray] = {}
+    spans: dict[int, np.ndarray] = {}
     stars = np.array([label == STAR for label in labels], dtype=bool)
     understood = stars.copy()
     code_of = {text: code for code, text in enumerate(attribute.column.texts)}
@@ -105,15 +111,17 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
             leaves[number], apart = _joined(nodes, attribute)
             if apart is not None:
                 sets[number] = apart
-        elif (members := _members(label, code_of)) is not None:
-            sets[number] = members
-        elif (span := _interval(label, attribute.column)) is not None:
-            values[number] = span
+        elif (members := _members(label)) is not None:
+            sets[number], inside = _of_set(members, attribute, code_of)
+            spans |= {number: inside} if len(inside) else {}
+        elif (ends := _interval(label, attribute.column)) is not None:
+            values[number], inside = ends.values, _leaves_between(ends, attribute)
+            spans |= {number: inside} if len(inside) else {}
         elif label not in code_of:
             understood[number] = False
         if label in code_of and not nodes:  # also where a value is spelled like a set or an interval
             _add_value(number, code_of[label], values, sets)
-    return Reading(attribute, leaves, values, sets, stars, understood)
+    return Reading(attribute, leaves, values, sets, spans, stars, understood)
 
 
 def _nodes(label: str | None, attribute: Attribute) -> list[tuple[int, int]]:
@@ -143,8 +151,17 @@ def _add_value(number: int, code: int, values: np.ndarray, sets: dict[int, np.nd
         sets[number] = np.append(np.arange(values[number, 0], values[number, 1] + 1), code)
 
 
-def _interval(label: str | None, column: Column) -> tuple[int, int] | None:
-    """First and last value of an ordered column inside an interval."""
+class _Ends(NamedTuple):
+    """An interval on the scale of a column's numbers, and the first and last value of the column inside."""
+
+    low: float
+    high: float
+    closed: bool
+    values: tuple[int, int]
+
+
+def _interval(label: str | None, column: Column) -> _Ends | None:
+    """What an interval of an ordered column is."""
     if column.numbers is None or not (label and label.startswith("[") and label.endswith(("]", ")"))):
         return None
     parts = label[1:-1].split(", ")
@@ -154,8 +171,19 @@ def _interval(label: str | None, column: Column) -> tuple[int, int] | None:
             first = int(np.searchsorted(column.numbers, low, side="left"))
             side: Literal["left", "right"] = "right" if label.endswith("]") else "left"
             after = int(np.searchsorted(column.numbers, high, side=side))
-            return (first, after - 1) if first < after else _NOBODY
+            inside = (first, after - 1) if first < after else _NOBODY
+            return _Ends(low, high, label.endswith("]"), inside)
     return None
+
+
+def _leaves_between(ends: _Ends, attribute: Attribute) -> np.ndarray:
+    """The leaves of a hierarchy that are numbers inside an interval; none where there is no hierarchy."""
+    if attribute.tight or not isinstance(attribute.domain, Hierarchy):
+        return np.zeros(0, dtype=np.int64)
+    texts = attribute.domain.leaves
+    numbers = [None if text is None else _number(text, attribute.column) for text in texts]
+    found = np.array([np.nan if number is None else number for number in numbers])
+    return np.flatnonzero((ends.low <= found) & ((found < ends.high) | (ends.closed & (found == ends.high))))
 
 
 def _number(text: str, column: Column) -> float | None:
@@ -172,12 +200,29 @@ def _number(text: str, column: Column) -> float | None:
         return None
 
 
-def _members(label: str | None, code_of: dict[str | None, int]) -> np.ndarray | None:
-    """Values of a set `{a, b}`; those that the column does not have cover nobody."""
+def _members(label: str | None) -> list[str] | None:
+    """The texts in a set `{a, b}`."""
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
     try:
-        texts = next(csv.reader([label[1:-1]], skipinitialspace=True, strict=True), [])
+        return next(csv.reader([label[1:-1]], skipinitialspace=True, strict=True), [])
     except csv.Error:
         return None
-    return np.array(sorted(code_of[text] for text in texts if text in code_of), dtype=np.int64)
+
+
+def _of_set(
+    members: list[str], attribute: Attribute, code_of: dict[str | None, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of the column in a set, and leaves of the hierarchy; what is neither covers nobody."""
+    codes = {code_of[text] for text in members if text in code_of}
+    if attribute.tight or not isinstance(attribute.domain, Hierarchy):
+        return np.array(sorted(codes), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    leaves: set[int] = set()
+    for text in members:
+        if text in attribute.domain.leaf_of:
+            leaves.add(attribute.domain.leaf_of[text])
+        else:
+            leaves.update(leaf for lo, hi in _nodes(text, attribute) for leaf in range(lo, hi + 1))
+    inside = np.array(sorted(leaves), dtype=np.int64)
+    codes.update(np.flatnonzero(np.isin(attribute.leaf_of_code, inside)).tolist())
+    return np.array(sorted(codes), dtype=np.int64), inside

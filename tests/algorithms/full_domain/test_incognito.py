@@ -1,6 +1,5 @@
 from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +10,13 @@ from hypothesis import strategies as st
 import kohort as ko
 from alpha_problems import alpha_cases
 from alpha_tables import HIV, JOBS, PEOPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_8, C, released
-from by_definition.alpha_k import full_domain_generalizations
-from by_definition.costs import PlainAttribute, costs
-from by_definition.domains import Generalized, domain_of
+from by_definition.full_domain import full_domain_releases
 from kohort.algorithms import Run
 from kohort.algorithms.full_domain import generalized_table, incognito
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import minimal_nodes, valid_generalizations
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, UnsupportedError
-from kohort.problem.models import ClassCounts
 from kohort.verification import published_classes, verify_models
 from strategies import cases
 
@@ -68,47 +64,14 @@ def test_table_8_by_full_domain_generalization():
 # -- against brute force ---------------------------------------------------------------------------
 
 
-def brute_force(problem, models, paths):
-    """All full-domain generalizations that satisfy the models: their levels, and what the release costs."""
-    domains = [domain_of(a.column, paths=paths.get(a.name)) for a in problem.attributes]
-    texts = [[a.column.texts[code] for code in a.column.codes] for a in problem.attributes]
-    for levels, seen in full_domain_generalizations(domains, texts):
-        number = {look: i for i, look in enumerate(dict.fromkeys(seen))}
-        class_of = np.array([number[look] for look in seen])
-        if all(satisfied(problem, model, class_of).all() for model in models):
-            plain = [
-                PlainAttribute(
-                    domain, column, [_generalized(domain, look[j]) for look in seen], Fraction(a.weight)
-                )
-                for j, (domain, column, a) in enumerate(zip(domains, texts, problem.attributes))
-            ]
-            yield levels, costs(plain, seen, [False] * len(seen))[problem.cost.name]
-
-
-def satisfied(problem, model, class_of):
-    if model.attribute is None:
-        return model.holds(ClassCounts.of_sizes(np.bincount(class_of)))
-    sensitive = problem.sensitive[model.attribute]
-    n_classes = class_of.max() + 1
-    counts = ClassCounts.from_records(class_of, sensitive.column.codes, n_classes, sensitive.n_values)
-    return model.holds(counts, sensitive.context)
-
-
-def _generalized(domain, node):
-    height = domain.height(domain.root)
-    return Generalized(
-        domain.leaves_under(node), domain.height(node) / height if height else 0.0, node == domain.root
-    )
-
-
 @given(small_cases, st.sampled_from(["loss", "ncp", "tree", "distortion", "entropy", "monotone-entropy"]))
 def test_it_finds_all_valid_generalizations_and_takes_one_of_least_cost(case, cost):
     assume(set(case.paths) == set(case.quasi_identifiers))  # a column without values has no hierarchy
     release = case.anonymize(algorithm="incognito", cost=cost)
-    found = list(brute_force(release.problem, release.problem.models, case.paths))
+    found = list(full_domain_releases(release.problem, release.problem.models, case.paths))
     valid = valid_generalizations(GeneralizedTable(release.problem), release.problem.models, Run())
-    assert {tuple(levels) for levels in np.argwhere(valid).tolist()} == {levels for levels, _ in found}
-    assert release.cost == pytest.approx(min(cost for _, cost in found), abs=1e-9)
+    assert {tuple(levels) for levels in np.argwhere(valid).tolist()} == {levels for levels, _, _ in found}
+    assert release.cost == pytest.approx(min(cost for _, _, cost in found), abs=1e-9)
 
 
 @given(alpha_cases(feasible=False, max_records=9))
@@ -116,7 +79,7 @@ def test_under_the_ceiling_it_finds_the_cheapest_one_whenever_there_is_one(case)
     models = [case.privacy[0], *(replace(model, rounding="ceiling") for model in case.privacy[1:])]
     problem = case.problem(privacy=case.privacy[:1])
     paths = {name: list(hierarchy.paths()) for name, hierarchy in case.quasi_identifiers.items()}
-    costs_found = [cost for _, cost in brute_force(problem, models, paths)]
+    costs_found = [cost for _, _, cost in full_domain_releases(problem, models, paths)]
     if costs_found:
         release = case.anonymize("incognito", privacy=models)
         assert release.cost == pytest.approx(min(costs_found), abs=1e-9)

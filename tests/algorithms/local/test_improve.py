@@ -1,5 +1,7 @@
 """improve: never worse than its start, every promise kept, and a bound that is one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
+from by_definition.assigning import audit, placed
 from by_definition.dual import shortfall_by_definition, slack_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.hierarchy_trees import hierarchies_of
@@ -15,9 +18,12 @@ from kohort.algorithms.local.closed_records import mine_closed_records
 from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
 from kohort.algorithms.local.improve import Improve, improve
 from kohort.algorithms.local.k_anon_cf import KAnonCF, node_costs, record_costs
+from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.optimal import Optimal
 from kohort.algorithms.local.promised import promises_of
 from kohort.errors import InputError, UnsupportedError
+from kohort.kernels.assignment import LOGGED, MU, undo
+from kohort.kernels.opening import try_close, try_open
 from kohort.kernels.promises import recount, shortfall
 from small_problems import ShortRun, problem_of, problems
 
@@ -103,6 +109,46 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
     assert search.total == pytest.approx(float(np.dot(slots, cost)))
 
 
+@given(problems().filter(with_trees), st.integers(0, 2), st.randoms(use_true_random=False))
+def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, withheld, random):
+    problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
+    closed, cost, star, prices = started(problem)
+    search = Search(problem, closed, cost, star, prices)
+    audit(search)
+    search.start_from(Mondrian().solve(problem, Run()))
+    audit(search)
+    for _ in range(6):
+        before, total = placed(search.state), search.total
+        slot = random.randrange(len(closed))
+        search.state.amounts[MU] = 1.0
+        search.state.numbers[LOGGED] = 0
+        step = random.choice([try_open, try_close])
+        extra = (search.scratch,) if step is try_open else ()
+        done = step(search.offers, search.promises, search.state, slot, *extra)
+        audit(search)
+        assert search.total < total if done else placed(search.state) == before
+        if done:
+            undo(search.offers, search.promises, search.state, 0)
+            audit(search)
+            assert placed(search.state) == before
+            step(search.offers, search.promises, search.state, slot, *extra)
+    search.ruin_and_recreate(search.near(), random.randrange(1000), 3)
+    audit(search)
+    search.check()
+
+
+@pytest.mark.parametrize("model", [ko.LDiversity("occupation", 2), ko.TCloseness("occupation", 0.6)])
+def test_tallies_of_sensitive_values_are_always_right(model):
+    problem = adult(60, 3, sensitive=["occupation"], privacy=[model], algorithm="mondrian").problem
+    closed, cost, star, prices = started(problem)
+    search = Search(problem, closed, cost, star, prices)
+    search.construct(Run())
+    audit(search)
+    for seed in range(5):
+        search.ruin_and_recreate(search.near(), seed, 5)
+        audit(search)
+
+
 def _total(problem, group_of_record):
     total = 0.0
     for attribute, cost in zip(problem.attributes, node_costs(problem)):
@@ -149,7 +195,14 @@ def test_kinds_of_models_without_a_rule_are_refused_and_auto_takes_mondrian():
     asked = {"sensitive": ["occupation"], "privacy": [ko.LDiversity("occupation", 2, kind="recursive", c=3)]}
     with pytest.raises(UnsupportedError, match="Choose mondrian"):
         adult(500, **asked)
-    assert adult(500, **asked, algorithm="auto").algorithm == "mondrian"
+    assert adult(500, **asked, algorithm="auto", time_limit=5).algorithm == "mondrian"
+
+
+def test_auto_spends_a_time_limit_on_improving():
+    quick, slow = adult(500, algorithm="auto"), adult(500, algorithm="auto", time_limit=2)
+    assert (quick.algorithm, slow.algorithm) == ("mondrian", "improve")
+    assert "With a time limit" in quick.notes[0]
+    assert slow.cost < quick.cost
 
 
 def test_withholding_records_lowers_the_cost():

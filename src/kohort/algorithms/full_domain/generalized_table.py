@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from kohort.kernels.class_tables import number_classes, sum_by_class
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
 
-__all__ = ["GeneralizedTable", "Levels"]
+__all__ = ["ClassTable", "GeneralizedTable", "Levels"]
 
 ROOM = 16  # class tables that are kept to roll up from have together so many times the rows of the table
 
@@ -37,17 +37,31 @@ class GeneralizedTable:
 
     def satisfied(self, models: Sequence[Model], levels: Levels) -> bool:
         """Whether every class at these levels satisfies the models. O(rows of the table rolled up from)."""
-        sizes = ClassCounts.of_sizes(self._sizes.at(levels).counts)
-        if not all(model.holds(sizes).all() for model in models if model.attribute is None):
-            return False
+        return all(holds.all() for _, holds in self.holding(models, self.classes(levels), levels))
+
+    def classes(self, levels: Levels) -> ClassTable:
+        """The classes at these levels. O(rows of the table rolled up from)."""
+        return self._sizes.at(levels)
+
+    def holding(
+        self, models: Sequence[Model], classes: ClassTable, levels: Levels
+    ) -> Iterator[tuple[Model, np.ndarray]]:
+        """Per model which of the classes at these levels satisfy it; models of sizes first."""
+        sizes = ClassCounts.of_sizes(classes.counts)
+        for model in models:
+            if model.attribute is None:
+                yield model, model.holds(sizes)
         of_values = [model for model in models if model.attribute is not None]
-        if not of_values:
-            return True
-        values = self._values.at(levels)
-        class_of = self._sizes.classes(values.rows, levels)[0]
-        return all(
-            self.cells.satisfied(model, values.rows, class_of, values.counts).all() for model in of_values
-        )
+        if of_values:
+            values = self._values.at(levels)
+            class_of = self.class_of(values.rows, classes, levels)
+            for model in of_values:
+                yield model, self.cells.satisfied(model, values.rows, class_of, values.counts)
+
+    def class_of(self, cells: np.ndarray, classes: ClassTable, levels: Levels) -> np.ndarray:
+        """The class of each of these cells at these levels, in the numbers of the given table."""
+        known = len(classes.rows)  # these come first, so they get the numbers that they have
+        return self._sizes.classes(np.concatenate([classes.rows, cells]), levels)[0][known:]
 
 
 class _Mapping:
@@ -57,17 +71,27 @@ class _Mapping:
         self.values = np.column_stack([cells.leaves, cells.sensitive])
         self.counts = cells.counts
         self.n_nodes = [[len(np.unique(level)) for level in levels] for levels in nodes]
-        tables = [*(levels.ravel() for levels in nodes), np.arange(int(cells.sensitive.max()) + 1)]
+        self._n_values = int(cells.sensitive.max()) + 1
+        tables = [*(_numbered(levels).ravel() for levels in nodes), np.arange(self._n_values)]
         self.mapped = np.concatenate(tables).astype(np.int32)
         self._start = np.cumsum([0, *(len(table) for table in tables)])[:-1]
-        self._n_leaves = np.array([levels.shape[1] for levels in nodes])
+        self._n_leaves = np.array([*(levels.shape[1] for levels in nodes), 0])
 
     def start(self, levels: Levels) -> np.ndarray:
         """Where the mapping of each column begins, at these levels."""
-        return self._start + np.append(self._n_leaves * levels, 0)
+        return self._start + self._n_leaves * (*levels, 0)
+
+    def radix(self, levels: Levels) -> np.ndarray:
+        """How many numbers each column is mapped to, at these levels."""
+        return np.array([*(n[level] for n, level in zip(self.n_nodes, levels)), self._n_values])
 
 
-class _ClassTable(NamedTuple):
+def _numbered(levels: np.ndarray) -> np.ndarray:
+    """The nodes of each level numbered from 0."""
+    return np.array([np.unique(level, return_inverse=True)[1] for level in levels])
+
+
+class ClassTable(NamedTuple):
     """Cells that stand for all that are alike, and how many records each stands for."""
 
     rows: np.ndarray
@@ -83,24 +107,24 @@ class _RollUps:
     """
 
     def __init__(self, mapping: _Mapping, n_columns: int) -> None:
-        self._mapping, self._columns = mapping, np.arange(n_columns)
-        self._kept: dict[Levels, _ClassTable] = {}
+        self._mapping, self._n_columns = mapping, n_columns
+        self._kept: dict[Levels, ClassTable] = {}
         self._room = ROOM * len(mapping.values)
 
-    def at(self, levels: Levels) -> _ClassTable:
+    def at(self, levels: Levels) -> ClassTable:
         """The table at these levels."""
         if levels in self._kept:
             self._kept[levels] = self._kept.pop(levels)  # those that were asked for last are forgotten last
             return self._kept[levels]
         source = self._source(levels)
         class_of, first = self.classes(source.rows, levels)
-        table = _ClassTable(source.rows[first], sum_by_class(class_of, source.counts, len(first)))
+        table = ClassTable(source.rows[first], sum_by_class(class_of, source.counts, len(first)))
         self._keep(levels, table)
         return table
 
-    def _source(self, levels: Levels) -> _ClassTable:
+    def _source(self, levels: Levels) -> ClassTable:
         if not any(levels):
-            return _ClassTable(np.arange(len(self._mapping.values), dtype=np.int32), self._mapping.counts)
+            return ClassTable(np.arange(len(self._mapping.values), dtype=np.int32), self._mapping.counts)
         raised = [j for j, level in enumerate(levels) if level]
         left = {j: self._mapping.n_nodes[j][levels[j]] / self._mapping.n_nodes[j][0] for j in raised}
         last = max(raised, key=left.__getitem__)
@@ -109,9 +133,13 @@ class _RollUps:
     def classes(self, rows: np.ndarray, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
         """The class of each row at these levels, and the first row of each class."""
         mapping = self._mapping
-        return number_classes(mapping.values, rows, self._columns, mapping.start(levels), mapping.mapped)
+        told = [j for j, level in enumerate(levels) if mapping.n_nodes[j][level] > 1]  # others tell nothing
+        columns = np.array([*told, *range(len(levels), self._n_columns)], dtype=np.int64)
+        return number_classes(
+            mapping.values, rows, columns, mapping.start(levels), mapping.mapped, mapping.radix(levels)
+        )
 
-    def _keep(self, levels: Levels, table: _ClassTable) -> None:
+    def _keep(self, levels: Levels, table: ClassTable) -> None:
         """Keep a table to roll up from, and forget those that have not been asked for longest."""
         self._kept[levels] = table
         self._room -= len(table.rows)

@@ -11,15 +11,16 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
+from kohort.algorithms.full_domain.lattice_costs import lattice_cost
 from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, node_costs
+from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS
 from kohort.algorithms.run import Run
-from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 
-__all__ = ["Incognito", "minimal_nodes", "valid_generalizations"]
+__all__ = ["Incognito", "levels_note", "minimal_nodes", "nothing_found", "valid_generalizations"]
 
 MOST_NODES = 1_000_000
 
@@ -81,14 +82,14 @@ class Incognito:
             best = _cheapest_that_holds(problem, table, valid, run)
         else:
             valid[(-1,) * valid.ndim] = True  # the whole table as one class
-            costs = np.where(valid, lattice_costs(problem, table), np.inf)
+            costs = np.where(valid, lattice_cost(problem, table).least, np.inf)
             best = np.argwhere(costs == costs.min())[0].tolist()
             notes = notes or (_minimal_note(valid),)
         levels = [nodes[level] for nodes, level in zip(table.nodes, best)]
         return AttributeMaps(
             {attribute.name: nodes for attribute, nodes in zip(problem.attributes, levels)},
-            problem.n_records,
-            notes=(_levels_note(problem, table, best), *notes),
+            np.zeros(problem.n_records, dtype=bool),
+            notes=(levels_note(problem, table, best), *notes),
         )
 
 
@@ -161,35 +162,29 @@ def minimal_nodes(valid: np.ndarray) -> np.ndarray:
     return np.argwhere(minimal)
 
 
-def lattice_costs(problem: Problem, table: GeneralizedTable) -> np.ndarray:
-    """The cost per record of every node of the lattice: levels cost the same whatever the others are."""
-    total = np.zeros(table.shape)
-    for axis, (attribute, cost, levels) in enumerate(
-        zip(problem.attributes, node_costs(problem), table.nodes)
-    ):
-        of_level = cost[levels] @ attribute.leaf_counts / problem.n_records
-        total += of_level.reshape([-1 if j == axis else 1 for j in range(total.ndim)])
-    return total
-
-
 def _cheapest_that_holds(
     problem: Problem, table: GeneralizedTable, candidates: np.ndarray, run: Run
 ) -> Sequence[int]:
     """The cheapest candidate that satisfies all models, also those that do not survive unions."""
     nodes = np.argwhere(candidates)
-    order = np.argsort(lattice_costs(problem, table)[candidates], kind="stable")
+    order = np.argsort(lattice_cost(problem, table).least[candidates], kind="stable")
     for tried, node in enumerate(nodes[order]):
         run.report("testing alpha from the cheapest generalization on", tried / len(nodes))
         if run.out_of_time:
             break
         if table.satisfied(problem.models, tuple(node.tolist())):
             return node.tolist()
-    if run.out_of_time:
-        raise UnsupportedError(
+    raise nothing_found(out_of_time=run.out_of_time)
+
+
+def nothing_found(*, out_of_time: bool) -> KohortError:
+    """What to raise where alpha is rounded up and no generalization that keeps it was found."""
+    if out_of_time:
+        return UnsupportedError(
             "Time ran out before a full-domain generalization was found that keeps alpha with rounding: "
             "ceiling. Give it more time, or leave rounding out."
         )
-    raise InfeasibleError(
+    return InfeasibleError(
         "No full-domain generalization keeps alpha with rounding: ceiling. Leave rounding out, raise alpha, "
         "or choose mondrian."
     )
@@ -199,7 +194,8 @@ def _minimal_note(valid: np.ndarray) -> str:
     return f"Minimal full-domain generalizations that keep the promise: {len(minimal_nodes(valid)):,}."
 
 
-def _levels_note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str:
+def levels_note(problem: Problem, table: GeneralizedTable, best: Sequence[int]) -> str:
+    """The levels of each attribute in a sentence."""
     levels = (
         f"{attribute.name} {level} of {n - 1}"
         for attribute, level, n in zip(problem.attributes, best, table.shape)

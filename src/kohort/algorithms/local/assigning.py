@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from kohort.algorithms.hierarchy_trees import hierarchies_of
@@ -36,6 +38,7 @@ _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
 _NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05
 _LEAST_NEAR = 2_000  # closed records, where there are so many
 _ANYTHING = 1e3
+_ROUNDING = 1e-6  # of the cost: what many small changes may add up to
 _AT_A_TIME = 2_000  # closed records that are tried between two looks at the clock
 _MOST_RECORDS = 20_000  # under a closed record that is tried again and again
 _MOST_PAIRS = 50_000_000  # of rows and near records
@@ -112,24 +115,37 @@ class Search:
     def start_from(self, groups: Groups) -> None:
         """Assign every record to the closure of its group, which is a closed record."""
         self._clear()
-        slot_of_group = np.append(self._closed_record(groups), self.nowhere + 1)
-        slot = slot_of_group[groups.group_of_record]  # a withheld one has group -1
+        slot = self._slot_of_record(groups)
         key, copies = np.unique(self.unit_of_record * (self.nowhere + 2) + slot, return_counts=True)
         unit, slot = key // (self.nowhere + 2), key % (self.nowhere + 2)
         assign_all(self.offers, self.promises, self.state, unit, slot, copies)
+
+    def cost_of(self, groups: Groups) -> float:
+        """What groups cost, if they are published as the closed records over them."""
+        return float(self.offers.cost[self._slot_of_record(groups)].sum()) * self.scale
+
+    def _slot_of_record(self, groups: Groups) -> np.ndarray:
+        slot_of_group = np.append(self._closed_record(groups), self.nowhere + 1)
+        return slot_of_group[groups.group_of_record]  # a withheld one has group -1
 
     def _closed_record(self, groups: Groups) -> np.ndarray:
         nodes = np.empty((groups.n_groups, len(self.problem.attributes)), dtype=np.int64)
         for j, (tree, attribute) in enumerate(zip(hierarchies_of(self.problem), self.problem.attributes)):
             lo, hi = ranges_by_group(attribute.leaves, groups.group_of_record, groups.n_groups)
             nodes[:, j] = np.where((lo == hi) & tree.hidden[lo], 0, tree.node(lo, hi))
-        factor = np.random.default_rng(0).integers(1, 2**62, nodes.shape[1])
-        keys = self.closed.nodes.astype(np.int64) @ factor
-        order = np.argsort(keys, kind="stable")
-        found = order[np.minimum(np.searchsorted(keys[order], nodes @ factor), len(order) - 1)]
+        factor, order, keys = self._sorted_keys
+        found = order[np.minimum(np.searchsorted(keys, nodes @ factor), len(order) - 1)]
         if (self.closed.nodes[found] != nodes).any():
             raise InternalError("improve: the closure of a group is not among the closed records.")
         return found
+
+    @cached_property
+    def _sorted_keys(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Closed records by a key of their nodes: how keys are made, the order, and the keys in it."""
+        factor: np.ndarray = np.random.default_rng(0).integers(1, 2**62, (self.closed.nodes.shape[1],))
+        keys = self.closed.nodes.astype(np.int64) @ factor
+        order = np.argsort(keys)
+        return factor, order, keys[order]
 
     def improve(self, run: Run) -> None:
         """Close and open what costs less, near records first, until the time is up."""
@@ -164,6 +180,13 @@ class Search:
 
     def ruin_and_recreate(self, near: Near, seed: int, rounds: int) -> None:
         ruin_and_recreate(self.offers, self.promises, self.state, near, seed, rounds, self.scratch)
+
+    def check(self) -> None:
+        """Compare the cost that was kept up to date with every move with that of the slots as they are."""
+        sizes = self.state.slots[:, SIZE].astype(float)
+        counted = float(np.dot(sizes, self.offers.cost)) * self.scale
+        if abs(counted - self.total) > _ROUNDING * max(counted, self.scale):
+            raise InternalError("improve: the cost that it counted is not that of its groups.")
 
     def groups(self) -> np.ndarray:
         """The group of each record, numbered from 0; -1: withheld."""

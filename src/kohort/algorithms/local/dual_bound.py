@@ -17,21 +17,29 @@ __all__ = ["Prices", "dual_bound", "dual_prices"]
 ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # every so many rounds visit all closed records; a step is so much of the last one
 _ROUNDING = 1e-9
+_SHARE_FOR_CHECK = 0.25  # of the time
 _EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
 
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Prices of rows that no group of k or more can pay, and how far each closed record is from paying."""
+    """Prices of rows that no group of k or more can pay, and how far each closed record is from paying.
+
+    rounds  how often they were raised
+    """
 
     of_row: np.ndarray
     slack: np.ndarray
+    rounds: int = ROUNDS
 
 
-def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run) -> Prices:
+def dual_prices(
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, *, rounds: int | None = ROUNDS
+) -> Prices:
     """Raise all prices together, repair those that are too high, and so on in smaller and smaller steps.
 
-    cost  per closed record: what one record pays
+    cost    per closed record: what one record pays
+    rounds  how many; None: up to 150, and with little time steps shrink sooner
 
     Every tenth round visits all closed records; the others only those that are near to being violated. In the
     end all are visited: prices are capped where they are too high, and checked; so are the prices so far when
@@ -44,10 +52,11 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
     level = cost - step
     near = np.zeros(len(cost), dtype=bool)
     rng = np.random.default_rng(problem.seed)
-    for number in range(ROUNDS):
-        if run.out_of_time:
-            break
-        run.report("proving a bound", number / ROUNDS)
+    first_step, done, number = step, 0.0, 0
+    raising = run.share_of_time(1 - _SHARE_FOR_CHECK)
+    allowed = raising.seconds_left
+    while done < 1 and not raising.out_of_time:
+        run.report("proving a bound", done)
         y += step
         if number % _ALL == 0:
             order = np.flatnonzero(cost < y.max())
@@ -56,11 +65,15 @@ def dual_prices(problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: 
             order = np.flatnonzero(near)
         rng.shuffle(order)
         raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
-        step *= _SLOWER
+        number += 1
+        done = number / (rounds or ROUNDS)
+        if rounds is None and allowed:
+            done = max(done, 1 - (raising.seconds_left or 0.0) / allowed)
+        step = first_step * _SLOWER ** (ROUNDS * done)
     lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
     slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
-    return Prices(y, slack)
+    return Prices(y, slack, number)
 
 
 def dual_bound(problem: Problem, prices: Prices, star: float) -> float | None:

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.agglomerative import Agglomerative
 from kohort.algorithms.local.assigning import Search
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, mine
 from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.local.diversify import diversify
-from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
+from kohort.algorithms.local.dual_bound import Prices, dual_bound, dual_prices
 from kohort.algorithms.local.graph import in_measured_units
 from kohort.algorithms.local.hilbert import Hilbert
-from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, KAnonCF, node_costs, record_costs
+from kohort.algorithms.local.k_anon_cf import (
+    SEPARABLE_COSTS,
+    KAnonCF,
+    disjoint_cover,
+    node_costs,
+    of_records,
+    record_costs,
+)
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.promised import refuse_other_models
+from kohort.algorithms.local.regrouping import refuse_wide_hierarchies, regrouped
 from kohort.algorithms.local.sequential import Sequential
 from kohort.algorithms.run import Run
+from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.kernels.compile_time import compile_clock
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -38,10 +46,11 @@ _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so 
 _LEAST_ROUNDS = 500
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
-_SHARE_FOR_BOUND = 0.35  # of the time that is left
+_SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.7, 0.35  # of the time that is left
+_ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
 _TOO_MANY = (
-    "The closed records of this table are too many to search in the time and memory allowed: "
-    "the groups are those of {}, as they are."
+    "The closed records of this table are too many to search in the time and memory allowed: groups were "
+    "ruined and recreated without them, and the bound is the weaker one from nearest records."
 )
 
 
@@ -52,9 +61,10 @@ class Improve:
     A release opens some closed records and publishes every record as one of them. First, prices of records
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
-    together are dissolved and built anew, again and again.
+    together are dissolved and built anew, again and again. For tight labels and free intervals there are no
+    closed records to mine: there, and where they are too many, only the last step is done.
 
-    start    the algorithm whose groups are improved; `prices`: groups are built from the prices
+    start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
 
     Stops at the time limit (60 s where none is asked for), when the bound is reached, or when hardly anything
     improves: a time limit that is asked for is used as long as anything does. Time per step: O(rows under a
@@ -88,12 +98,10 @@ class Improve:
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
-        hierarchies_of(problem)
         refuse_other_models(problem)
-        if problem.tight:
-            raise UnsupportedError("improve searches hierarchy nodes, not tight labels. Choose mondrian.")
         if not all(model.survives_unions for model in problem.models):
             raise UnsupportedError("improve needs models that survive unions. Choose mondrian.")
+        refuse_wide_hierarchies(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
@@ -112,34 +120,54 @@ def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
 def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model; `bound` is a bound on the least cost.
 
-    groups  any that satisfy every model; None: from the prices of the dual
+    groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
     """
-    worth = _WORTH_IT if run.seconds_left is None else _WORTH_ANY_TIME
-    with compile_clock() as compiling:
-        limited = run.at_most(SECONDS, besides=lambda: compiling.seconds)
-        return _improved(problem, groups, limited, worth)
-
-
-def _improved(problem: Problem, groups: Groups | None, run: Run, worth: float) -> Groups:
-    given = Mondrian().solve(problem, run) if groups is None else groups  # to fall back on
-    closed = _mined(problem, run)
+    hurry = run.seconds_left is not None
+    worth = _WORTH_ANY_TIME if hurry else _WORTH_IT
+    run = run.at_most(SECONDS)
+    given = Mondrian().solve(problem, run.share_of_time(0.5)) if groups is None else groups  # to fall back on
+    if not _can_mine(problem):
+        return regrouped(problem, given, run, worth)
+    closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
     if closed is None:
-        return replace(given, notes=(_TOO_MANY.format("mondrian" if groups is None else "the start"),))
+        return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
     cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
-    left = run.seconds_left
-    for_bound = Run(time_limit=None if left is None else max(left * _SHARE_FOR_BOUND, 1e-9))
-    run.report("proving a bound", 0.0)
-    prices = dual_prices(problem, closed, cost, for_bound)
+    prices, cover = _prices_and_cover(
+        problem, closed, cost, run.share_of_time(_SHARE_FOR_BOUND), groups is None, hurry
+    )
     bound = dual_bound(problem, prices, star)
     search = Search(problem, closed, cost, star, prices)
-    if groups is None:
+    if groups is None and prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
         search.construct(run)
-    search = _cheaper(search, given)
+    _start_from_cheapest(search, [given] if cover is None else [given, cover])
     search.improve(run)
     _ruin(search, problem, run, bound, worth)
+    search.check()
     found = Groups(search.groups(), bound=bound)
     return found if _holds(problem, found) else replace(given, bound=bound)
+
+
+def _prices_and_cover(
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, with_cover: bool, hurry: bool
+) -> tuple[Prices, Groups | None]:
+    """The prices of the dual and, beside them on another core, the greedy cover of k-anon-cf.
+
+    No cover where it is not wanted, would not meet every model, or the time is up.
+    """
+    rounds = None if hurry else _ENOUGH_ROUNDS
+    if not with_cover or any(model.attribute is not None for model in problem.models):
+        return dual_prices(problem, closed, cost, run, rounds=rounds), None
+    with ThreadPoolExecutor(1) as pool:
+        covering = pool.submit(disjoint_cover, Table.of(problem), closed, problem, run.in_silence())
+        prices = dual_prices(problem, closed, cost, run, rounds=rounds)
+        clusters = covering.result()
+    return prices, None if clusters is None else Groups(of_records(problem, clusters))
+
+
+def _can_mine(problem: Problem) -> bool:
+    """Whether groups are published as hierarchy nodes: only these are mined."""
+    return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
 
 
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
@@ -154,14 +182,11 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     return closed if closed.complete and closed.has_supports else None
 
 
-def _cheaper(search: Search, groups: Groups) -> Search:
-    """The search as it is, or started from these groups if they cost less."""
-    reached = search.total if search.n_waiting == 0 else np.inf
-    kept = Groups(search.groups()) if np.isfinite(reached) else groups
-    search.start_from(groups)
-    if search.total > reached:
-        search.start_from(kept)
-    return search
+def _start_from_cheapest(search: Search, starts: list[Groups]) -> None:
+    """Go on from the cheapest of these groups if they cost less than what the search has."""
+    costs = [search.cost_of(groups) for groups in starts]
+    if search.n_waiting or min(costs) < search.total:
+        search.start_from(starts[int(np.argmin(costs))])
 
 
 def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "SEPARABLE_COSTS",
     "KAnonCF",
     "cover_sets",
+    "disjoint_cover",
     "first_slots",
     "guarantee_of",
     "node_costs",
@@ -105,7 +106,7 @@ class KAnonCF:
             if expected <= most and (closed is None or len(closed) < most):
                 closed = self._mined(table, problem.k, run, most)
         if closed is not None and closed.complete:
-            clusters = _clusters(table, closed, problem, run)
+            clusters = disjoint_cover(table, closed, problem, run)
             notes = () if closed.has_supports else (_low_memory_note(len(closed)),)
             guarantee = guarantee_of(problem)
         else:
@@ -137,7 +138,7 @@ class KAnonCF:
             if closed is None:
                 todo.extend(rows[inside] for inside in reversed(parts or []))
                 continue
-            clusters = _clusters(part, closed, problem, run.in_silence())
+            clusters = disjoint_cover(part, closed, problem, run.in_silence())
             if clusters is None:
                 break
             slots = np.concatenate([np.arange(first_slot[row], first_slot[row + 1]) for row in rows])
@@ -155,7 +156,7 @@ class KAnonCF:
         return closed if closed.complete else None
 
 
-def _clusters(table: Table, closed: ClosedRecords, problem: Problem, run: Run) -> np.ndarray | None:
+def disjoint_cover(table: Table, closed: ClosedRecords, problem: Problem, run: Run) -> np.ndarray | None:
     """GEN-COVER-CF and the cover made disjoint: the cluster of each slot, or None when the time is up."""
     sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
     cover = new_cover(sets, slots, problem.k)

@@ -110,9 +110,12 @@ class _Remaining:
         self._classify()
 
     def _classify(self) -> None:
-        mapped = np.concatenate([nodes[level] for nodes, level in zip(self.nodes, self.levels)])
-        columns = np.arange(len(self.nodes))
-        self.class_of, first = number_classes(self.table.leaves, self.cells, columns, self.starts, mapped)
+        chosen = [nodes[level] for nodes, level in zip(self.nodes, self.levels)]
+        columns, mapped = np.arange(len(chosen)), np.concatenate(chosen)
+        radix = np.array([nodes.max() + 1 for nodes in chosen])
+        self.class_of, first = number_classes(
+            self.table.leaves, self.cells, columns, self.starts, mapped, radix
+        )
         self.n_classes = len(first)
 
     def valid(self) -> np.ndarray:

@@ -1,0 +1,118 @@
+"""Loss, bound, gap, seconds and memory: `python -m experiments.lowest --data FOLDER [--only adult ...]`.
+
+The folder holds arx-adult-hierarchies and nursery, coil2000_ticdata and census_income_kdd as .csv.zst.
+Each run has a process of its own, so that its peak memory is its own, and is compiled: what compiling took is
+left out of its seconds. Writes a CSV file per table, and a chart of loss against time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import kohort as ko
+from experiments.charts import Panel, Record, write_csv, write_svg
+from experiments.k_anon_cf.tables import coil, nursery
+from kohort.io.tables import read_table
+
+KS = (2, 5, 10, 25, 50, 100, 200)
+PAPER_KS = (10, 30, 50, 75, 100, 150, 200)
+LIMITS = (5, 10, 20, 60)
+OTHERS = ("mondrian", "k-anon-cf", "agglomerative", "sequential", "hilbert", "forest")
+ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
+CENSUS = [
+    *("age", "class_of_worker", "education", "marital_stat", "race", "sex", "major_occupation_code"),
+    "country_of_birth_self",
+]
+
+
+def runs(table: str) -> Iterator[Record]:
+    """What is run on a table."""
+    if table == "adult":
+        for k in KS:
+            yield from ({"algorithm": "improve", "k": k, "limit": limit} for limit in LIMITS)
+            yield from ({"algorithm": name, "k": k, "limit": None} for name in OTHERS)
+    elif table == "adult-tight":
+        for k in (5, 10, 50, 100):
+            yield from ({"algorithm": "improve", "k": k, "limit": limit} for limit in (10, 60))
+            yield {"algorithm": "mondrian", "k": k, "limit": None}
+    elif table == "census":
+        yield from ({"algorithm": name, "k": 10, "limit": 60} for name in ("mondrian", "auto"))
+    else:
+        for k in PAPER_KS:
+            yield from ({"algorithm": name, "k": k, "limit": 60} for name in ("k-anon-cf", "auto"))
+
+
+def asked(table: str, folder: Path) -> dict:
+    """The records and their quasi-identifiers."""
+    if table.startswith("adult"):
+        hierarchies = folder / "arx-adult-hierarchies"
+        return {
+            "data": ko.datasets.load_adult(split="train").select(ADULT),
+            "quasi_identifiers": {name: str(hierarchies / f"{name}.csv") for name in ADULT},
+            "labels": "tight" if table.endswith("tight") else "hierarchy",
+        }
+    if table == "census":
+        people = read_table(folder / "census_income_kdd.csv.zst").select(CENSUS)
+        return {"data": people, "quasi_identifiers": {name: ko.auto() for name in CENSUS}}
+    paper = {"nursery": nursery, "coil": coil}[table](folder)
+    return {"data": paper.records.select(list(paper.hierarchies)), "quasi_identifiers": paper.hierarchies}
+
+
+def measure(table: str, folder: Path, run: Record) -> Record:
+    """One release: what it cost, what is proven, how long it took."""
+    made = ko.anonymize(
+        **asked(table, folder),
+        privacy=[ko.KAnonymity(run["k"])],
+        algorithm=run["algorithm"],
+        time_limit=run["limit"],
+    )
+    return run | {
+        "loss": round(made.cost, 5),
+        "bound": None if made.bound is None else round(made.bound, 5),
+        "gap": None if made.gap is None else round(made.gap, 4),
+        "seconds": round(made.seconds["solve"], 1),
+        "gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=os.environ.get("KOHORT_DATA"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--only", nargs="*", default=["adult", "adult-tight", "nursery", "coil", "census"])
+    parser.add_argument("--run", help="(for the runner itself)")
+    options = parser.parse_args()
+    if options.data is None:
+        sys.exit("Say where the data is: --data FOLDER, or the environment variable KOHORT_DATA.")
+    if options.run:
+        print(json.dumps(measure(options.only[0], options.data, json.loads(options.run))))
+        return
+    for table in options.only:
+        records = []
+        for run in runs(table):
+            command = [sys.executable, "-m", "experiments.lowest", "--data", str(options.data)]
+            command += ["--only", table, "--run", json.dumps(run)]
+            out = subprocess.run(command, capture_output=True, text=True, check=True)
+            records.append(json.loads(out.stdout))
+            print(table, records[-1], flush=True)
+            write_csv(records, options.out / f"{table}.csv")
+        if table == "adult":
+            some = [record for record in records if record["k"] in (10, 100)]
+            panels = [
+                Panel(f"Adult, k = {k}: loss against seconds", [r for r in some if r["k"] == k], *AXES)
+                for k in (10, 100)
+            ]
+            write_svg(panels, options.out / "adult.svg")
+
+
+AXES = ("seconds", "loss", "algorithm")
+
+if __name__ == "__main__":
+    main()

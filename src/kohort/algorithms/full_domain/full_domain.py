@@ -1,0 +1,261 @@
+"""Full-domain generalization at the least cost, with records withheld: a search over all levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
+from kohort.algorithms.full_domain.incognito import levels_note, nothing_found
+from kohort.algorithms.full_domain.lattice_costs import lattice_cost
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.run import Run
+from kohort.data.domain import STAR
+from kohort.errors import UnsupportedError, counted
+from kohort.problem.problem import Problem
+from kohort.recoding.attribute_maps import AttributeMaps
+
+__all__ = ["FullDomain"]
+
+MOST_NODES = 2_000_000
+_SAME = 1e-12  # costs nearer than this share of the best are the same
+
+
+@dataclass(frozen=True)
+class FullDomain:
+    """The best full-domain generalization with at most a share of the records withheld.
+
+    Every value of an attribute is published at the same level of its hierarchy; records in classes that fail
+    a model are withheld, and there may be no more of them than the suppression limit. A level per attribute
+    is a node of a lattice. The search knows for every node the least it can cost. It takes the node with the
+    lowest such bound and looks at the dearest node above it that is still open: where that one fails, all
+    below fail, and where it does not, it is the better the lower the search has come. It ends when no open
+    node can cost less than the best, so what it returns is optimal. Nodes are closed by these facts:
+
+    1. *Cost.* A node costs what its levels cost, and for each withheld record the difference to `*`. So it
+       costs at least `least` + f * `per_withheld` if at least f records are withheld (see LatticeCost); where
+       a withheld record costs less than a published one, f is the limit.
+    2. *What fails above fails below.* A class C at a node is a union of classes at any node below. If C has
+       fewer than k records, so have all these: each of its records is withheld below. If C breaks a model
+       that survives unions, one of these breaks it, too: at least one record is withheld below. Hence below
+       a node at least f records are withheld, with f the sum over its failing classes of their size (if below
+       k) or of 1. Where f is above the limit, everything below is invalid. Without suppression this is the
+       usual rule: what is below an invalid node is invalid.
+    3. *Class sizes grow upwards*, so costs that look at them are bounded above a node by what it has.
+
+    That a node is valid says nothing of those above if records may be withheld and a model looks at sensitive
+    values: a valid class and a failing one may fail together. No use is made of it. A model that does not
+    survive unions (alpha with rounding: ceiling) closes no other node.
+
+    Where withheld records are published as `*`, they look like a class that is `*` in every column. Such a
+    class is withheld with them if the limit allows; if not, nothing else may be withheld at that node.
+
+    In the worst case exponential in the attributes; O(classes rolled up from * attributes) per node looked
+    at, of which there are a few hundred in practice.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> postcodes = ["4351", "4352", "4361", "4362", "9999"]
+    >>> people = pa.table({"postcode": postcodes, "sex": ["f", "f", "m", "m", "m"]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
+    ...     algorithm="full-domain", suppression=0.2,
+    ... )
+    >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
+    (['435*', '435*', '436*', '436*', '*'], ['f', 'f', 'm', 'm', '*'])
+    """
+
+    name: ClassVar[str] = "full-domain"
+    summary: ClassVar[str] = "finds the best full-domain generalization, with some records withheld; any cost"
+    paper: ClassVar[str] = (
+        "Samarati: Protecting respondents' identities in microdata release, TKDE 13 (2001); Kohlmayer, "
+        "Prasser, Eckert, Kemper, Kuhn: Flash, PASSAT 2012; the bounds are our own"
+    )
+    promise: ClassVar[str] = "the least cost of all full-domain generalizations within the suppression limit"
+    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
+    costs: ClassVar[tuple[str, ...]] = (
+        "loss",
+        "ncp",
+        "tree",
+        "distortion",
+        "suppressions",
+        "entropy",
+        "monotone-entropy",
+        "ambiguity",
+        "discernibility",
+        "hierarchical-discernibility",
+        "average-class-size",
+    )
+
+    def refuse(self, problem: Problem) -> None:
+        if problem.tight:
+            raise UnsupportedError(
+                "full-domain publishes the labels of the hierarchies. Say labels: hierarchy, or choose "
+                "incognito, which prints tight labels on what it finds."
+            )
+        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        if nodes > MOST_NODES:
+            raise UnsupportedError(
+                f"full-domain would have to search {nodes:,} generalizations; it is for up to "
+                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose mondrian."
+            )
+
+    def solve(self, problem: Problem, run: Run) -> AttributeMaps:
+        search = _Search(problem)
+        search.run(run)
+        if search.best is None:
+            raise nothing_found(out_of_time=run.out_of_time)
+        levels = _lowest_alike(search.best.levels, search.table)
+        return AttributeMaps(
+            {a.name: nodes[level] for a, nodes, level in zip(problem.attributes, search.table.nodes, levels)},
+            search.withheld_records(search.best),
+            notes=(levels_note(problem, search.table, levels), search.proof()),
+        )
+
+
+def _lowest_alike(levels: Levels, table: GeneralizedTable) -> Levels:
+    """The lowest levels at which everything is published as at these: a hierarchy may repeat itself."""
+    return tuple(
+        next(lower for lower in range(level + 1) if np.array_equal(nodes[lower], nodes[level]))
+        for level, nodes in zip(levels, table.nodes)
+    )
+
+
+class _Look(NamedTuple):
+    """A node that was looked at: its classes, those to be withheld, and how many are lost at all below."""
+
+    levels: Levels
+    classes: ClassTable
+    withheld: np.ndarray
+    lost_below: int
+    valid: bool
+
+
+class _Search:
+    """Bounds for all nodes of the lattice, raised by every look until the best is proven."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.table = problem, GeneralizedTable(problem)
+        self.limit = problem.max_withheld
+        self.cost = lattice_cost(problem, self.table)
+        # infinite: looked at, or known to be invalid
+        self.bound = self._least_cost((...,), withheld=0)
+        self.best: _Look | None = None
+        self.best_cost = np.inf
+        self.looks = 0
+        self._stars = [
+            np.array([label == STAR for label in hierarchy.published], dtype=bool)[nodes]
+            for hierarchy, nodes in zip(hierarchies_of(problem), self.table.nodes)
+        ]
+
+    def run(self, run: Run) -> None:
+        self._look_at(tuple(n - 1 for n in self.table.shape))  # valid, if the models survive unions
+        while not run.out_of_time and (lowest := self._lowest()) is not None:
+            self._look_at(self._highest_open_above(lowest))
+            if self.looks % 16 == 0:
+                share = 1 - int(np.count_nonzero(self.bound < self.best_cost)) / self.bound.size
+                run.report(f"best {self.best_cost:.4g}, at least {self.proven:.4g}", share)
+
+    @property
+    def proven(self) -> float:
+        """No full-domain generalization costs less."""
+        return float(min(self.bound.min(), self.best_cost))
+
+    @property
+    def _target(self) -> float:
+        """Nodes that cannot get below it are of no interest."""
+        return self.best_cost - _SAME * abs(self.best_cost) if self.best is not None else np.inf
+
+    def _lowest(self) -> Levels | None:
+        """The open node with the lowest bound."""
+        place = int(self.bound.argmin())
+        return self._levels(place, self.bound.shape) if self.bound.flat[place] < self._target else None
+
+    def _highest_open_above(self, levels: Levels) -> Levels:
+        """Up from a node, each time to the dearest open one right above, until there is none."""
+        target, least = self._target, self.cost.least
+        while True:
+            raised = (
+                (*levels[:j], level + 1, *levels[j + 1 :])
+                for j, (level, n) in enumerate(zip(levels, self.table.shape))
+                if level + 1 < n
+            )
+            steps = [node for node in raised if self.bound[node] < target]
+            if not steps:
+                return levels
+            levels = max(steps, key=least.__getitem__)
+
+    @staticmethod
+    def _levels(place: int, shape: tuple[int, ...]) -> Levels:
+        return tuple(int(level) for level in np.unravel_index(place, shape))
+
+    def _look_at(self, levels: Levels) -> None:
+        found = self._found(levels)
+        self.looks += 1
+        if found.valid:
+            cost = self.cost.of(levels, found.classes, found.withheld)
+            if cost < self._target:
+                self.best, self.best_cost = found, cost
+        below = tuple(slice(0, level + 1) for level in levels)
+        if found.lost_below > self.limit:
+            self.bound[below] = np.inf
+        elif found.lost_below:
+            least = self._least_cost(below, withheld=found.lost_below)
+            np.maximum(self.bound[below], least, out=self.bound[below])
+        least_above = self.cost.least_above(found.classes)
+        if least_above > 0:
+            above = tuple(slice(level, None) for level in levels)
+            np.maximum(self.bound[above], least_above, out=self.bound[above])
+        self.bound[levels] = np.inf
+
+    def _least_cost(self, nodes: tuple, *, withheld: int) -> np.ndarray:
+        """Of some nodes of the lattice, with at least so many records withheld and at most the limit."""
+        least, each = self.cost.least[nodes], self.cost.per_withheld[nodes]
+        return least + np.where(each > 0, withheld, self.limit) * each
+
+    def _found(self, levels: Levels) -> _Look:
+        classes = self.table.classes(levels)
+        sizes = classes.counts
+        small = sizes < self.problem.k
+        lost = int(sizes[small].sum())
+        fails, fails_below = small.copy(), small.copy()
+        if lost <= self.limit:  # else it is invalid, whatever the other models say
+            for model, holds in self.table.holding(self.problem.models, classes, levels):
+                fails |= ~holds
+                if model.survives_unions:
+                    fails_below |= ~holds
+        lost += int(np.count_nonzero(fails_below & ~small))
+        withheld = fails | self._all_star(classes, levels)
+        valid = int(sizes[withheld].sum()) <= self.limit
+        if not valid and not fails.any():
+            withheld, valid = fails, True
+        return _Look(levels, classes, withheld, lost, valid)
+
+    def _all_star(self, classes: ClassTable, levels: Levels) -> np.ndarray:
+        """Which classes (at most one) are published as `*` in every column."""
+        at_levels = [stars[level] for stars, level in zip(self._stars, levels)]
+        if not all(stars.any() for stars in at_levels):
+            return np.zeros(len(classes.rows), dtype=bool)
+        leaves = self.table.cells.leaves[classes.rows]
+        return np.logical_and.reduce([stars[leaf] for stars, leaf in zip(at_levels, leaves.T)])
+
+    def withheld_records(self, found: _Look) -> np.ndarray:
+        if not found.withheld.any():
+            return np.zeros(self.problem.n_records, dtype=bool)
+        cells = np.arange(len(self.table.cells.counts), dtype=np.int32)
+        of_cell = found.withheld[self.table.class_of(cells, found.classes, found.levels)]
+        return of_cell[self.table.cells.of_record]
+
+    def proof(self) -> str:
+        limit = f" that withholds at most {counted(self.limit, 'record')}" if self.limit else ""
+        if self._lowest() is None:
+            return (
+                f"Proven: no full-domain generalization{limit} has a lower {self.problem.cost.name}; "
+                f"{self.looks:,} of {self.bound.size:,} were looked at."
+            )
+        return (
+            f"Stopped at the time limit: a full-domain generalization{limit} has a "
+            f"{self.problem.cost.name} of at least {self.proven:.4g}."
+        )

@@ -1,0 +1,202 @@
+"""What full-domain generalizations cost, and the least each can cost before anybody has looked at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
+from kohort.data.domain import GeneralizedValues
+from kohort.problem.attribute import Attribute
+from kohort.problem.costs import SeparableCost
+from kohort.problem.problem import Problem
+
+__all__ = ["LatticeCost", "lattice_cost"]
+
+
+class LatticeCost(Protocol):
+    """A cost for every node of the lattice of levels, as it is measured on the release.
+
+    With f records withheld, a node costs at least `least` + f * `per_withheld` at its place.
+
+    least         per node, at most what it costs with nothing withheld
+    per_withheld  per node, what a withheld record adds at least (it may be below 0)
+    """
+
+    least: np.ndarray
+    per_withheld: np.ndarray
+
+    def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
+        """The cost at these levels, with these of the classes withheld."""
+        ...
+
+    def least_above(self, classes: ClassTable) -> float:
+        """At most what these classes, or any that generalize them, cost."""
+        ...
+
+
+def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
+    """The cost that the problem asks for."""
+    of_classes: dict[str, Callable[[Problem, GeneralizedTable], LatticeCost]] = {
+        "ambiguity": _Ambiguity,
+        "discernibility": _Discernibility,
+        "average-class-size": _AverageClassSize,
+    }
+    return of_classes.get(problem.cost.name, _OfCells)(problem, table)
+
+
+class _OfCells:
+    """A sum over cells: a level costs the same whatever the others are, but for the records withheld."""
+
+    def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
+        cells, self._withheld = _cell_costs(problem, table.nodes)
+        counts = [attribute.leaf_counts for attribute in problem.attributes]
+        self._cells, self._table = cells, table
+        self._same_in_class = problem.cost.name != "hierarchical-discernibility"
+        self.least = _over_lattice(np.add, [cell @ count for cell, count in zip(cells, counts)])
+        dearest = [cell[:, count > 0].max(axis=1) for cell, count in zip(cells, counts)]
+        self.per_withheld = self._withheld - _over_lattice(np.add, dearest)
+
+    def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
+        if not withheld.any():
+            return float(self.least[levels])
+        rows, counts = classes.rows[withheld], classes.counts[withheld]
+        if not self._same_in_class:
+            everything = np.arange(len(self._table.cells.counts), dtype=np.int32)
+            rows = everything[withheld[self._table.class_of(everything, classes, levels)]]
+            counts = self._table.cells.counts[rows]
+        leaves = self._table.cells.leaves[rows]
+        published = sum(cell[level][leaf] for cell, level, leaf in zip(self._cells, levels, leaves.T))
+        return float(self.least[levels] + counts @ (self._withheld - published))
+
+    def least_above(self, classes: ClassTable) -> float:
+        return -np.inf  # `least` is better
+
+
+def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:
+    """Per attribute, level and leaf the cost of a record's cell; and the cost of a withheld record."""
+    values = [_as_measured(attribute) for attribute in problem.attributes]
+    if problem.cost.name == "hierarchical-discernibility":
+        cells = [
+            weight * _discernibility(attribute, value.mass[levels])
+            for attribute, weight, value, levels in zip(problem.attributes, problem.weights, values, nodes)
+        ]
+        return cells, 1.0
+    cost, n = problem.cost, problem.n_records
+    assert isinstance(cost, SeparableCost)
+    weights = problem.weights / n
+    if cost.name == "distortion":
+        weights /= problem.weights @ [value.height for value in values]
+    if cost.name == "suppressions":
+        weights = np.ones(len(weights))
+    cells = [weight * cost.cell(value)[levels] for weight, value, levels in zip(weights, values, nodes)]
+    stars = [_stars(attribute) for attribute in problem.attributes]
+    return cells, float(sum(weight * cost.cell(star)[0] for weight, star in zip(weights, stars)))
+
+
+def _as_measured(attribute: Attribute) -> GeneralizedValues:
+    """Every node as it will be measured: what is published as `*` counts as everything."""
+    nodes, star = attribute.nodes(), _stars(attribute)
+
+    def measured(of_nodes: np.ndarray, of_star: np.ndarray) -> np.ndarray:
+        return np.where(nodes.star, of_star, of_nodes)
+
+    return replace(
+        nodes,
+        width=measured(nodes.width, star.width),
+        mass=measured(nodes.mass, star.mass),
+        mass_log=measured(nodes.mass_log, star.mass_log),
+        level=measured(nodes.level, star.level),
+    )
+
+
+def _stars(attribute: Attribute) -> GeneralizedValues:
+    """The single value `*`."""
+    everything = attribute.generalized(np.array([0]), np.array([attribute.n_leaves - 1]))
+    return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
+
+
+def _discernibility(attribute: Attribute, together: np.ndarray) -> np.ndarray:
+    alone = attribute.leaf_counts
+    others = len(attribute.column) - alone
+    return np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)
+
+
+class _Ambiguity:
+    """The mean over records of a product: at least the exponential of the mean of its logarithm."""
+
+    def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
+        self._n, self._table = problem.n_records, table
+        values = [_as_measured(attribute) for attribute in problem.attributes]
+        counts = [attribute.leaf_counts for attribute in problem.attributes]
+        self._width = [value.width[levels].astype(float) for value, levels in zip(values, table.nodes)]
+        self._star = float(prod(float(attribute.n_leaves) for attribute in problem.attributes))
+        logs = [np.log(width) @ count / self._n for width, count in zip(self._width, counts)]
+        self.least = np.exp(_over_lattice(np.add, logs))
+        widest = [width[:, count > 0].max(axis=1) for width, count in zip(self._width, counts)]
+        self.per_withheld = (self._star - _over_lattice(np.multiply, widest)) / self._n
+
+    def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
+        leaves = self._table.cells.leaves[classes.rows]
+        product = np.ones(len(leaves))
+        for width, level, leaf in zip(self._width, levels, leaves.T):
+            product *= width[level][leaf]
+        return float(classes.counts @ np.where(withheld, self._star, product) / self._n)
+
+    def least_above(self, classes: ClassTable) -> float:
+        return -np.inf
+
+
+class _Discernibility:
+    """The squares of class sizes: m records in c classes of at least k cost at least m * max(k, m / c).
+
+    With f of n withheld that is f * n + (n - f) * k or, by its tangent, n * n / c + f * (n - 2 * n / c).
+    """
+
+    def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
+        n, self._k = problem.n_records, problem.k
+        self._n = n
+        most = _most_classes(table)
+        crowded = n / most >= self._k
+        self.least = n * np.where(crowded, n / most, self._k)
+        self.per_withheld = n - np.where(crowded, 2 * n / most, self._k)
+
+    def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
+        sizes = classes.counts
+        return float(sizes @ np.where(withheld, self._n, sizes))
+
+    def least_above(self, classes: ClassTable) -> float:
+        return float(classes.counts @ np.maximum(classes.counts, self._k))
+
+
+class _AverageClassSize:
+    """Published records over classes: at least k, and at least what must be published over all classes."""
+
+    def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
+        self._k, self._published = problem.k, problem.n_records - problem.max_withheld
+        self.least = np.maximum(self._k, self._published / _most_classes(table))
+        self.per_withheld = np.zeros(table.shape)
+
+    def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
+        return float(classes.counts[~withheld].mean())
+
+    def least_above(self, classes: ClassTable) -> float:
+        return max(self._k, self._published / len(classes.rows))
+
+
+def _most_classes(table: GeneralizedTable) -> np.ndarray:
+    """Per node no fewer classes than it has: as many as nodes can be combined, or as there are cells."""
+    combined = _over_lattice(
+        np.multiply, [[len(np.unique(level)) for level in nodes] for nodes in table.nodes]
+    )
+    return np.minimum(combined, len(table.cells.counts))
+
+
+def _over_lattice(combine: Callable, of_levels: Sequence) -> np.ndarray:
+    """Per node of the lattice what its levels give together."""
+    return reduce(combine, np.ix_(*(np.asarray(values, dtype=float) for values in of_levels)))

@@ -1,0 +1,223 @@
+"""Branch and bound over what is undecided of every attribute: the least cost of all recodings of a scheme."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from kohort.algorithms.run import Run
+from kohort.algorithms.single_dimensional.bounds import Bounds, Node, States
+from kohort.algorithms.single_dimensional.node_table import Deciding
+from kohort.algorithms.single_dimensional.pricing import Pricing, Recoded
+
+__all__ = ["Found", "Search"]
+
+_STARTS = 24  # of the descent that finds the first recoding
+_TIES = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best recoding found, its cost, what no recoding of the schemes is below, and nodes looked at."""
+
+    recoded: Recoded
+    cost: float
+    withheld: int
+    bound: float
+    nodes: int
+
+
+class Search:
+    """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
+
+    At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
+    merged). A record costs at least what it costs at F; if its class is below k at C, it is withheld. If its
+    class is below k at F only, it is withheld or something around it is merged, which has a price (dual
+    ascent). Given that much about the others, each attribute is decided exactly by dynamic programming,
+    which bounds the node and decides whatever costs too much otherwise. Best bound first.
+    """
+
+    def __init__(self, pricing: Pricing) -> None:
+        self.pricing = pricing
+        self.bounds = Bounds(pricing)
+        self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
+        everything = pricing.coarsest
+        first = pricing.evaluate(everything)
+        self.best = Found(everything, first.cost, 0, -np.inf, 0)
+
+    # -- the search --------------------------------------------------------------------------------
+
+    def solve(self, run: Run, starts: tuple[Recoded, ...] = ()) -> Found:
+        """The best recoding; proven where the bound is the cost, else the best in the time there is."""
+        rng = np.random.default_rng(self.pricing.problem.seed)
+        for recoded in (self.pricing.coarsest, self.pricing.finest, *starts):
+            self._descend(recoded, run, rng)
+        for start in range(_STARTS):
+            run.report("looking for good recodings", start / _STARTS)
+            self._descend(self._random(rng), run, rng)
+        number = count()
+        waiting: list[tuple[float, int, States]] = [
+            (0.0, next(number), tuple(side.start for side in self.sides))
+        ]
+        nodes = 0
+        while waiting and waiting[0][0] < self._limit and not run.out_of_time:
+            if nodes % 16 == 0:
+                self._report(run, waiting[0][0], nodes)
+            bound, _, states = heapq.heappop(waiting)
+            nodes += 1
+            for lower, child in self._expanded(states, bound, run, rng):
+                heapq.heappush(waiting, (lower, next(number), child))
+        bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
+        if bound >= self._limit:
+            bound = self.best.cost
+        return replace(self.best, bound=bound, nodes=nodes)
+
+    @property
+    def _limit(self) -> float:
+        """A node with this bound has nothing better."""
+        return self.best.cost - _TIES * max(abs(self.best.cost), 1e-3)
+
+    def _report(self, run: Run, bound: float, nodes: int) -> None:
+        best = self.best.cost
+        gap = best / bound - 1 if bound > 0 else np.inf
+        show = self.pricing.measured
+        words = f"searching: best {show(best):.6g}, bound {show(bound):.6g}, gap {gap:.2%}, {nodes:,} nodes"
+        run.report(words, min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0)
+
+    def _try(self, recoded: Recoded) -> bool:
+        """Keep a recoding if it is better than the best."""
+        found = self.pricing.evaluate(recoded)
+        if found.withheld > self.most_withheld or found.cost >= self._limit:
+            return False
+        self.best = replace(self.best, recoded=recoded, cost=found.cost, withheld=found.withheld)
+        return True
+
+    # -- a node ------------------------------------------------------------------------------------
+
+    def _expanded(
+        self, states: States, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States]]:
+        """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
+        current = list(states)
+        while True:
+            node = self.bounds.node(tuple(current))
+            if node is None or node.bound >= self._limit:
+                return []
+            deciding = {
+                j: self.sides[j].bound(current[j], self.bounds.table(node, j)) for j in self._open(current)
+            }
+            bound = max([bound, node.bound, *(found.least for found in deciding.values())])
+            if bound >= self._limit:
+                return []
+            decided = {j: self._fixed(j, current[j], found) for j, found in deciding.items()}
+            changed = {j: state for j, state in decided.items() if state is not None}
+            if not changed:
+                break
+            for j, state in changed.items():
+                current[j] = state
+            if run.out_of_time:
+                return [(bound, tuple(current))]
+        if not deciding:
+            self._try(node.fine)
+            return []
+        self._try_best_of(node, deciding, run, rng)
+        if len(deciding) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+            return []  # what is best for the last attribute is best of all
+        return self._halves(current, deciding, bound)
+
+    def _open(self, states: list[np.ndarray]) -> list[int]:
+        return [j for j, side in enumerate(self.sides) if not side.is_decided(states[j])]
+
+    def _fixed(self, j: int, state: np.ndarray, found: Deciding) -> np.ndarray | None:
+        """The state with all decided that would cost too much the other way; None if there is nothing."""
+        limit, side = self._limit, self.sides[j]
+        changed = None
+        for choice, merged, cut in zip(found.choices, found.merged, found.cut):
+            now = state if changed is None else changed
+            if now[choice] == 0 and (merged >= limit or cut >= limit):
+                changed = side.with_choice(now, choice, merged < limit)
+        return changed
+
+    def _halves(
+        self, states: list[np.ndarray], deciding: dict[int, Deciding], bound: float
+    ) -> list[tuple[float, States]]:
+        """Two nodes: one choice made each way. The choice of which the cheaper way costs most.
+
+        Of attributes that are parted into sets the one with most values is left for the end, where it is
+        decided at once: it has too many choices to make them one by one.
+        """
+        most, chosen = (-np.inf, -np.inf), None
+        still_open = self._open(states)
+        last = max(still_open, key=lambda j: (not self.pricing.spaces[j].ordered) * self.pricing.spaces[j].n)
+        spared = not self.pricing.spaces[last].ordered and len(still_open) > 1
+        for j, found in deciding.items():
+            if spared and j == last:
+                continue
+            for choice, merged, cut in zip(found.choices, found.merged, found.cut):
+                score = (min(merged, cut), max(merged, cut))
+                if states[j][choice] == 0 and score > most:
+                    most, chosen = score, (j, choice, merged, cut)
+        assert chosen is not None
+        j, choice, merged, cut = chosen
+        halves = []
+        for way, least in ((True, merged), (False, cut)):
+            if least < self._limit:
+                state = self.sides[j].with_choice(states[j], choice, way)
+                halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
+        return halves
+
+    # -- recodings ---------------------------------------------------------------------------------
+
+    def _try_best_of(
+        self, node: Node, deciding: dict[int, Deciding], run: Run, rng: np.random.Generator
+    ) -> None:
+        """Put together what is best for each attribute by itself, and improve on it."""
+        best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
+        if self._try(best) or rng.random() < 0.05:
+            self._descend(best, run, rng)
+
+    def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
+        """Decide attributes anew one by one, the others given, as long as that lowers the cost."""
+        current, cost = recoded, np.inf
+        while not run.out_of_time:
+            before = cost
+            for j in rng.permutation(len(self.sides)):
+                current, cost = self._redecided(current, int(j))
+            if not cost < before - _TIES * max(abs(before), 1e-3) and before < np.inf:
+                break
+        self._try(current)
+
+    def _redecided(self, recoded: Recoded, j: int) -> tuple[Recoded, float]:
+        """The best partition of one attribute; withholding is made dearer until not too much is withheld."""
+        states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
+        states[j] = self.sides[j].start
+        kept = self.bounds.withheld_cost
+        try:
+            for dearer in (1.0, 2.0, 8.0, 64.0, np.inf):
+                if self.most_withheld:
+                    self.bounds.withheld_cost = kept * dearer
+                node, _, _ = self.bounds.bare(tuple(states))
+                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j))
+                changed = (*recoded[:j], found.best, *recoded[j + 1 :])
+                value = self.pricing.evaluate(changed)
+                if value.withheld <= self.most_withheld or found.least == np.inf:
+                    return changed, value.cost
+        finally:
+            self.bounds.withheld_cost = kept
+        return recoded, np.inf
+
+    def _random(self, rng: np.random.Generator) -> Recoded:
+        """A random walk from the finest partition of each attribute."""
+        recoded = []
+        for space, finest in zip(self.pricing.spaces, self.pricing.finest):
+            partition = finest
+            for _ in range(int(rng.integers(space.n))):
+                coarser = space.space.coarser(partition)
+                if not coarser:
+                    break
+                partition = coarser[int(rng.integers(len(coarser)))]
+            recoded.append(partition)
+        return tuple(recoded)

@@ -1,0 +1,72 @@
+"""kohort apply: publish another table as a release was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kohort.cli.files import refuse_overwriting
+from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+
+__all__ = ["apply"]
+
+
+def apply(
+    maps: Annotated[
+        Path, typer.Argument(help="The maps of a release: kohort anonymize --maps.", show_default=False)
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The recoded table; its ending names the format.")],
+    unseen: Annotated[
+        str, typer.Option(help="Values that the maps do not have: error, or suppress (publish them as *).")
+    ] = "error",
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Also verify: what the maps promise, with this k.")
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recode another table by the maps of a release.
+
+    The same table gives the same release. Of other tables nothing is promised, unless you ask for a k: then
+    the result is verified, and not written if it fails.
+
+    Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
+    """
+    from rich.text import Text
+
+    from kohort.cli.console import Output, plural
+    from kohort.cli.secret import secret_key
+    from kohort.data.dataset import Dataset
+    from kohort.io.atomic import check_targets, replacing
+    from kohort.io.maps import read_maps
+    from kohort.io.tables import format_of, read_table, sha256_of, write_table
+    from kohort.pipeline.apply import apply_maps
+    from kohort.report.story import verdict_story
+
+    output = Output(as_json=json, quiet=quiet)
+    refuse_overwriting(out, sources=[maps, data], force=True)
+    check_targets([out])
+    format_of(out)
+    read = read_maps(maps)
+    source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
+    with replacing(out) as draft:
+        write_table(applied.arrow, draft, delimiter=None if ".tsv" in out.suffixes else source.delimiter)
+        facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft)})
+    output.result(facts)
+    for note in facts["notes"]:
+        output.note(note)
+    if facts["verdict"] is not None:
+        output.show(verdict_story(facts["verdict"]))
+    output.show(
+        Text(f"Written: {out}, {plural(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
+    )

@@ -1,0 +1,201 @@
+"""kohort compare and kohort frontier: many releases of one table side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kohort.cli.files import refuse_overwriting
+from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.table import Table
+
+    from kohort.io.spec import Spec
+
+__all__ = ["compare", "frontier"]
+
+SpecFile = Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")]
+Ls = Annotated[str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")]
+Alphas = Annotated[str | None, typer.Option(help="Values of alpha, for the spec's alpha.")]
+Ts = Annotated[str | None, typer.Option("--t", help="Values of t, for the spec's closeness.")]
+Queries = Annotated[int, typer.Option(help="COUNT queries for the query error.")]
+Seed = Annotated[int, typer.Option(help="Of the queries and of the people looked up.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each release.")]
+
+
+def compare(
+    data: Data,
+    spec: SpecFile,
+    out: Annotated[Path, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")],
+    k: Annotated[
+        str | None, typer.Option("--k", "-k", help="Values of k, such as 5,10,50.", show_default="the spec's")
+    ] = None,
+    algorithms: Annotated[
+        str | None, typer.Option(help="Names, separated by commas.", show_default="all")
+    ] = None,
+    costs: Annotated[
+        str | None, typer.Option(help="Costs to minimise, separated by commas.", show_default="the spec's")
+    ] = None,
+    l: Ls = None,  # noqa: E741
+    alpha: Alphas = None,
+    t: Ts = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw loss against k and against time (SVG).")
+    ] = None,
+    queries: Queries = 1000,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare algorithms: loss, gap, risk, query error, seconds and memory of each, for each k.
+
+    Each release is made in a process of its own. One that cannot be had is a row with a reason. Stopped and
+    called again, it goes on where it stopped.
+
+    Example: **kohort compare people.csv --spec spec.yaml --k 5,10 --algorithms mondrian,forest --out t.csv**
+    """
+    from rich.text import Text
+
+    from kohort.cli.console import Output
+    from kohort.comparison import Settings, compare_releases
+
+    output = Output(as_json=json, quiet=quiet)
+    _check_outputs(data, spec, out, plot)
+    swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
+    settings = Settings(spec.parent, out, queries, seed, time_limit)
+    with output.progress() as progress:
+        table, read = _read(data, spec, delimiter, encoding, sheet)
+        names, measures = _words(algorithms), _words(costs)
+        found = compare_releases(
+            table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
+        )
+    if plot is not None:
+        found.plot(plot)
+    output.result({"kohort": "comparison", "rows": found.rows})
+    output.show(_figures(found.rows, [name for name, values in swept.items() if name == "k" or values]))
+    for row in found.rows:
+        if row["status"] != "done":
+            output.show(Text(f"{row['algorithm']}, k = {row['k']}: {row['status']}. {row['reason']}"))
+    output.show(Text("Written: " + ", ".join(str(path) for path in (out, plot) if path is not None)))
+
+
+def frontier(
+    data: Data,
+    spec: SpecFile,
+    out: Annotated[
+        Path | None, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100"),
+    ] = None,
+    l: Ls = None,  # noqa: E741
+    alpha: Alphas = None,
+    t: Ts = None,
+    algorithm: Annotated[str | None, typer.Option(help="Instead of the spec's.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw risk against loss (SVG).")] = None,
+    queries: Queries = 1000,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Sweep k (or l, alpha or t) and show where the knee between risk and loss is, to help choose it.
+
+    Example: **kohort frontier people.csv --spec spec.yaml --k 2,5,10,20,50 --plot frontier.svg**
+    """
+    from rich.text import Text
+
+    from kohort.cli.console import Output
+    from kohort.comparison import Settings, trace_frontier
+
+    output = Output(as_json=json, quiet=quiet)
+    _check_outputs(data, spec, out, plot)
+    settings = Settings(spec.parent, out, queries, seed, time_limit)
+    swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
+    with output.progress() as progress:
+        table, read = _read(data, spec, delimiter, encoding, sheet)
+        found = trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
+    if plot is not None:
+        found.plot(plot)
+    output.result(found.facts())
+    output.show(_figures(found.points, [found.parameter]))
+    for row in found.failed:
+        output.show(Text(f"{found.parameter} = {row[found.parameter]}: {row['status']}. {row['reason']}"))
+    output.show(Text(found.sentence))
+    written = [str(path) for path in (out, plot) if path is not None]
+    if written:
+        output.show(Text("Written: " + ", ".join(written)))
+
+
+def _check_outputs(data: Path, spec: Path, *outputs: Path | None) -> None:
+    from kohort.io.atomic import check_targets
+
+    files = [path for path in outputs if path is not None]
+    for file in files:
+        refuse_overwriting(file, sources=[data, spec], force=True)
+    check_targets(files)
+
+
+def _read(
+    data: Path, spec: Path, delimiter: str | None, encoding: str | None, sheet: str | None
+) -> tuple[pa.Table, Spec]:
+    from kohort.io.baskets import read_data
+    from kohort.io.spec import read_spec
+
+    read = read_spec(spec)
+    return read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table, read
+
+
+def _words(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str | None, kind: Callable[[str], Any] = float) -> list[Any] | None:
+    from kohort.errors import InputError
+
+    try:
+        return None if text is None else [kind(word) for word in _words(text) or []]
+    except ValueError:
+        whole = "whole numbers, such as 5,10,50" if kind is int else "numbers, such as 0.2,0.5"
+        raise InputError(f"{text!r} is no list of {whole}.") from None
+
+
+def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
+    """The releases that could be made; the cost is shown where there are several."""
+    from rich.table import Table
+
+    done = [row for row in rows if row["status"] == "done"]
+    names = [*(["cost"] if len({row["cost"] for row in done}) > 1 else []), *swept]
+    table = Table()
+    table.add_column("algorithm", no_wrap=True)
+    for heading in [*names, "loss", "gap", "highest risk", "query error", "CPU s", "memory"]:
+        table.add_column(heading, justify="right")
+    for row in done:
+        figures = [
+            *("" if row[name] is None else str(row[name]) for name in names),
+            f"{row['loss']:.4f}",
+            _share(row["gap"]),
+            _share(row["highest_risk"]),
+            _share(row["query_error"]),
+            f"{row['cpu_seconds']:.1f}",
+            "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
+        ]
+        table.add_row(row["made_by"], *figures)
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{round(value, 6) + 0:.1%}"  # no -0.0%

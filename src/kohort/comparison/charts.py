@@ -1,0 +1,135 @@
+"""Charts of a comparison: a Vega-Lite spec with its records, rendered to SVG without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kohort.comparison.rows import Row
+from kohort.io.atomic import replacing
+
+__all__ = ["comparison_chart", "frontier_chart", "write_svg"]
+
+Chart = dict[str, Any]
+
+_CONFIG = {
+    "background": "white",
+    "font": "sans-serif",
+    "axis": {"labelFontSize": 12, "titleFontSize": 13, "gridColor": "#e6e6e6"},
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "symbolType": "stroke",
+        "symbolSize": 400,
+        "symbolStrokeWidth": 2,
+    },
+    "title": {"fontSize": 14, "anchor": "start"},
+}
+
+
+def comparison_chart(rows: Sequence[Row]) -> Chart:
+    """Loss against k and loss against time, a line per algorithm (and cost, where there are several)."""
+    done = [row for row in rows if row["status"] == "done"]
+    several = len({row["cost"] for row in done}) > 1
+    records = [
+        {
+            "series": f"{row['algorithm']}, {row['cost']}" if several else row["algorithm"],
+            "k": row["k"],
+            "loss": row["loss"],
+            "seconds": max(row["cpu_seconds"], 0.01),
+        }
+        for row in done
+    ]
+    lossless = any(row["loss"] <= 0 for row in done)  # what a logarithmic axis cannot show
+    loss = {
+        "field": "loss",
+        "type": "quantitative",
+        "title": "information loss" if lossless else "information loss (logarithmic)",
+        "scale": {"type": "linear"} if lossless else {"type": "log", "nice": False},
+    }
+    ks = sorted({row["k"] for row in done if row["k"] is not None})
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "description": "Information loss of each algorithm against k, and against the seconds it took.",
+        "data": {"values": records},
+        "hconcat": [
+            _lines("Loss against k", "k", "k", {"values": ks}, loss),
+            _lines("Loss against time, a point for each k", "seconds", "CPU seconds", {"tickCount": 5}, loss),
+        ],
+        "config": _CONFIG,
+    }
+
+
+def frontier_chart(points: Sequence[Row], parameter: str, risk: str, risk_title: str, knee: Any) -> Chart:
+    """Risk against loss, a point per value of the parameter; the knee stands out and is named."""
+    records = [
+        {
+            "risk": row[risk],
+            "loss": row["loss"],
+            "label": f"{parameter} = {row[parameter]:g}",
+            "knee": row[parameter] == knee,
+            "order": place,
+        }
+        for place, row in enumerate(points)
+    ]
+    position = {
+        "x": {"field": "risk", "type": "quantitative", "title": risk_title, "axis": {"format": "%"}},
+        "y": {"field": "loss", "type": "quantitative", "title": "information loss"},
+    }
+    is_knee = {"test": "datum.knee", "value": "#d55e00"}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "description": f"Risk against information loss for each {parameter}.",
+        "data": {"values": records},
+        "width": 460,
+        "height": 320,
+        "title": "Risk against loss"
+        + (f": the knee is at {parameter} = {knee:g}" if knee is not None else ""),
+        "encoding": position,
+        "layer": [
+            {
+                "mark": {"type": "line", "color": "#0072b2"},
+                "encoding": {"order": {"field": "order", "type": "quantitative"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 1},
+                "encoding": {
+                    "color": {"condition": is_knee, "value": "#0072b2"},
+                    "shape": {"condition": is_knee | {"value": "diamond"}, "value": "circle"},
+                    "size": {"condition": is_knee | {"value": 220}, "value": 70},
+                },
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 10, "dy": -8, "fontSize": 12},
+                "encoding": {"text": {"field": "label"}},
+            },
+        ],
+        "config": _CONFIG,
+    }
+
+
+def write_svg(chart: Chart, path: str | Path) -> None:
+    """Render a chart to an SVG file."""
+    import vl_convert
+
+    with replacing(path) as draft:
+        draft.write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
+
+
+def _lines(title: str, x: str, x_title: str, axis: Chart, loss: Chart) -> Chart:
+    series = {"field": "series", "type": "nominal", "title": None}
+    scale = {"type": "log", "nice": False}
+    return {
+        "title": title,
+        "width": 380,
+        "height": 320,
+        "mark": {"type": "line", "point": {"filled": True, "size": 60}},
+        "encoding": {
+            "x": {"field": x, "type": "quantitative", "scale": scale, "title": x_title, "axis": axis},
+            "y": loss,
+            "order": {"field": "k", "type": "quantitative"},
+            "color": series | {"scale": {"scheme": "tableau20"}},
+            "strokeDash": series,
+        },
+    }

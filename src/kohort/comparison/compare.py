@@ -1,0 +1,168 @@
+"""Run the grid of a comparison, one release after another, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.algorithms import Progress
+from kohort.comparison.charts import comparison_chart, write_svg
+from kohort.comparison.grid import Cell, cells, fingerprint
+from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
+from kohort.comparison.worker import Job
+from kohort.io.spec import Spec
+from kohort.version import __version__
+
+__all__ = ["Comparison", "Settings", "compare_releases", "run_cells"]
+
+_FINAL = ("done", "refused", "infeasible")  # what is not tried again
+_COMPILED = 0.1  # seconds
+_GRACE = 60.0  # seconds beyond the time limit until a run is stopped that does not heed it
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The figures of many releases. `rows` are plain data; a release that could not be made has a reason."""
+
+    rows: list[Row]
+
+    @property
+    def table(self) -> pa.Table:
+        """All figures as a PyArrow table."""
+        return pa.table({name: [row.get(name) for row in self.rows] for name in COLUMNS})
+
+    def plot(self, path: str | Path) -> None:
+        """Charts of loss against k and of loss against time, as SVG."""
+        write_svg(comparison_chart(self.rows), path)
+
+    def __repr__(self) -> str:
+        done = sum(row["status"] == "done" for row in self.rows)
+        return f"<Comparison of {done} releases; {len(self.rows) - done} could not be made>"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the releases of a comparison are made and measured.
+
+    beside      the folder that hierarchy files of the spec are relative to
+    out         the CSV file that is written after each release, and read to go on where it stopped
+    queries     COUNT queries for the query error
+    seed        of the queries and of the people looked up
+    time_limit  seconds for each release
+    """
+
+    beside: str | Path = "."
+    out: Path | None = None
+    queries: int = 1000
+    seed: int = 0
+    time_limit: float | None = None
+
+
+def compare_releases(
+    table: pa.Table,
+    spec: Spec,
+    settings: Settings,
+    *,
+    algorithms: Sequence[str] | None = None,
+    costs: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    **swept: Sequence[Any] | None,
+) -> Comparison:
+    """Make and measure a release for every cell of the grid."""
+    grid = cells(spec, algorithms=algorithms, costs=costs, **swept)
+    return Comparison(run_cells(grid, table, spec, settings, progress))
+
+
+def run_cells(
+    grid: Sequence[Cell], table: pa.Table, spec: Spec, settings: Settings, progress: Progress | None
+) -> list[Row]:
+    """A row per cell; those that `out` has already are not run again, and it is written after each one."""
+    out = settings.out
+    job = fingerprint(table, spec, settings.beside, queries=settings.queries, seed=settings.seed)
+    rows = read_rows(out, job) if out is not None and out.exists() else []
+    limited = spec.overridden(time_limit=settings.time_limit)
+    report = progress or (lambda what, share: None)
+    for number, cell in enumerate(grid):
+        place = next((i for i, row in enumerate(rows) if _is_of(row, cell)), None)
+        if place is not None and rows[place]["status"] in _FINAL:
+            continue
+
+        def tell(share: float, number: int = number, cell: Cell = cell) -> None:
+            report(f"{number + 1} of {len(grid)}: {cell}", (number + share) / len(grid))
+
+        tell(0.0)
+        asked = Job(table, cell.spec(limited), str(settings.beside), settings.queries, settings.seed)
+        figures = _figures(asked, settings.time_limit, tell)
+        row = dict.fromkeys(COLUMNS) | cell.key | figures | {"version": __version__, "job": job}
+        rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]
+        if out is not None:
+            write_rows(rows, out)
+    return [next(row for row in rows if _is_of(row, cell)) for cell in grid]
+
+
+def _is_of(row: Row, cell: Cell) -> bool:
+    return all(row[name] == value for name, value in cell.key.items())
+
+
+def _figures(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
+    """The figures of one release, made again if kernels had to be compiled: that costs time and memory."""
+    figures = _run(job, time_limit, tell)
+    if figures.pop("compiling", 0.0) > _COMPILED:
+        figures = _run(job, time_limit, tell)
+        figures.pop("compiling", None)
+    return figures
+
+
+def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
+    """The figures that a worker gives; a worker that dies is a row too."""
+    figures: dict[str, Any] | None = None
+    with subprocess.Popen(
+        [sys.executable, "-m", "kohort.comparison.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        overtime = None if time_limit is None else Timer(time_limit + _GRACE, process.kill)
+        try:
+            if overtime is not None:
+                overtime.start()
+            for line in _talk(process, job):
+                if "status" in line:
+                    figures = line
+                else:
+                    tell(line["progress"])
+            process.wait()
+        finally:
+            if overtime is not None:
+                overtime.cancel()
+            process.kill()  # of a comparison that is stopped nothing goes on
+    return _judged(figures, process.returncode, time_limit)
+
+
+def _talk(process: subprocess.Popen, job: Job) -> Iterator[dict[str, Any]]:
+    """Hand the job over, and listen; a worker that dies early is heard by its silence."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        with process.stdin:
+            pickle.dump(job, process.stdin)
+    except BrokenPipeError:
+        return
+    for line in process.stdout:
+        yield json.loads(line)
+
+
+def _judged(figures: dict[str, Any] | None, code: int, time_limit: float | None) -> dict[str, Any]:
+    if figures is not None:
+        return figures
+    if code == -9 and time_limit is not None:
+        return {"status": "stopped", "reason": f"It did not end within {time_limit + _GRACE:g} seconds."}
+    return {"status": "failed", "reason": f"The process ended with {code}; there may be too little memory."}

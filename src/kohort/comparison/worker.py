@@ -1,0 +1,113 @@
+"""One release of a comparison, in a process of its own: only so its memory can be told.
+
+Reads a pickled Job from stdin; writes JSON lines to stdout: progress, and at last the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.data.dataset import Dataset
+from kohort.errors import InfeasibleError, KohortError, UnsupportedError
+from kohort.io.spec import Spec
+from kohort.pipeline import Release, make_release
+from kohort.pipeline.before_after import before_after
+from kohort.risk import assess_risk
+from kohort.utility.item_queries import item_query_error
+from kohort.utility.queries import query_error
+
+__all__ = ["Job", "figures_of", "peak_memory", "run_job"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is asked to do."""
+
+    table: pa.Table
+    spec: Spec
+    beside: str
+    queries: int
+    seed: int
+
+
+def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
+    """The figures of one release and the seconds it spent on compiling, or why there is none."""
+    start = time.process_time()
+    try:
+        release = make_release(Dataset(job.table), job.spec.request(beside=job.beside), progress=progress)
+    except UnsupportedError as error:
+        return {"status": "refused", "reason": str(error)}
+    except InfeasibleError as error:
+        return {"status": "infeasible", "reason": str(error)}
+    except KohortError as error:
+        return {"status": "failed", "reason": str(error)}
+    used = {
+        "compiling": release.seconds.get("compile", 0.0),
+        "seconds": sum(release.seconds.values()),
+        "cpu_seconds": time.process_time() - start,
+        "memory_mb": peak_memory(),
+    }
+    return figures_of(release, job.queries, job.seed) | used
+
+
+def figures_of(release: Release, queries: int, seed: int) -> dict[str, Any]:
+    """What a comparison tells of a release; of baskets, by the items that are known."""
+    risk = assess_risk(release, seed=seed)
+    sides = before_after(release)
+    answered = query_error(sides, queries=queries, seed=seed)
+    if answered is None and sides.baskets is not None:
+        answered = item_query_error(sides.baskets, queries=queries, seed=seed)
+    prosecutor = risk["prosecutor"] or risk["linkage"]
+    guesses = [found["after"]["maximum"] for found in risk["attribute_disclosure"]]
+    return {
+        "status": "done",
+        "made_by": release.algorithm,
+        "loss": release.loss.get("loss", release.loss.get("ncp")),
+        "value": release.cost,
+        "bound": release.bound,
+        "gap": release.gap,
+        "highest_risk": prosecutor["after"]["maximum"],
+        "average_risk": prosecutor["after"]["average"],
+        "linked": risk["linkage"]["after"]["average"],
+        "best_guess": max(guesses, default=None),
+        "query_error": None if answered is None else answered["median_relative_error"],
+        "classes": release.verdict.classes,
+        "smallest_class": release.verdict.smallest_class,
+        "withheld": release.verdict.withheld,
+    }
+
+
+def peak_memory() -> float | None:
+    """The most memory that this process has had, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says would include the process that started this one
+        [peak] = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        return int(peak) / 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def main() -> None:
+    """Do the job that comes in."""
+    job: Job = pickle.load(sys.stdin.buffer)
+
+    def tell(what: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.flush()
+
+    tell(run_job(job, lambda what, share: tell({"progress": share, "what": what})))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The certificate of a release: its fields, from which the JSON Schema is made, and how to read one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kohort.errors import InputError
+from kohort.problem.roles import Role
+
+__all__ = ["Certificate", "certificate_schema", "read_certificate"]
+
+SHA256 = r"^[0-9a-f]{64}$"
+Number = int | float
+
+
+class _Part(BaseModel):
+    """Later versions may say more; what is here means what it says."""
+
+    model_config = ConfigDict(extra="allow", strict=True, protected_namespaces=())
+
+
+class CertifiedModel(_Part):
+    """One promise."""
+
+    model: str = Field(description="The name of the privacy model, such as l-diversity.")
+    attribute: str | None = Field(description="The sensitive column, or null.")
+    promise: str = Field(description="The promise in words.")
+    parameters: dict[str, Any] = Field(description="All parameters of the model.")
+    asked: Number | None = Field(description="The parameter that `measured` is to be compared with.")
+    measured: Number | None = Field(description="What the worst class attains; null if infinite or no class.")
+    failing_classes: int = Field(ge=0, description="Classes that break the promise.")
+    holds: bool = Field(description="Whether none does.")
+
+
+class CertifiedCheck(_Part):
+    """One check of the published table."""
+
+    check: str = Field(description="Its name.")
+    holds: bool | None = Field(description="True, false, or null: could not be checked.")
+    detail: str = Field(description="A sentence.")
+
+
+class CertifiedItems(_Part):
+    """What became of the column of items."""
+
+    column: str
+    algorithm: str
+    parameters: dict[str, Any]
+    hierarchy: Any = Field(
+        description="How the hierarchy of the items was built, as in the spec, or `given`."
+    )
+    items: int = Field(ge=0, description="Different items.")
+    occurrences: int = Field(ge=0, description="Items in all baskets.")
+    published_items: int = Field(ge=0, description="Different items and nodes that are published.")
+    withheld: int = Field(ge=0, description="Records whose items are not published.")
+    class_size: int | None = Field(description="Beside quasi-identifiers: the smallest class asked for.")
+    ncp: float
+    bound: float | None = Field(description="A lower bound on the least possible NCP.")
+
+
+class CertifiedFiles(_Part):
+    """SHA-256 of files; null for dataframes."""
+
+    input: str | None = Field(pattern=SHA256, description="Of the file read.")
+    output: str | None = Field(pattern=SHA256, description="Of the file written.")
+
+
+class Certificate(_Part):
+    """What was promised of a release, what was measured, and how it was made."""
+
+    kohort: Literal["release"] = Field(description="What kind of facts these are.")
+    version: str = Field(description="The version of Kohort.")
+    holds: bool = Field(description="Whether every promise holds.")
+    records: int = Field(ge=1, description="Records of the original.")
+    suppressed: int = Field(ge=0, description="Records that are withheld.")
+    classes: int = Field(ge=0, description="Classes of look-alikes, withheld records aside.")
+    smallest_class: int | None = Field(description="Records in the smallest class.")
+    models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
+    checks: list[CertifiedCheck] = Field(description="One entry per check.")
+    cost: str = Field(description="The name of the cost that was kept low.")
+    loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
+    labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts.")
+    bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
+    gap: Number | None = Field(description="cost / bound - 1.")
+    guarantee: Number | None = Field(description="The approximation factor proven for this run.")
+    algorithm: str = Field(description="The algorithm that made it.")
+    parameters: dict[str, Any] = Field(description="Its parameters.")
+    seed: int = Field(ge=0)
+    quasi_identifiers: list[str] = Field(description="Their names.")
+    items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
+    roles: dict[str, Role] = Field(description="The role of every column of the original.")
+    suppression: Number = Field(ge=0, lt=1, description="The share of records that could have been withheld.")
+    notes: list[str] = Field(description="Sentences that the one who signs should read.")
+    seconds: dict[str, Number] = Field(description="By phase.")
+    sha256: CertifiedFiles
+
+    @property
+    def k(self) -> int | None:
+        """The k that was promised, which the command line may have chosen; None where none was."""
+        asked = (model.parameters.get("k") for model in self.models if model.model == "k-anonymity")
+        return next(asked, None)
+
+
+def certificate_schema() -> dict[str, Any]:
+    """The JSON Schema of a certificate."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Certificate.model_json_schema()}
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Read a certificate, or say what is wrong with it."""
+    try:
+        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"{str(path)!r} is no JSON, so it is no certificate.") from None
+    try:
+        return Certificate.model_validate(facts)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise InputError(
+            f"{str(path)!r} is no certificate of a release: {place}: {first['msg']}. "
+            "`kohort anonymize --certificate` writes one."
+        ) from None

@@ -1,0 +1,192 @@
+"""Map files: JSON with one line per published value, for people to read and for `kohort apply`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kohort.data.column import Kind
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+from kohort.pipeline.maps import ColumnMap, Maps
+from kohort.pipeline.request import Request, Treatment
+from kohort.problem.models import MODELS, Model
+from kohort.problem.roles import Role, Roles
+
+__all__ = ["read_maps", "write_maps"]
+
+IN_INTERVAL, OTHERS = "in the interval", "all others"
+_Text = str | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Entry(_Part):
+    """A published value, and the values that are published so."""
+
+    published: _Text
+    values: list[_Text] | Literal["in the interval", "all others"]
+
+
+class _Column(_Part):
+    kind: Kind
+    map: list[_Entry]
+
+
+class _Sensitive(_Part):
+    order: list[str] | None = None
+    hierarchy: list[list[_Text]] | None = None
+
+
+class _File(_Part):
+    kohort: Literal["maps"]
+    version: str
+    spec_sha256: str | None
+    algorithm: str
+    models: list[dict[str, Any]]
+    suppression: float = Field(ge=0, le=1, strict=False)
+    suppressed: str
+    nulls: str
+    shuffle: bool
+    seed: int
+    roles: dict[str, Role]
+    others: Literal["error", "keep", "drop"]
+    treatments: dict[str, Treatment]
+    sensitive: dict[str, _Sensitive]
+    columns: dict[str, _Column]
+
+
+def write_maps(maps: Maps, path: str | Path) -> None:
+    """Write a map file straight to `path`; see `atomic.replacing`."""
+    request = maps.request
+    facts = {
+        "kohort": "maps",
+        "version": maps.version,
+        "spec_sha256": maps.spec_sha256,
+        "algorithm": maps.algorithm,
+        "models": [{"model": model.name, **model.to_dict()} for model in request.models],
+        "suppression": request.suppression,
+        "suppressed": request.suppressed,
+        "nulls": request.nulls,
+        "shuffle": request.shuffle,
+        "seed": request.seed,
+        "roles": dict(request.roles.of),
+        "others": request.roles.others,
+        "treatments": dict(request.treatments),
+        "sensitive": _sensitive(request),
+    }
+    lines = [f'  "{key}": {_json(value)}' for key, value in facts.items()]
+    columns = ",\n".join(_column(name, column) for name, column in maps.columns.items())
+    lines.append(f'  "columns": {{\n{columns}\n  }}')
+    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _sensitive(request: Request) -> dict[str, Any]:
+    parts: dict[str, dict[str, Any]] = {}
+    for name, order in request.orders.items():
+        parts.setdefault(name, {})["order"] = list(order)
+    for name, hierarchy in request.hierarchies.items():
+        assert isinstance(hierarchy, Hierarchy)
+        parts.setdefault(name, {})["hierarchy"] = [list(path) for path in hierarchy.paths()]
+    return parts
+
+
+def _column(name: str, column: ColumnMap) -> str:
+    by_label: dict[_Text, list[_Text]] = {}
+    for value, label in column.values.items():
+        by_label.setdefault(label, []).append(value)
+    entries: list[tuple[_Text, Any]] = [*by_label.items()]
+    entries += [(label, IN_INTERVAL) for label in column.intervals]
+    entries += [(STAR, OTHERS)] * column.rest_is_star
+    lines = ",\n".join(
+        f"        {_json({'published': label, 'values': values})}" for label, values in entries
+    )
+    return f'    {_json(name)}: {{\n      "kind": "{column.kind}",\n      "map": [\n{lines}\n      ]\n    }}'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_maps(path: str | Path) -> Maps:
+    """Read a map file; what is wrong with it is said without a value of it."""
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"There are no maps {str(path)!r}. 'kohort anonymize --maps' writes them.") from None
+    except OSError as error:
+        raise InputError(f"The maps {str(path)!r} cannot be read: {error.strerror}.") from None
+    except ValueError:  # also what is not UTF-8
+        raise InputError(f"{path.name} is no map file: it is not JSON in UTF-8.") from None
+    try:
+        file = _File.model_validate(content)
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"][:2])
+        raise InputError(
+            f"{path.name} is no map file of this version of Kohort{f', see {place}' if place else ''}. "
+            "Write it anew with 'kohort anonymize --maps'."
+        ) from None
+    return _maps(file, path.name)
+
+
+def _maps(file: _File, name: str) -> Maps:
+    roles = Roles(file.roles, file.others)
+    if set(roles.having("quasi-identifier")) != set(file.columns):
+        raise InputError(f"{name}: 'columns' must be the quasi-identifiers of 'roles'.")
+    sensitive = file.sensitive
+    return Maps(
+        request=Request(
+            roles=roles,
+            models=tuple(_model(parameters, name) for parameters in file.models),
+            hierarchies={n: _hierarchy(part.hierarchy) for n, part in sensitive.items() if part.hierarchy},
+            orders={n: part.order for n, part in sensitive.items() if part.order},
+            treatments=file.treatments,
+            suppression=file.suppression,
+            suppressed=file.suppressed,
+            nulls=file.nulls,
+            shuffle=file.shuffle,
+            seed=file.seed,
+        ),
+        columns={n: _column_map(column, n) for n, column in file.columns.items()},
+        algorithm=file.algorithm,
+        spec_sha256=file.spec_sha256,
+        version=file.version,
+    )
+
+
+def _model(parameters: Mapping[str, Any], name: str) -> Model:
+    given = dict(parameters)
+    model = MODELS.get(str(given.pop("model", None)))
+    try:
+        if model is None:
+            raise TypeError
+        return model(**given)
+    except TypeError:
+        raise InputError(f"{name}: 'models' names no privacy model of this version of Kohort.") from None
+
+
+def _hierarchy(paths: Sequence[Sequence[_Text]]) -> Hierarchy:
+    return Hierarchy.from_paths(paths)
+
+
+def _column_map(column: _Column, name: str) -> ColumnMap:
+    values: dict[_Text, _Text] = {}
+    for entry in column.map:
+        for value in entry.values if isinstance(entry.values, list) else ():
+            if value in values:
+                raise InputError(f"The map of column {name!r} has a value twice. List each value once.")
+            values[value] = entry.published
+    return ColumnMap(
+        values=values,
+        intervals=tuple(e.published for e in column.map if e.values == IN_INTERVAL and e.published),
+        rest_is_star=any(entry.values == OTHERS for entry in column.map),
+        kind=column.kind,
+    )

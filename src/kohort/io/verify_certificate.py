@@ -1,0 +1,162 @@
+"""Check what a certificate claims: the files are those it names, and every figure is found anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.io.certificate import Certificate, CertifiedModel
+from kohort.io.signature import is_signed_by, read_public_key, signature_path
+from kohort.io.verify import Verification
+from kohort.problem.models import MODELS, Model
+from kohort.verification import Verdict, published_classes, verify_models
+
+__all__ = ["Claim", "check_claims", "check_hash", "check_signature", "verify_certified"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate says, and what was found. `holds` is None where it could not be checked."""
+
+    claim: str
+    certified: Any
+    found: Any
+    holds: bool | None
+    detail: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "claim": self.claim,
+            "certified": self.certified,
+            "found": self.found,
+            "holds": self.holds,
+            "detail": self.detail,
+        }
+
+
+def check_signature(certificate: Path, public_key: Path | None) -> Claim:
+    """Whether the signature beside a certificate is by the owner of a key, and nothing was changed since."""
+    signature = signature_path(certificate)
+    if public_key is None:
+        there = (
+            "It is signed; give --public-key to check by whom." if signature.exists() else "It is not signed."
+        )
+        return Claim("signature", None, None, None, there)
+    key = read_public_key(public_key)
+    if not signature.exists():
+        return Claim(
+            "signature", None, None, False, f"the certificate is not signed: {signature.name} is missing."
+        )
+    if is_signed_by(certificate, signature, key):
+        return Claim("signature", None, None, True, "The certificate is as the owner of the key signed it.")
+    detail = "it is not of this key, or the certificate was changed after it was signed."
+    return Claim("signature", None, None, False, detail)
+
+
+def check_hash(what: str, certified: str | None, found: str | None) -> Claim:
+    """Whether a file is the one that the certificate is about."""
+    name = f"sha256 of the {what}"
+    if certified is None:
+        return Claim(
+            name, None, found, None, f"The certificate names no {what}: it was made from a dataframe."
+        )
+    if found is None:
+        return Claim(name, certified, None, None, "Give --original to check it.")
+    return Claim(name, certified, found, certified == found)
+
+
+def verify_certified(published: Dataset, certificate: Certificate) -> Verification:
+    """Measure the promises of a certificate on the published table, without a spec.
+
+    What the spec alone knows is left out: how items are written, the order or hierarchy of sensitive values.
+    """
+    if certificate.items is not None:
+        raise InputError(
+            "The certificate is about items, and how they are written is in the spec. Give --spec, too."
+        )
+    published.require(certificate.quasi_identifiers)
+    models = [model for model in map(_model, certificate.models) if not _needs_spec(model)]
+    published.require([model.attribute for model in models if model.attribute is not None])
+    classes = published_classes(published, certificate.quasi_identifiers, models)
+    dropped = max(certificate.records - published.n_records, 0)
+    return Verification(verify_models(classes, models, suppression=certificate.suppression, dropped=dropped))
+
+
+def _model(certified: CertifiedModel) -> Model:
+    if certified.model not in MODELS:
+        raise InputError(
+            f"The certificate names the model {certified.model!r}, which this version does not know."
+        )
+    try:
+        return MODELS[certified.model](**certified.parameters)
+    except TypeError:
+        raise InputError(
+            f"The parameters of {certified.model} in the certificate are not those of this version."
+        ) from None
+
+
+def _needs_spec(model: Model) -> bool:
+    return getattr(model, "distance", "equal") != "equal"
+
+
+def check_claims(certificate: Certificate, found: Verification, published: Dataset) -> list[Claim]:
+    """Every figure of the certificate that can be found anew."""
+    verdict = found.verdict
+    dropped = max(certificate.records - verdict.records, 0)
+    return [
+        _same("records", certificate.records, verdict.records + min(dropped, verdict.withheld)),
+        _same("suppressed", certificate.suppressed, verdict.withheld),
+        _same("classes", certificate.classes, verdict.classes),
+        _same("smallest_class", certificate.smallest_class, verdict.smallest_class),
+        _columns(certificate, published),
+        *(_promise(model, verdict) for model in certificate.models),
+        *_losses(certificate, found.loss),
+    ]
+
+
+def _same(claim: str, certified: Any, found: Any) -> Claim:
+    if isinstance(certified, (int, float)) and isinstance(found, (int, float)):
+        return Claim(claim, certified, found, isclose(certified, found, rel_tol=1e-9, abs_tol=1e-12))
+    return Claim(claim, certified, found, certified == found)
+
+
+def _columns(certificate: Certificate, published: Dataset) -> Claim:
+    """The columns that are no identifiers are there; an identifier may be there as a pseudonym or masked."""
+    expected = [name for name, role in certificate.roles.items() if role != "identifier"]
+    found = [name for name in published.names if certificate.roles.get(name) != "identifier"]
+    return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
+
+
+def _promise(certified: CertifiedModel, verdict: Verdict) -> Claim:
+    of = f" of {certified.attribute}" if certified.attribute else ""
+    name = f"{certified.model}{of}"
+    for entry in verdict.to_dict()["models"]:
+        if (entry["model"], entry["attribute"], entry["parameters"]) == (
+            certified.model,
+            certified.attribute,
+            certified.parameters,
+        ):
+            claim = _same(name, certified.measured, entry["measured"])
+            kept = bool(claim.holds) and entry["holds"] is True and certified.holds
+            return Claim(name, certified.measured, entry["measured"], kept)
+    return Claim(
+        name,
+        certified.measured,
+        None,
+        None,
+        "The spec promises something else, or is needed: give the one used.",
+    )
+
+
+def _losses(certificate: Certificate, loss: dict[str, float] | None) -> list[Claim]:
+    if loss is None:
+        return [Claim("loss", None, None, None, "Give --original and --spec to measure it anew.")]
+    return [
+        _same(f"loss {name}", certified, loss[name])
+        for name, certified in certificate.loss.items()
+        if name in loss
+    ]

@@ -1,0 +1,106 @@
+"""Who fits what is known of a person: the inner loops of a linkage attack."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+__all__ = ["count_fitting_baskets", "count_fitting_people", "fitting_classes", "run_ends"]
+
+
+@njit(cache=True, nogil=True)
+def run_ends(labels):
+    """For each row of sorted rows and each column the first row after it that differs up to that column."""
+    n = len(labels)
+    ends = np.empty(labels.shape, np.int32)
+    for row in range(n - 1, -1, -1):
+        same = row + 1 < n
+        for a in range(labels.shape[1]):
+            same = same and labels[row, a] == labels[row + 1, a]
+            ends[row, a] = ends[row + 1, a] if same else row + 1
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def _next_fit(row, known, covered, start, width, labels, ends):
+    """The first class from `row` on that fits; where a label does not, all that share it are passed over."""
+    while row < len(labels):
+        failing = -1
+        for a in range(len(width)):
+            if not covered[start[a] + known[a] * width[a] + labels[row, a]]:
+                failing = a
+                break
+        if failing < 0:
+            return row
+        row = ends[row, failing]
+    return row
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def fitting_classes(known, covered, start, width, labels, ends):
+    """For each person and each class whether every label of the class covers what is known of the person.
+
+    Attribute a has width[a] labels; person p is told by known[p, a], a row of the attribute's table of
+    labels, and covered[start[a] + known[p, a] * width[a] + label] says whether the label covers it. Classes
+    are sorted by their labels. O(people * classes * attributes), mostly far less: classes that begin with the
+    same labels are passed over together.
+    """
+    fits = np.zeros((len(known), len(labels)), np.bool_)
+    for p in prange(len(known)):
+        row = _next_fit(0, known[p], covered, start, width, labels, ends)
+        while row < len(labels):
+            fits[p, row] = True
+            row = _next_fit(row + 1, known[p], covered, start, width, labels, ends)
+    return fits
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def count_fitting_people(people, known, covered, start, width, labels, ends):
+    """For each class how many people it fits; people[p] of them are like person p. Otherwise as above."""
+    parts = 8
+    count = np.zeros((parts, len(labels)), np.int64)
+    for part in prange(parts):
+        for p in range(part, len(known), parts):
+            row = _next_fit(0, known[p], covered, start, width, labels, ends)
+            while row < len(labels):
+                count[part, row] += people[p]
+                row = _next_fit(row + 1, known[p], covered, start, width, labels, ends)
+    return count.sum(axis=0)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def count_fitting_baskets(fits, class_of_record, baskets, missing, known, own):
+    """For each person how many records fit, by their class and by their baskets, and how many before the own.
+
+    `baskets`: offsets, and the first and last item of each published label of each record; a record fits if
+    each known item (known[p], -1 where fewer are known) is in one of its ranges. A missing basket says
+    nothing, and fits. own[p] is the person's record; where it does not fit, -1 come before it.
+    O(people * labels * known).
+    """
+    offsets, first, last = baskets
+    candidates = np.zeros(len(known), np.int64)
+    earlier = np.full(len(known), -1, np.int64)
+    for p in prange(len(known)):
+        for r in range(len(missing)):
+            if not fits[p, class_of_record[r]]:
+                continue
+            if missing[r] or _has_all(known[p], first, last, offsets[r], offsets[r + 1]):
+                if r == own[p]:
+                    earlier[p] = candidates[p]
+                candidates[p] += 1
+    return candidates, earlier
+
+
+@njit(cache=True, nogil=True)
+def _has_all(known, first, last, start, end):
+    for item in known:
+        if item < 0:
+            continue
+        found = False
+        for i in range(start, end):
+            if first[i] <= item <= last[i]:
+                found = True
+                break
+        if not found:
+            return False
+    return True

@@ -1,0 +1,123 @@
+"""A published table beside its original, record by record, in codes: what risk and utility look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kohort.data.baskets import Baskets
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.pipeline.items import read_baskets
+from kohort.problem.attribute import Attribute
+from kohort.verification.covering import Covering, read_covering
+
+if TYPE_CHECKING:
+    from kohort.pipeline.release import Release
+
+__all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Records that look alike: their codes per column, how many there are, and the class of each record."""
+
+    codes: np.ndarray
+    sizes: np.ndarray
+    of_record: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BasketPair:
+    """The baskets of a table as they were and as they are published, and the tree of their items."""
+
+    original: Baskets
+    published: Baskets
+    hierarchy: Hierarchy
+    m: int
+
+
+@dataclass(frozen=True, eq=False)
+class BeforeAfter:
+    """The quasi-identifiers and sensitive columns of a table, as they were and as they are published.
+
+    rows      per published record its original; records that were left out have none
+    withheld  per published record: `*` everywhere, and in no class that keeps the promise
+    """
+
+    attributes: tuple[Attribute, ...]
+    labels: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
+    rows: np.ndarray
+    withheld: np.ndarray
+    n_records: int
+    baskets: BasketPair | None = None
+
+    @cached_property
+    def coverings(self) -> list[Covering]:
+        """Per quasi-identifier what its published labels cover."""
+        return [read_covering(column.texts, a) for column, a in zip(self.labels, self.attributes)]
+
+    @cached_property
+    def before(self) -> Classes:
+        """The classes of the original table."""
+        return classes_of([attribute.column.codes for attribute in self.attributes], self.n_records)
+
+    @cached_property
+    def after(self) -> Classes:
+        """The classes of the published table, of withheld records too."""
+        return classes_of([column.codes for column in self.labels], len(self.rows))
+
+    @cached_property
+    def published_of(self) -> np.ndarray:
+        """Per original record its place in the published table; -1 if it was left out."""
+        place = np.full(self.n_records, -1, dtype=np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        return place
+
+
+def before_after(release: Release) -> BeforeAfter:
+    """The two sides of a release; the published one is read from the table that is published."""
+    published = Dataset(release.arrow)
+    problem = release.problem
+    attributes = () if problem is None else problem.attributes
+    labels = tuple(published.column(attribute.name) for attribute in attributes)
+    rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
+    dropped = release.dataset.n_records - len(rows)
+    withheld = np.zeros(len(rows), dtype=bool)
+    if attributes and release.verdict.withheld > dropped:
+        withheld = np.logical_and.reduce([_starred(column) for column in labels])
+    return BeforeAfter(
+        attributes=attributes,
+        labels=labels,
+        sensitive=tuple(release.dataset.column(name) for name in release.roles.having("sensitive")),
+        rows=rows,
+        withheld=withheld,
+        n_records=release.dataset.n_records,
+        baskets=_baskets(release, published),
+    )
+
+
+def classes_of(columns: list[np.ndarray], n_records: int) -> Classes:
+    """The distinct rows of some columns; without columns, all records are alike. O(n log n)."""
+    codes = np.column_stack(columns) if columns else np.zeros((n_records, 0), dtype=np.int32)
+    return Classes(*distinct_rows(codes))
+
+
+def _starred(column: Column) -> np.ndarray:
+    return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
+
+
+def _baskets(release: Release, published: Dataset) -> BasketPair | None:
+    if release.items is None:
+        return None
+    request = release.request.items
+    assert request is not None and release.request.km is not None
+    shown = read_baskets(published, request.column, separator=request.separator)
+    problem = release.items.problem
+    return BasketPair(problem.baskets, shown, problem.hierarchy, release.request.km.m)

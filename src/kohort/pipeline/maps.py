@@ -1,0 +1,153 @@
+"""Attribute maps: how a release publishes every value of its quasi-identifiers, for use on other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+import pyarrow as pa
+
+from kohort.data.column import Column, Kind, code_column, local_time
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import UnsupportedError
+from kohort.pipeline.request import Request
+from kohort.problem.attribute import Attribute, tight_domain
+from kohort.problem.problem import Problem
+from kohort.recoding.recoding import GlobalRecoding, Recoding
+from kohort.verification.reading import read_labels
+from kohort.version import __version__
+
+__all__ = ["ColumnMap", "Maps", "maps_of"]
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """What each value of a column is published as.
+
+    values        by value; a missing value is None
+    intervals     published intervals, each for all values of the column's kind that lie in it
+    rest_is_star  whether any other value is published as `*`
+    kind          of the column: integer, float, date, ...
+    """
+
+    values: Mapping[str | None, str | None] = field(default_factory=dict)
+    intervals: tuple[str, ...] = ()
+    rest_is_star: bool = False
+    kind: Kind = "string"
+
+    def published(self, texts: Sequence[str | None]) -> tuple[list[str | None], list[bool]]:
+        """What each of these values is published as, and whether the map knows it."""
+        if self.kind == "boolean":  # true, True or TRUE
+            spelled = {text.lower(): text for text in self.values if text is not None}
+            texts = [text if text is None else spelled.get(text.lower(), text) for text in texts]
+        inside = self._inside([text for text in texts if text is not None and text not in self.values])
+        known = [self.rest_is_star or text in self.values or text in inside for text in texts]
+        labels = [self.values.get(text, inside.get(text, STAR)) for text in texts]
+        return labels, known
+
+    def _inside(self, texts: Sequence[str]) -> dict[str | None, str | None]:
+        """Those that lie in a single interval, and which one."""
+        texts = [text for text in texts if _is_of_kind(text, self.kind)]
+        if not texts or not self.intervals:
+            return {}
+        return _by_interval(code_column("", pa.array(texts)), self.intervals)
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """The maps of a release, and what is needed to do with another table what was done with the first.
+
+    request  roles, identifiers, models and suppression; the hierarchies are those of sensitive columns only
+    columns  per quasi-identifier
+    """
+
+    request: Request
+    columns: Mapping[str, ColumnMap]
+    algorithm: str
+    spec_sha256: str | None = None
+    version: str = __version__
+
+
+def maps_of(request: Request, problem: Problem | None, recoding: Recoding | None, *, algorithm: str) -> Maps:
+    """The maps of a release that publishes the same value everywhere the same way; others are refused."""
+    if problem is None or request.items is not None:
+        raise UnsupportedError("Maps are of quasi-identifiers. A column of items has none.")
+    if not isinstance(recoding, GlobalRecoding):
+        raise UnsupportedError(
+            f"{algorithm} publishes the same value differently in different classes, so there are no maps to "
+            "write. Choose an algorithm that recodes globally, such as full-domain."
+        )
+    if problem.tight:
+        raise UnsupportedError(
+            "With labels: tight, what is published depends on the values that the records have. "
+            "Maps need labels: hierarchy."
+        )
+    return Maps(
+        request=_to_keep(request, problem),
+        columns={a.name: _column_map(a, recoding.maps(a)) for a in problem.attributes},
+        algorithm=algorithm,
+    )
+
+
+def _to_keep(request: Request, problem: Problem) -> Request:
+    sensitive = problem.sensitive
+    return Request(
+        roles=request.roles,
+        models=request.models,
+        hierarchies={n: s.hierarchy for n, s in sensitive.items() if s.hierarchy is not None},
+        orders={n: order for n, order in request.orders.items() if n in sensitive},
+        treatments=request.treatments,
+        suppression=request.suppression,
+        suppressed=request.suppressed,
+        nulls=request.nulls,
+        shuffle=request.shuffle,
+        seed=request.seed,
+    )
+
+
+def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None]) -> ColumnMap:
+    """The map without values that only the data has where a hierarchy says what there is."""
+    domain, column = attribute.domain, attribute.column
+    hidden = isinstance(domain, Hierarchy) and bool(domain.hidden.any())
+    if set(label_of.values()) == {STAR}:
+        return ColumnMap(rest_is_star=True, kind=column.kind)
+    if isinstance(domain, Hierarchy):
+        lacking = {text for text, hides in zip(domain.leaves, domain.hidden) if hides}
+        label_of = {text: label for text, label in label_of.items() if text not in lacking}
+    listed = ColumnMap(label_of, rest_is_star=hidden, kind=column.kind)
+    texts = [text for text in label_of if text is not None and _is_of_kind(text, column.kind)]
+    if column.listed or not texts:
+        return listed
+    intervals = tuple(sorted({label for label in label_of.values() if label and label.startswith("[")}))
+    inside = _by_interval(code_column("", pa.array(texts)), intervals)
+    rest = {text: label for text, label in label_of.items() if inside.get(text) != label or text is None}
+    in_use = {inside[text] for text in label_of if text is not None and text not in rest}
+    return replace(listed, values=rest, intervals=tuple(i for i in intervals if i in in_use))
+
+
+def _by_interval(column: Column, intervals: Sequence[str]) -> dict[str | None, str | None]:
+    """Per value that lies in exactly one of the intervals, that one."""
+    if not column.ordered or not intervals:
+        return {}
+    spans = read_labels(intervals, Attribute(column, tight_domain(column), tight=True)).values
+    found: dict[str | None, list[str]] = {}
+    for label, (first, last) in zip(intervals, spans.tolist()):
+        for text in column.texts[first : last + 1] if first <= last else ():
+            found.setdefault(text, []).append(label)
+    return {text: labels[0] for text, labels in found.items() if len(labels) == 1}
+
+
+def _is_of_kind(text: str, kind: Kind) -> bool:
+    """Whether a text can be compared with the ends of intervals."""
+    try:
+        if kind == "date":
+            date.fromisoformat(text)
+        elif kind == "datetime":
+            local_time(text)
+        else:
+            float(text)
+    except ValueError:
+        return False
+    return kind not in ("string", "boolean")

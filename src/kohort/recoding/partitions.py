@@ -1,0 +1,95 @@
+"""Global recoding by partitions: every value of an attribute stands for its block, wherever it occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.attribute import Attribute
+from kohort.recoding.groups import set_label
+from kohort.recoding.recoding import PublishedColumn
+
+__all__ = ["Partitions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """A partition of the leaves of each attribute, by the attribute's name; `withheld` is by record.
+
+    search     what the search has proven: the schemes, the least cost of all their recodings, nodes looked at
+    in_domain  whether only generalized values of the attributes' domains are published, no sets of them
+    """
+
+    block_of_leaf: Mapping[str, np.ndarray]
+    withheld: np.ndarray
+    search: Mapping[str, Any] = field(default_factory=dict)
+    in_domain: bool = False
+    guarantee: float | None = None
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        """The label of each record's block."""
+        labels, of_leaf = self._labels(attribute)
+        return PublishedColumn(labels, of_leaf[attribute.leaf_of_code][attribute.column.codes])
+
+    def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
+        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        labels, of_leaf = self._labels(attribute)
+        return dict(zip(attribute.domain.leaves, (labels[label] for label in of_leaf)))
+
+    def _labels(self, attribute: Attribute) -> tuple[list[str | None], np.ndarray]:
+        block_of = self.block_of_leaf[attribute.name]
+        blocks, of_leaf = np.unique(block_of, return_inverse=True)
+        labels = [block_label(attribute, np.flatnonzero(block_of == block)) for block in blocks]
+        return labels, of_leaf.astype(np.int32)
+
+
+def block_label(attribute: Attribute, leaves: np.ndarray) -> str | None:
+    """How a block is published: a value, `*`, a node, an interval of an ordered column, or a set.
+
+    A set of a column with a hierarchy names the highest nodes that are wholly in it.
+    """
+    domain = attribute.domain
+    lo, hi = leaves[:1], leaves[-1:]
+    contiguous = hi[0] - lo[0] + 1 == len(leaves)
+    if len(leaves) == 1:
+        return domain.leaves[lo[0]]
+    if len(leaves) == attribute.n_leaves:
+        return domain.labels(lo, hi)[0]
+    if not isinstance(domain, Hierarchy):
+        texts = [domain.leaves[leaf] for leaf in leaves]
+        return domain.labels(lo, hi)[0] if contiguous else set_label(texts, attribute.n_leaves)
+    if contiguous and (domain.closure(lo, hi)[1] - domain.closure(lo, hi)[0] + 1)[0] == len(leaves):
+        return domain.labels(lo, hi)[0]
+    if contiguous and _in_natural_order(attribute, leaves):
+        return f"[{domain.leaves[lo[0]]}, {domain.leaves[hi[0]]}]"
+    return set_label([domain.published[node] for node in _highest_nodes(domain, leaves)], attribute.n_leaves)
+
+
+def _in_natural_order(attribute: Attribute, leaves: np.ndarray) -> bool:
+    """Whether these leaves are values of an ordered column, one after the other, and no other is between."""
+    column = attribute.column
+    if not column.ordered:
+        return False
+    codes = np.flatnonzero(np.isin(attribute.leaf_of_code, leaves))
+    in_a_row = len(codes) == len(leaves) and codes[-1] - codes[0] + 1 == len(codes)
+    return bool(
+        in_a_row
+        and column.texts[codes[-1]] is not None
+        and (np.diff(attribute.leaf_of_code[codes]) > 0).all()
+    )
+
+
+def _highest_nodes(hierarchy: Hierarchy, leaves: np.ndarray) -> list[int]:
+    """The nodes that make up a set of leaves, as few as there can be; of a chain of nodes the lowest."""
+    before = np.zeros(len(hierarchy.leaf_node) + 1, dtype=np.int64)
+    before[leaves + 1] = 1
+    inside = np.cumsum(before)
+    whole = inside[hierarchy.hi + 1] - inside[hierarchy.lo] == hierarchy.hi - hierarchy.lo + 1
+    highest = np.flatnonzero(whole & ~whole[np.maximum(hierarchy.parent, 0)])
+    return hierarchy.node(hierarchy.lo[highest], hierarchy.hi[highest]).tolist()

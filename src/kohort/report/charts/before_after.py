@@ -1,0 +1,46 @@
+"""Charts of figures before and after: a wide pale bar and a narrow dark one, on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, chart
+
+__all__ = ["distribution_chart", "rates_chart"]
+
+_COLOURS = {"before": BEFORE, "after": AFTER}
+_WIDTHS = {"before": 0.9, "after": 0.45}  # shares of the space of a bar
+_OPACITIES = {"before": 0.55, "after": 1.0}
+
+
+def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
+    """Records per value: upright bars where values have an order, else lying ones."""
+    count = {"title": "records", "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"}}
+    height = 150 if ordered else 20 * len(rows) + 55
+    return chart(height, rows, layer=_layers(count, upright=ordered, sides=("before", "after")))
+
+
+def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Rates between 0 and 1, one lying bar each; `before` may be missing from the rows."""
+    rate = {"title": None, "axis": {"format": PERCENT, "tickCount": 5}, "scale": {"domain": [0, 1]}}
+    sides = tuple(side for side in _COLOURS if side in rows[0])
+    return chart(24 * len(rows) + 45, rows, layer=_layers(rate, upright=False, sides=sides))
+
+
+def _layers(figure: dict[str, Any], *, upright: bool, sides: tuple[str, ...]) -> list[dict[str, Any]]:
+    axis = {"ticks": False} | ({"labelOverlap": True, "labelAngle": 0} if upright else {"labelLimit": 170})
+    name = {"field": "value", "type": "nominal", "sort": None, "title": None, "axis": axis}
+    scale = {"domain": list(sides), "range": [_COLOURS[side] for side in sides]}
+    layers = []
+    for side in sides:
+        counted = {**figure, "field": side, "type": "quantitative"}
+        place = {"x": name, "y": counted} if upright else {"y": name, "x": counted}
+        size = {"width" if upright else "height": {"band": _WIDTHS[side]}}
+        layers.append(
+            {
+                "mark": {"type": "bar", "opacity": _OPACITIES[side], **size},
+                "encoding": {**place, "color": {"datum": side, "scale": scale}},
+            }
+        )
+    return layers

@@ -1,0 +1,86 @@
+"""Charts of classes: their sizes, and how well a sensitive value can be guessed inside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kohort.report.charts.theme import AFTER, PERCENT, RULE, chart
+
+__all__ = ["class_sizes_chart", "guesses_chart"]
+
+
+def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    """The share of records in classes of each size."""
+    x = {
+        "field": "size",
+        "type": "nominal",
+        "sort": None,
+        "title": "records in the class",
+        "axis": {"labelAngle": 0, "ticks": False},
+    }
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "title": "share of records",
+        "axis": {"format": PERCENT, "tickCount": 4},
+    }
+    return chart(
+        190,
+        facts["bins"],
+        encoding={"x": x, "y": y},
+        layer=[
+            {"mark": {"type": "bar", "color": AFTER, "width": {"band": 0.7}}},
+            {
+                "mark": {"type": "text", "dy": -6},
+                "encoding": {"text": {"field": "share", "format": PERCENT}},
+            },
+        ],
+    )
+
+
+def guesses_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    """The share of records by the confidence of the best guess; a line where the whole table stands."""
+    bars = {
+        "mark": {"type": "bar", "color": AFTER, "stroke": "white", "strokeWidth": 0.5},
+        "encoding": {
+            "x": {
+                "field": "from",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1]},
+                "bin": "binned",
+                "title": "confidence of the best guess",
+                "axis": {"format": PERCENT, "values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
+            },
+            "x2": {"field": "to"},
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "share of records",
+                "axis": {"format": PERCENT, "tickCount": 4},
+            },
+        },
+    }
+    line: dict[str, Any] = {
+        "data": {"values": [{"table": facts["table"], "label": "whole table"}]},
+        "encoding": {"x": {"field": "table", "type": "quantitative"}},
+    }
+    right = facts["table"] < 0.6
+    return chart(
+        170,
+        facts["bins"],
+        layer=[
+            bars,
+            {**line, "mark": {"type": "rule", "color": RULE, "strokeDash": [5, 3], "strokeWidth": 2}},
+            {
+                **line,
+                "mark": {
+                    "type": "text",
+                    "y": 0,
+                    "dy": -6,
+                    "align": "left" if right else "right",
+                    "dx": 4 if right else -4,
+                },
+                "encoding": {**line["encoding"], "text": {"field": "label"}},
+            },
+        ],
+    )

@@ -1,0 +1,52 @@
+"""The chart of columns: how far each was generalized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kohort.report.attributes import STEPS
+from kohort.report.charts.theme import PERCENT, chart
+
+__all__ = ["steps_chart"]
+
+_ROW = 22
+_SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # light to dark, also in grey
+
+
+def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any]:
+    """One bar per column: the share of its cells at each step from the value itself to `*`."""
+    values = [
+        {"column": name, "step": step, "order": STEPS.index(step), "share": share}
+        for name, steps in shares
+        for step, share in steps.items()
+        if share > 0
+    ]
+    used = [step for step in STEPS if any(value["step"] == step for value in values)]
+    return chart(
+        _ROW * len(shares) + 80,
+        values,
+        mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},
+        encoding={
+            "y": {
+                "field": "column",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"ticks": False},
+            },
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1]},
+                "axis": {"format": PERCENT, "tickCount": 5},
+                "title": "share of records",
+            },
+            "color": {
+                "field": "step",
+                "scale": {"domain": used, "range": [_SHADES[STEPS.index(step)] for step in used]},
+                "legend": {"columns": 3},
+            },
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    )

@@ -1,0 +1,73 @@
+"""The facts of a report: those of the certificate, and what became of columns, classes and people.
+
+The internal version is for those who decide: it shows values and the riskiest classes. The public one, a part
+of it, may go with the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from kohort.algorithms import Progress
+from kohort.errors import InputError
+from kohort.pipeline.before_after import before_after
+from kohort.pipeline.release import Release
+from kohort.report.attributes import attribute_facts, distribution, item_levels
+from kohort.report.classes import class_size_facts, guess_facts, riskiest_classes
+from kohort.report.public import public_facts
+from kohort.report.published import PublishedValues, published_values
+from kohort.risk import assess_risk
+from kohort.utility import measure_utility
+
+__all__ = ["MOST_CHARTS", "Version", "check_version", "report_facts"]
+
+Version = Literal["internal", "public"]
+MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
+
+
+def report_facts(
+    release: Release,
+    *,
+    version: Version = "internal",
+    sha256: Mapping[str, str | None] | None = None,
+    making: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """All that a report shows, as plain data. `making` may hold the `command` and the `spec`."""
+    check_version(version)
+    tell = progress or (lambda what, share: None)
+    tell("report: classes", 0.0)
+    sides, columns = before_after(release), published_values(release)
+    attributes = [attribute_facts(values) for values in columns]
+    guesses = [guess_facts(sides, column) for column in sides.sensitive]
+    facts: dict[str, Any] = release.facts(sha256=sha256) | {
+        "kohort": "report",
+        "report": "internal",
+        "attributes": attributes,
+        "class_sizes": class_size_facts(sides),
+        "guesses": [found for found in guesses if found is not None],
+        "item_levels": None if release.items is None else item_levels(release.items),
+        "sensitive": [column.name for column in sides.sensitive],
+        "distributions": _distributions(columns, attributes),
+        "riskiest": riskiest_classes(sides),
+        "making": dict(making or {}),
+    }
+    tell("report: risk", 0.1)
+    facts["risk"] = assess_risk(release)
+    tell("report: utility", 0.3)
+    facts["utility"] = measure_utility(release)
+    tell("report: charts", 0.8)
+    return facts if version == "internal" else public_facts(facts)
+
+
+def check_version(version: str) -> None:
+    if version not in get_args(Version):
+        raise InputError(f"The version of a report is internal or public. Got {version!r}.")
+
+
+def _distributions(columns: list[PublishedValues], attributes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the columns that lost most, as many as a page can hold."""
+    loss = {attribute["name"]: attribute["loss"] for attribute in attributes}
+    chosen = set(sorted(loss, key=lambda name: -loss[name])[:MOST_CHARTS])
+    return {v.attribute.name: distribution(v) for v in columns if v.attribute.name in chosen}

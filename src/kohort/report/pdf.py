@@ -1,0 +1,34 @@
+"""The report as a printed page: WeasyPrint sets the same HTML, with the styles for print."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from kohort.errors import MissingPackageError
+
+__all__ = ["require_weasyprint", "write_pdf"]
+
+
+def write_pdf(page: str, path: Path) -> None:
+    """Write a page as PDF. Nothing is fetched: the page needs nothing."""
+    weasyprint = require_weasyprint()
+    weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf(str(path))
+
+
+def require_weasyprint() -> Any:
+    """The package, or how to get it, or how to do without."""
+    try:
+        import weasyprint
+    except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
+        raise MissingPackageError(
+            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see how "
+            "WeasyPrint is installed). Or write HTML and print it from a browser: it is made for paper, too."
+        ) from None
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it tells of CSS for screens that it skips
+    return weasyprint
+
+
+def _refuse(url: str, *_: Any, **__: Any) -> Any:
+    raise ValueError(f"A report fetches nothing, not even {url}.")

@@ -1,0 +1,100 @@
+"""From facts to the parts of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kohort.problem.costs import COSTS
+from kohort.report.class_sections import classes_section, riskiest_section, sensitive_section
+from kohort.report.column_sections import columns_section, distributions_section
+from kohort.report.judged_sections import risk_section, utility_section
+from kohort.report.page import Section, Table
+from kohort.report.words import capital, done_words, next_words
+
+__all__ = ["sections"]
+
+
+def sections(facts: dict[str, Any]) -> list[Section]:
+    """The parts of the page in their order; those that have nothing to say are left out."""
+    parts = [
+        _next(facts),
+        _done(facts),
+        columns_section(facts),
+        distributions_section(facts),
+        classes_section(facts),
+        sensitive_section(facts),
+        risk_section(facts),
+        utility_section(facts),
+        riskiest_section(facts),
+        _losses(facts),
+        _notes(facts),
+        _reproduce(facts),
+    ]
+    return [part for part in parts if part is not None]
+
+
+def _next(facts: dict[str, Any]) -> Section | None:
+    points = next_words(facts)
+    return Section("next", "What to do next", points=points) if points else None
+
+
+def _done(facts: dict[str, Any]) -> Section:
+    models = [[capital(m["promise"]), m["asked"], m["measured"], _holds(m["holds"])] for m in facts["models"]]
+    checks = [
+        [check.get("detail", capital(check["check"])), _holds(check["holds"])] for check in facts["checks"]
+    ]
+    held = sum(check["holds"] is True for check in facts["checks"])
+    return Section(
+        "done",
+        "What was done, and why",
+        done_words(facts),
+        tables=[
+            Table(("promise", "asked", "measured", "holds"), models),
+            Table(("check against the original", "holds"), checks, f"{held} of {len(checks)} checks hold"),
+        ],
+    )
+
+
+def _holds(holds: bool | None) -> str:
+    return {True: "yes", False: "NO", None: "not checked"}[holds]
+
+
+def _losses(facts: dict[str, Any]) -> Section:
+    rows = [
+        [name, value, COSTS[name].meaning if name in COSTS else ""] for name, value in facts["loss"].items()
+    ]
+    table = Table(("measure", "value", "what it counts"), rows)
+    return Section("losses", "All measures of what was lost", tables=[table])
+
+
+def _notes(facts: dict[str, Any]) -> Section | None:
+    return Section("notes", "Notes", points=facts["notes"]) if facts["notes"] else None
+
+
+def _reproduce(facts: dict[str, Any]) -> Section:
+    rows = [
+        ["version of Kohort", facts["version"]],
+        ["algorithm", facts["algorithm"]],
+        [
+            "parameters",
+            ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
+        ],
+        ["seed", str(facts["seed"])],
+        ["labels", facts["labels"]],
+        ["SHA-256 of the input", facts["sha256"]["input"] or "not from a file"],
+        ["SHA-256 of the release", facts["sha256"]["output"] or "not in a file"],
+    ]
+    if "seconds" in facts:
+        rows.append(
+            ["seconds", ", ".join(f"{phase} {value:.2f}" for phase, value in facts["seconds"].items())]
+        )
+    making = facts.get("making", {})
+    code = [
+        (title, making[key]) for key, title in (("command", "Command"), ("spec", "Spec")) if key in making
+    ]
+    words = ["The same input, spec, version and seed give the same release, byte by byte."]
+    if facts["report"] == "public":
+        words = ["Check the release against its certificate: kohort verify RELEASE --certificate CERTIFICATE"]
+    return Section(
+        "reproduce", "How to reproduce it", words, tables=[Table(("what", "value"), rows)], code=code
+    )

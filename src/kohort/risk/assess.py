@@ -1,0 +1,245 @@
+"""The risk of a release, before and after: plain facts, each with a sentence that says what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kohort.algorithms import Progress, Run
+from kohort.errors import InputError, did_you_mean, percent
+from kohort.pipeline.before_after import BeforeAfter, before_after
+from kohort.pipeline.release import Release
+from kohort.risk.attack import linkage_attack
+from kohort.risk.classes import record_risks, unique_share
+from kohort.risk.disclosure import attribute_disclosure
+from kohort.risk.population import Population, population_of
+from kohort.risk.uniqueness import population_uniqueness
+
+__all__ = ["assess_risk"]
+
+_THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
+
+
+def assess_risk(
+    release: Release,
+    *,
+    known: Sequence[str] | None = None,
+    known_items: int | None = None,
+    population: Any = None,
+    sampling_fraction: float | None = None,
+    threshold: float | None = None,
+    targets: int = 1000,
+    show_values: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """How likely people are found in a release, or something about them is learnt, before and after.
+
+    Parameters
+    ----------
+    known
+        The quasi-identifiers that the adversary of the linkage attack knows; all of them by default.
+    known_items
+        How many items of each target's basket the adversary knows; the release's m by default.
+    population
+        A table of the population that the records are from, with the same quasi-identifiers.
+    sampling_fraction
+        The share of the population that the table holds: needed to estimate who is unique in it.
+    threshold
+        The risk above which a record counts as at risk: 1/k of the release, else 0.2.
+    targets
+        How many people the linkage attack looks up, drawn at random.
+    show_values
+        Whether sensitive values are named among those guessed with most confidence.
+    """
+    threshold = _threshold(release, threshold)
+    _check(release, known, sampling_fraction, targets)
+    run = Run(progress=progress)
+    run.report("reading the release", 0.0)
+    sides = before_after(release)
+    kept = _kept_sizes(sides)
+    run.report("looking people up", 0.2)
+    attack = linkage_attack(
+        sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
+    )
+    run.report("counting the population", 0.4)
+    people = None if population is None else _people(release, sides, population, run)
+    return {
+        "kohort": "risk",
+        "records": len(sides.rows) - int(sides.withheld.sum()),
+        "withheld": sides.n_records - len(sides.rows) + int(sides.withheld.sum()),
+        "quasi_identifiers": [attribute.name for attribute in sides.attributes],
+        "threshold": threshold,
+        "prosecutor": _prosecutor(sides, kept, threshold),
+        "journalist": _journalist(sides, kept, people, threshold),
+        "marketer": _marketer(sides, kept, people),
+        "k_map": _k_map(kept, people),
+        "uniqueness": _uniqueness(sides, kept),
+        "population_uniqueness": _population_uniqueness(sides, kept, sampling_fraction),
+        "attribute_disclosure": (
+            attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
+        ),
+        "linkage": attack,
+    }
+
+
+def _threshold(release: Release, threshold: float | None) -> float:
+    if threshold is not None:
+        if not 0 < threshold <= 1:
+            raise InputError(f"'threshold' must be a number above 0, up to 1. Got {threshold}.")
+        return threshold
+    k = 1 if release.problem is None else release.problem.k
+    k = max(k, 1 if release.request.km is None else release.request.km.k)
+    return 1 / k if k > 1 else _THRESHOLD
+
+
+def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
+    if fraction is not None and not 0 < fraction <= 1:
+        raise InputError(f"'sampling_fraction' must be a number above 0, up to 1. Got {fraction}.")
+    if targets < 1:
+        raise InputError(f"'targets' must be a whole number from 1 on. Got {targets}.")
+    quasi = release.roles.having("quasi-identifier")
+    if known is not None and not known and release.items is None:
+        raise InputError("'known' must name at least one quasi-identifier.")
+    for name in known or ():
+        if name not in quasi:
+            raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
+
+
+def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
+    """Sizes of the published classes, 0 for the one that is withheld."""
+    sizes = sides.after.sizes.copy()
+    if sides.withheld.any():
+        sizes[sides.after.of_record[np.argmax(sides.withheld)]] = 0
+    return sizes
+
+
+def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
+    if not sides.attributes:
+        raise InputError("A population is compared by quasi-identifiers, and the release has none.")
+    return population_of(release, population, sides.labels, run)
+
+
+def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any] | None:
+    if not sides.attributes:
+        return None
+    before = record_risks(1 / sides.before.sizes, sides.before.sizes, threshold)
+    found: dict[str, Any] = {"before": before, "after": _after(1 / np.maximum(kept, 1), kept, threshold)}
+    found["sentence"] = (
+        "Somebody who knows that a person is in the table, and all quasi-identifiers of that person, finds "
+        f"the record with a chance of at most {percent(found['after']['maximum'])}, "
+        f"{percent(found['after']['average'])} on average; "
+        f"before it was {percent(before['maximum'])} and {percent(before['average'])}."
+    )
+    return found
+
+
+def _journalist(
+    sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
+) -> dict[str, Any] | None:
+    if not sides.attributes:
+        return None
+    if people is None:
+        found = _prosecutor(sides, kept, threshold)
+        assert found is not None
+        found["basis"] = "sample"
+        found["sentence"] = (
+            "Somebody who wants to find anybody, not knowing who is in the table, does at most as well as "
+            f"one who knows it: {percent(found['after']['maximum'])} at most. A population table would tell."
+        )
+        return found
+    before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
+    after = _after(1 / np.maximum(people.after, 1), kept, threshold)
+    return {
+        "before": before,
+        "after": after,
+        "basis": "population",
+        "sentence": (
+            f"Somebody who wants to find anybody, and compares with the population of {people.records:,} "
+            f"people, finds a record with a chance of at most {percent(after['maximum'])}; before it was "
+            f"{percent(before['maximum'])}."
+        ),
+    }
+
+
+def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any] | None:
+    if not sides.attributes:
+        return None
+    if people is None:
+        before = float(len(sides.before.sizes) / sides.n_records)
+        after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
+    else:
+        before = float((1 / np.maximum(people.before, 1)).mean())
+        after = _after(1 / np.maximum(people.after, 1), kept, 1.0)["average"]
+    return {
+        "before": {"average": before},
+        "after": {"average": after},
+        "basis": "sample" if people is None else "population",
+        "sentence": (
+            "Somebody who links all records at once, and does not mind errors, gets "
+            f"{percent(after)} of them right on average; before it was {percent(before)}."
+        ),
+    }
+
+
+def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None:
+    if people is None:
+        return None
+    fitting = people.after[kept > 0]
+    least = int(fitting.min()) if len(fitting) else None
+    unseen = int((people.before == 0).sum())
+    found: dict[str, Any] = {
+        "population": people.records,
+        "before": int(people.before.min()),
+        "after": least,
+        "not_in_population": unseen,
+    }
+    found["sentence"] = (
+        f"Every published class fits at least {least or 0:,} of {people.records:,} people of the population "
+        f"(k-map); of the original, every record fitted at least {found['before']:,}."
+        + (
+            f" {unseen:,} records fit nobody there: the population is not the one they are from."
+            if unseen
+            else ""
+        )
+    )
+    return found
+
+
+def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any] | None:
+    if not sides.attributes:
+        return None
+    before, after = unique_share(sides.before.sizes), unique_share(kept[kept > 0])
+    return {
+        "before": before,
+        "after": after,
+        "sentence": (
+            f"{percent(before)} of the original records were the only ones with their quasi-identifiers; "
+            f"{percent(after)} of the published ones are."
+        ),
+    }
+
+
+def _population_uniqueness(
+    sides: BeforeAfter, kept: np.ndarray, fraction: float | None
+) -> dict[str, Any] | None:
+    if fraction is None or not sides.attributes:
+        return None
+    before = population_uniqueness(sides.before.sizes, fraction)
+    after = population_uniqueness(kept[kept > 0], fraction)
+    return {
+        "sampling_fraction": fraction,
+        "before": before,
+        "after": after,
+        "sentence": (
+            f"If the table holds {percent(fraction)} of the population, an estimated "
+            f"{percent(before['share'])} of that population were unique in the original quasi-identifiers "
+            f"({before['model']}); as published, {percent(after['share'])} are."
+        ),
+    }
+
+
+def _after(risk: np.ndarray, kept: np.ndarray, threshold: float) -> dict[str, Any]:
+    return record_risks(risk[kept > 0], kept[kept > 0], threshold)

@@ -1,0 +1,87 @@
+"""The linkage attack as facts: whom to look up, what is known of them, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kohort.errors import percent
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.risk.linkage import Lookup, leaves_of, look_up
+
+__all__ = ["linkage_attack"]
+
+
+def linkage_attack(
+    sides: BeforeAfter,
+    *,
+    known: Sequence[str] | None,
+    known_items: int | None,
+    targets: int,
+    threshold: float,
+    seed: int,
+) -> dict[str, Any]:
+    """Look up people drawn at random by what is known of them, in the original and in the release."""
+    rng = np.random.default_rng(seed)
+    names = [attribute.name for attribute in sides.attributes]
+    chosen = [i for i, name in enumerate(names) if known is None or name in known]
+    n_items = 0 if sides.baskets is None else sides.baskets.m if known_items is None else known_items
+    people = np.arange(sides.n_records)
+    if sides.baskets is not None and not chosen:  # nothing is known of who has no items
+        people = np.flatnonzero(sides.baskets.original.sizes > 0)
+    picked = people if len(people) <= targets else np.sort(rng.choice(people, targets, replace=False))
+    items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
+    before, after = look_up(sides, chosen, picked, items)
+    found: dict[str, Any] = {
+        "known": [names[i] for i in chosen],
+        "known_items": n_items,
+        "targets": len(picked),
+        "sampled": len(picked) < len(people),
+        "before": before.facts(rng, threshold),
+        "after": after.facts(rng, threshold),
+        "after_withheld": _withheld_maximum(sides, picked, after),
+    }
+    return found | {"sentence": _sentence(found)}
+
+
+def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
+    """The best chance for one whose record is withheld as `*`; None where none of the targets' is."""
+    place = sides.published_of[targets]
+    withheld = (place >= 0) & sides.withheld[place]
+    return float(after.chance[withheld].max()) if withheld.any() else None
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    what = [f"{len(found['known'])} attributes"] if found["known"] else []
+    what += [f"{found['known_items']} items"] if found["known_items"] else []
+    before, after = found["before"], found["after"]
+    low, high = after["interval"]
+    return (
+        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, and picked a record "
+        f"that fits, found {percent(before['hit_rate'])} of them in the original and "
+        f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
+        f"nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
+    )
+
+
+def _warning(found: dict[str, Any]) -> str:
+    """A record that is withheld as `*` is the only one that fits a person whom no class fits."""
+    best = found["after_withheld"]
+    if best is None or best < found["after"]["maximum"]:
+        return ""
+    return " That record is withheld as `*`, and few others fit the person: suppressed: drop leaves it out."
+
+
+def _items_known(
+    sides: BeforeAfter, targets: np.ndarray, n_items: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Some items of each target, drawn at random; -1 where there are fewer."""
+    assert sides.baskets is not None
+    leaves, offsets = leaves_of(sides.baskets), sides.baskets.original.offsets
+    known = np.full((len(targets), max(n_items, 1)), -1, dtype=np.int64)
+    for row, target in enumerate(targets):
+        drawn = rng.permutation(leaves[offsets[target] : offsets[target + 1]])[:n_items]
+        known[row, : len(drawn)] = drawn
+    return known

@@ -1,0 +1,86 @@
+"""k-map: how many people of a population every published class fits (Sweeney, 2001)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.algorithms import Run
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.pipeline.before_after import Classes, classes_of
+from kohort.pipeline.prepare import build_attributes
+from kohort.pipeline.release import Release
+from kohort.problem.attribute import Attribute
+from kohort.problem.roles import Roles
+from kohort.risk.linkage import ClassIndex
+from kohort.verification.covering import read_covering
+
+__all__ = ["Population", "attributes_of_both", "population_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """How many people of a population there are to a record.
+
+    before  per original record the people with the same values
+    after   per published class the people whom it fits
+    """
+
+    records: int
+    before: np.ndarray
+    after: np.ndarray
+
+
+def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
+    """How many people of a population look like each original class, and fit each published one.
+
+    Both tables are read together, so that an interval covers values that only one of them has.
+    O(distinct people * classes * attributes) at most, mostly far less.
+    """
+    everybody = population if isinstance(population, Dataset) else Dataset(population)
+    for column in labels:
+        if column.name not in everybody.names:
+            raise InputError(f"The population has no column {column.name!r}, which is a quasi-identifier.")
+    attributes = attributes_of_both(release, everybody)
+    n = release.dataset.n_records
+    codes = [attribute.column.codes for attribute in attributes]
+    people = classes_of([column[n:] for column in codes], everybody.n_records)
+    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
+    classes = classes_of([column.codes for column in labels], len(labels[0]))
+    return Population(
+        records=everybody.n_records,
+        before=_same_people(classes_of(codes, n + everybody.n_records), n),
+        after=ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run),
+    )
+
+
+def attributes_of_both(release: Release, other: Dataset) -> tuple[Attribute, ...]:
+    """The quasi-identifiers of a release over the records of its table and then of another one.
+
+    Hierarchies that are built from the data are built from both; values that a given one lacks are covered
+    by `*` only.
+    """
+    names = release.roles.having("quasi-identifier")
+    together = Dataset(pa.table({name: _both(release.dataset, other, name) for name in names}))
+    request = replace(release.request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(together, request, Roles(dict.fromkeys(names, "quasi-identifier")))
+
+
+def _both(original: Dataset, population: Dataset, name: str) -> pa.ChunkedArray:
+    """A column of both tables, the population's after the original's, as text."""
+    return pa.chunked_array([_texts(original.column(name)), _texts(population.column(name))])
+
+
+def _texts(column: Column) -> pa.Array:
+    return pa.array(column.texts, pa.string()).take(pa.array(column.codes))
+
+
+def _same_people(both: Classes, n: int) -> np.ndarray:
+    """Per original record how many people have the same values."""
+    people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
+    return people[both.of_record[:n]]

@@ -1,0 +1,83 @@
+"""Classification: learn from the release, be tested on original records that were held out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.errors import MissingPackageError, percent
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.utility.encode import Encoded, group_values, original_side, published_side
+
+__all__ = ["classification"]
+
+_TRAIN, _TEST = 10_000, 10_000
+_CLASSES = 10
+_FEATURES = 2_000
+
+
+def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str, Any] | None:
+    """How well a column is predicted from the quasi-identifiers, learnt from the release.
+
+    Logistic regression, trained on up to 10,000 published records and tested on as many original ones
+    that it has not seen; the ceiling is the same trained on the originals, the floor is always guessing the
+    most frequent class. A generalized value counts for each value it covers by equal shares. None where
+    there is nothing to predict.
+    """
+    classes = _classes(target)
+    train, test = _split(sides, seed)
+    if not sides.attributes or len(np.unique(classes[train])) < 2:
+        return None
+    most = max(min(32, _FEATURES // len(sides.attributes)), 2)
+    quasi = len(sides.attributes)
+    before, after = original_side(sides, most)[:quasi], published_side(sides, most)[:quasi]
+    held_out, truth = _matrix(before, test), classes[test]
+    values, counts = np.unique(classes[train], return_counts=True)
+    floor = float((truth == values[np.argmax(counts)]).mean())
+    ceiling = _accuracy(_matrix(before, train), classes[train], held_out, truth)
+    published = _matrix(after, sides.published_of[train])
+    accuracy = _accuracy(published, classes[train], held_out, truth)
+    return {
+        "target": target.name,
+        "classes": len(values),
+        "model": "logistic regression",
+        "trained_on": len(train),
+        "tested_on": len(test),
+        "sampled": len(train) + len(test) < len(sides.rows),
+        "accuracy": accuracy,
+        "ceiling": ceiling,
+        "floor": floor,
+        "sentence": (
+            f"A model that learns {target.name!r} from the release is right for {percent(accuracy)} of "
+            f"people it has not seen; learnt from the original it is {percent(ceiling)}, and always guessing "
+            f"the most frequent class gives {percent(floor)}."
+        ),
+    }
+
+
+def _classes(target: Column) -> np.ndarray:
+    """Per record its class: the value or, where numbers have many values, their quarter."""
+    many = target.ordered and len(target.texts) > _CLASSES
+    return group_values(target, 4 + int(target.has_null) if many else _CLASSES)[target.codes]
+
+
+def _split(sides: BeforeAfter, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Original records to train on (seven of ten that are published) and to test on."""
+    shuffled = np.random.default_rng(seed).permutation(np.sort(sides.rows))
+    cut = round(0.7 * len(shuffled))
+    return shuffled[:cut][:_TRAIN], shuffled[cut:][:_TEST]
+
+
+def _matrix(columns: list[Encoded], records: np.ndarray) -> np.ndarray:
+    return np.column_stack([column.features(records).astype(np.float32) for column in columns])
+
+
+def _accuracy(features: np.ndarray, classes: np.ndarray, tests: np.ndarray, truth: np.ndarray) -> float:
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise MissingPackageError("Classification needs: pip install 'kohort[sklearn]'") from None
+    model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3).fit(features, classes)
+    return float((model.predict(tests) == truth).mean())

@@ -1,0 +1,98 @@
+"""The utility of a release: plain facts, each with a sentence that says what it means."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from kohort.algorithms import Progress, Run
+from kohort.data.column import Column
+from kohort.errors import InputError, did_you_mean
+from kohort.pipeline.before_after import BeforeAfter, before_after
+from kohort.pipeline.release import Release
+from kohort.problem.costs import COSTS
+from kohort.utility.association import association
+from kohort.utility.classification import classification
+from kohort.utility.item_queries import item_query_error
+from kohort.utility.queries import query_error
+
+__all__ = ["measure_utility"]
+
+
+def measure_utility(
+    release: Release,
+    *,
+    queries: int = 1000,
+    target: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """How useful a release still is: costs, query error, classification, association.
+
+    Parameters
+    ----------
+    queries
+        How many COUNT queries are asked of the release.
+    target
+        The sensitive or insensitive column that a model learns to predict; by default the sensitive one
+        with the fewest values.
+    """
+    if queries < 0:
+        raise InputError(f"'queries' must be a whole number from 0 on. Got {queries}.")
+    column = _target(release, target)
+    run = Run(progress=progress)
+    run.report("reading the release", 0.0)
+    sides = before_after(release)
+    run.report("asking queries", 0.1)
+    answered = query_error(sides, queries=queries, seed=seed)
+    items = None if sides.baskets is None else item_query_error(sides.baskets, queries=queries, seed=seed)
+    run.report("learning to classify", 0.4)
+    learnt = _classification(sides, column, asked=target is not None, seed=seed)
+    run.report("comparing pairs of columns", 0.8)
+    return {
+        "kohort": "utility",
+        "costs": _costs(release),
+        "queries": answered,
+        "item_queries": items,
+        "classification": learnt,
+        "association": association(sides, seed=seed) if sides.attributes else None,
+    }
+
+
+def _costs(release: Release) -> dict[str, Any]:
+    return {
+        name: {"value": value, "sentence": f"{name} is {_figure(value)}: {_meaning(name)}."}
+        for name, value in release.loss.items()
+    }
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _meaning(name: str) -> str:
+    return COSTS[name.removeprefix("items-")].meaning
+
+
+def _classification(
+    sides: BeforeAfter, column: Column | None, *, asked: bool, seed: int
+) -> dict[str, Any] | None:
+    if column is None:
+        return None
+    if not asked and find_spec("sklearn") is None:
+        return {"sentence": "Classification was left out. It needs: pip install 'kohort[sklearn]'"}
+    return classification(sides, column, seed=seed)
+
+
+def _target(release: Release, name: str | None) -> Column | None:
+    sensitive, insensitive = (release.roles.having(role) for role in ("sensitive", "insensitive"))
+    if name is not None:
+        if name not in (*sensitive, *insensitive):
+            raise InputError(
+                f"'target' must be a sensitive or insensitive column, and {name!r} is none. "
+                f"{did_you_mean(name, [*sensitive, *insensitive])}"
+            )
+        return release.dataset.column(name)
+    columns = [release.dataset.column(name) for name in sensitive]
+    several = [column for column in columns if len(column.texts) > 1]
+    return min(several, key=lambda column: len(column.texts), default=None)

@@ -1,0 +1,151 @@
+"""Query error: COUNT queries answered from the release, against the true answers (LeFevre et al., 2006).
+
+A published value stands for each value that it covers with the same probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.errors import percent
+from kohort.kernels.queries import answer_counts
+from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.verification.covering import Covering
+
+__all__ = ["Query", "answers", "query_error", "relative_errors", "workload"]
+
+_SELECTIVITY = 0.1
+_MOST_COLUMNS = 3
+_BLOCK = 64
+_MOST_RECORDS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """COUNT the records whose value in each of these columns is one of the chosen ones; `record` is one."""
+
+    record: int
+    columns: tuple[int, ...]
+    chosen: tuple[np.ndarray, ...]  # per column, for each of its values
+
+
+def query_error(sides: BeforeAfter, *, queries: int, seed: int) -> dict[str, Any] | None:
+    """The relative errors of a seeded workload over quasi-identifiers and sensitive columns.
+
+    O(queries * distinct records * 3) at most. Of more than 200,000 records as many are drawn.
+    """
+    columns = [*(attribute.column for attribute in sides.attributes), *sides.sensitive]
+    if not sides.attributes or not queries:
+        return None
+    rng = np.random.default_rng(seed)
+    asked = workload(columns, len(sides.attributes), queries, rng)
+    records = np.arange(sides.n_records)
+    if sides.n_records > _MOST_RECORDS:
+        asked_about = {int(query.record) for query in asked}  # so that no true answer is 0
+        records = np.union1d(rng.choice(records, _MOST_RECORDS, replace=False), list(asked_about))
+    true, estimated = answers(sides, asked, records)
+    figures = relative_errors(true, estimated)
+    return {
+        "queries": len(asked),
+        "records": len(records),
+        "sampled": len(records) < sides.n_records,
+        "columns": [column.name for column in columns],
+        "selectivity": _SELECTIVITY,
+        **figures,
+        "sentence": (
+            f"Of {len(asked):,} random COUNT queries over one to {_MOST_COLUMNS} columns, half are answered "
+            f"from the release with an error of at most {percent(figures['median_relative_error'])}."
+        ),
+    }
+
+
+def relative_errors(true: np.ndarray, estimated: np.ndarray) -> dict[str, float]:
+    """How far answers are from the true ones, as shares of these."""
+    errors = np.abs(estimated - true) / true
+    return {
+        "median_relative_error": float(np.median(errors)),
+        "mean_relative_error": float(errors.mean()),
+        "p90_relative_error": float(np.quantile(errors, 0.9)),
+        "median_answer": float(np.median(true)),
+    }
+
+
+def workload(columns: Sequence[Column], n_quasi: int, queries: int, rng: np.random.Generator) -> list[Query]:
+    """Queries over one to three columns, each built around a record, so that no true answer is 0.
+
+    The first `n_quasi` columns are quasi-identifiers; every query asks for one of them at least. A query over
+    d columns chooses about the share 0.1^(1/d) of the values of each: a range of numbers, any others.
+    """
+    n_records = len(columns[0])
+    asked = []
+    for _ in range(queries):
+        d = int(rng.integers(1, min(_MOST_COLUMNS, len(columns)) + 1))
+        quasi = int(rng.integers(n_quasi))
+        others = rng.choice(np.delete(np.arange(len(columns)), quasi), d - 1, replace=False)
+        which = [quasi, *others.tolist()]
+        record = int(rng.integers(n_records))
+        share = _SELECTIVITY ** (1 / d)
+        chosen = tuple(_predicate(columns[c], int(columns[c].codes[record]), share, rng) for c in which)
+        asked.append(Query(record, tuple(which), chosen))
+    return asked
+
+
+def _predicate(column: Column, around: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """About this share of a column's values, among them one; a missing value is asked for by itself."""
+    n = len(column.texts) - int(column.has_null)
+    chosen = np.zeros(len(column.texts), dtype=bool)
+    chosen[around] = True
+    if around == n:
+        return chosen
+    width = max(round(share * n), 1)
+    if column.ordered:
+        first = int(rng.integers(max(around - width + 1, 0), min(around, n - width) + 1))
+        chosen[first : first + width] = True
+    else:
+        others = np.delete(np.arange(n), around)
+        chosen[rng.choice(others, width - 1, replace=False)] = True
+    return chosen
+
+
+def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The true answers about some original records, and those expected from the release of them."""
+    published = sides.published_of[records]
+    published = published[published >= 0]
+    raw = [*(a.column.codes for a in sides.attributes), *(c.codes for c in sides.sensitive)]
+    shown = [*(column.codes for column in sides.labels), *(c.codes[sides.rows] for c in sides.sensitive)]
+    exact: list[Covering | None] = [None] * len(raw)
+    coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
+    return (
+        _answer(classes_of([c[records] for c in raw], len(records)), exact, asked),
+        _answer(classes_of([c[published] for c in shown], len(published)), coverings, asked),
+    )
+
+
+def _answer(rows: Classes, coverings: Sequence[Covering | None], asked: Sequence[Query]) -> np.ndarray:
+    values = np.ascontiguousarray(rows.codes.astype(np.int32))
+    parts = [
+        _answer_block(values, rows.sizes, coverings, asked[begin : begin + _BLOCK])
+        for begin in range(0, len(asked), _BLOCK)
+    ]
+    return np.concatenate(parts)
+
+
+def _answer_block(
+    values: np.ndarray, counts: np.ndarray, coverings: Sequence[Covering | None], asked: Sequence[Query]
+) -> np.ndarray:
+    start = np.zeros((len(asked), _MOST_COLUMNS), dtype=np.int64)
+    columns = np.full((len(asked), _MOST_COLUMNS), -1, dtype=np.int64)
+    shares, size = [], 0
+    for q, query in enumerate(asked):
+        for j, (column, chosen) in enumerate(zip(query.columns, query.chosen)):
+            covering = coverings[column]
+            share = chosen.astype(np.float64) if covering is None else covering.shares(chosen)
+            columns[q, j], start[q, j] = column, size
+            shares.append(share)
+            size += len(share)
+    return answer_counts(np.concatenate(shares), start, columns, values, counts)

@@ -1,0 +1,102 @@
+"""What each published label covers among the values of its column: for adversaries and for analysts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, counted
+from kohort.problem.attribute import Attribute
+from kohort.verification.reading import read_labels
+
+__all__ = ["Covering", "read_covering"]
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """Per label the values that it covers: a range of ranks or, where they are scattered, a list of them.
+
+    Values are ranked in the order of the hierarchy's leaves, else in their natural order, so that nearly
+    every label is a range. `scattered` holds pairs of a label and a rank for the others.
+    """
+
+    rank_of_code: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    scattered: np.ndarray
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def widths(self) -> np.ndarray:
+        """How many values each label covers."""
+        return self.totals(np.ones(len(self.rank_of_code)))
+
+    def totals(self, weight_of_code: np.ndarray) -> np.ndarray:
+        """Per label the sum of the weights of the values it covers; weights may have several columns."""
+        by_rank = np.zeros(weight_of_code.shape)
+        by_rank[self.rank_of_code] = weight_of_code
+        before = np.concatenate([np.zeros((1, *by_rank.shape[1:])), np.cumsum(by_rank, axis=0)])
+        total = before[self.last + 1] - before[self.first]
+        label, rank = self.scattered
+        np.add.at(total, label, by_rank[rank])
+        return total
+
+    def shares(self, weight_of_code: np.ndarray) -> np.ndarray:
+        """The mean weight of the values that each label covers: every one of them is as likely."""
+        totals = self.totals(weight_of_code)
+        widths = np.maximum(self.widths, 1)
+        return totals / (widths if totals.ndim == 1 else widths[:, None])
+
+    def covers(self, codes: np.ndarray) -> np.ndarray:
+        """For each of these distinct values and each label whether the one is covered by the other."""
+        ranks = self.rank_of_code[codes]
+        covered = (self.first <= ranks[:, None]) & (ranks[:, None] <= self.last)
+        row_of_rank = np.full(len(self.rank_of_code), -1)
+        row_of_rank[ranks] = np.arange(len(ranks))
+        label, rank = self.scattered
+        asked = row_of_rank[rank] >= 0
+        covered[row_of_rank[rank[asked]], label[asked]] = True
+        return covered
+
+
+def read_covering(labels: Sequence[str | None], attribute: Attribute) -> Covering:
+    """Read the distinct labels of one published column; a label that means nothing is refused.
+
+    O(values log values + labels), and what scattered labels cover.
+    """
+    reading = read_labels(labels, attribute)
+    unread = int((~reading.understood).sum())
+    if unread:
+        raise InputError(
+            f"Column {attribute.name!r}: {counted(unread, 'published label is', 'published labels are')} no "
+            "value, node, interval, set or *. Give the spec with which the release was made."
+        )
+    by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
+    place = attribute.leaf_of_code if by_leaf else np.arange(len(attribute.column.texts))
+    order = np.argsort(place, kind="stable")
+    rank_of_code = np.empty(len(order), dtype=np.int64)
+    rank_of_code[order] = np.arange(len(order))
+    first = np.searchsorted(place[order], reading.leaves[:, 0], side="left")
+    last = np.searchsorted(place[order], reading.leaves[:, 1], side="right") - 1
+    empty = reading.leaves[:, 0] > reading.leaves[:, 1]
+    first[empty], last[empty] = 0, -1
+    first[reading.stars], last[reading.stars] = 0, len(order) - 1
+    scattered = {label: rank_of_code[codes] for label, codes in reading.sets.items()}
+    for label in np.flatnonzero(reading.values[:, 0] <= reading.values[:, 1]):
+        low, high = reading.values[label]
+        if int(label) in scattered:
+            continue  # the set has them all
+        if by_leaf:  # an interval of values, which the order of the leaves may tear apart
+            scattered[int(label)] = rank_of_code[low : high + 1]
+        else:
+            first[label], last[label] = low, high
+    pairs = [np.array([np.full(len(ranks), label), ranks]) for label, ranks in scattered.items()]
+    together = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), dtype=np.int64)
+    return Covering(rank_of_code, first, last, together)

@@ -1,0 +1,46 @@
+"""Charts are plain Vega-Lite specs over the facts, and can be drawn."""
+
+import json
+
+import pytest
+
+from kohort.report import charts
+from kohort.report.attributes import STEPS
+from report.releases import facts_of
+
+
+@pytest.fixture
+def facts():
+    return facts_of("plain")
+
+
+def specs(facts):
+    yield charts.steps_chart([(a["name"], a["steps"]) for a in facts["attributes"]])
+    yield charts.bars_chart([(a["name"], a["loss"]) for a in facts["attributes"]], title="loss", shares=False)
+    for rows in facts["distributions"].values():
+        yield charts.distribution_chart(rows, ordered=True)
+        yield charts.distribution_chart(rows, ordered=False)
+    yield charts.class_sizes_chart(facts["class_sizes"])
+    yield from map(charts.guesses_chart, facts["guesses"])
+    yield charts.rates_chart([{"value": "chance", "before": 1.0, "after": 0.1}])
+    yield charts.rates_chart([{"value": "chance", "after": 0.1}])
+    yield charts.attack_chart([{"side": "release", "rate": 0.05, "low": 0.04, "high": 0.07}], 0.1)
+    yield charts.bars_chart([("half of the queries", 3.2)], title="relative error")
+    yield charts.pairs_chart(facts["utility"]["association"]["pairs"])
+
+
+def test_charts_are_plain_data_and_can_be_drawn(facts):
+    for spec in specs(facts):
+        assert json.loads(json.dumps(spec, allow_nan=False)) == spec
+        svg = charts.svg_of(spec, alternative='a "chart" of <this> & that')
+        assert svg.startswith("<svg role='img' aria-label='a \"chart\" of &lt;this&gt; &amp; that'")
+        assert "http://www.w3.org/2000/svg" in svg and "NaN" not in svg
+
+
+def test_the_bars_of_steps_are_the_shares(facts):
+    shares = [(a["name"], a["steps"]) for a in facts["attributes"]]
+    values = charts.steps_chart(shares)["data"]["values"]
+    for name, steps in shares:
+        drawn = {v["step"]: v["share"] for v in values if v["column"] == name}
+        assert drawn == {step: share for step, share in steps.items() if share}
+    assert {v["order"] for v in values} <= set(range(len(STEPS)))

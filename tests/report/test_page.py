@@ -1,0 +1,184 @@
+"""The page: whole, escaped, offline, and with the figures of the certificate, for every kind of release."""
+
+import re
+from copy import deepcopy
+
+import pyarrow as pa
+import pytest
+
+import kohort as ko
+from kohort.report.html import report_page
+from kohort.report.story import number
+from kohort.report.words import percent
+from report.chromium import chromium, needs_chromium
+from report.reading import Page, fact
+from report.releases import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of
+
+CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
+
+
+def written(made, folder, **options):
+    made.report(folder / "report.html", **options)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("version", ["internal", "public"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_release_has_a_page_with_its_figures(kind, version):
+    page = Page(page_of(kind, version))
+    facts = release_of(kind).facts()
+    assert {"gap", f"loss.{facts['cost']}"} <= set(page.figures)
+    for path, (value, shown) in page.figures.items():
+        if value is None and path == "suppressed":  # not told in public
+            assert version == "public" and 0 < facts["suppressed"] < facts["smallest_class"]
+            continue
+        assert value == fact(facts, path)
+        assert shown in (number(value), percent(value), "unknown")
+    assert "script" not in page.tags
+    assert "NaN" not in page.text and "None" not in page.text and "Undefined" not in page.text
+
+
+@pytest.mark.parametrize("version", ["internal", "public"])
+def test_nothing_is_fetched(version):
+    text = page_of("plain", version)
+    page = Page(text)
+    assert not {"script", "link", "img", "iframe", "image", "use"} & set(page.tags)
+    for attributes in page.attributes:
+        assert not {"src", "href", "xlink:href", "onload", "onclick"} & set(attributes)
+    style = text.split("<style>")[1].split("</style>")[0]
+    assert "url(" not in style and "@import" not in style
+
+
+def test_names_and_values_are_escaped():
+    page = Page(page_of("odd names"))
+    assert "script" not in page.tags and "alert" not in page.tags and "b" in page.tags
+    for name in ODD_NAMES:
+        assert name in page.text
+    assert "<b>bold</b>" in page.text and "北京" in page.text and "مرحبا" in page.text
+
+
+def test_every_chart_has_a_text_and_its_figures():
+    page = Page(page_of("plain"))
+    charts = [a for tag, a in zip(page.tags, page.attributes) if tag == "svg"]
+    assert len(charts) == page.tags.count("figure") == page.tags.count("figcaption") == CHARTS
+    assert page.tags.count("details") == CHARTS + 1  # and one for the checks
+    for chart in charts:
+        assert chart["role"] == "img" and len(chart["aria-label"]) > 40
+
+
+def test_a_page_of_many_columns_says_what_is_left_out():
+    page = Page(page_of("many columns"))
+    assert "Drawn are the 24 columns that lost most; the other 76 are in the table above." in page.text
+    assert "The charts show the first 30 columns, the table all 100." in page.text
+    assert page.tags.count("svg") == 24 + 3 + 4  # no model: there is nothing to predict
+
+
+UNUSUAL = {
+    "age": [730_451_001 + 9_973 * (i % 17) for i in range(60)],
+    "town": [f"Qwxzy{'abcdef'[i % 6]}town" for i in range(60)],
+    "name": [f"Vbnmp{i}" for i in range(60)],
+    "illness": [f"Zyxwv{'abcd'[i % 4]}" for i in range(60)],
+    "note": [f"Kjhgf{i}" for i in range(60)],
+}
+
+
+def unusual():
+    """A table of values that occur nowhere else, some of them named in the promise."""
+    return ko.anonymize(
+        pa.table(UNUSUAL),
+        quasi_identifiers={"age": None, "town": None},
+        sensitive=["illness"],
+        identifiers=["name"],
+        insensitive=["note"],
+        privacy=[ko.KAnonymity(4), ko.AlphaDeassociation("illness", 0.6, values=("Zyxwva",))],
+    )
+
+
+def test_the_public_version_holds_no_value(tmp_path):
+    made = unusual()
+    making = {"command": "kohort anonymize Qwxzyatown.csv", "spec": "values: [Zyxwva]"}
+    internal = written(made, tmp_path, making=making)
+    assert "Zyxwva" in internal and "Qwxzyatown" in internal
+    for text in (written(made, tmp_path, version="public", making=making), made._repr_html_()):
+        for column in UNUSUAL.values():
+            for value in column:
+                assert str(value) not in text
+        assert not re.search("Qwxzy|Vbnmp|Zyxwv|Kjhgf|7304", text)
+    assert "the protected values of 'illness'" in Page(written(made, tmp_path, version="public")).text
+
+
+def test_the_internal_version_says_what_it_is():
+    assert "Do not publish it" in page_of("plain")
+    assert "Do not publish it" not in page_of("plain", "public")
+
+
+def test_a_certain_guess_is_said_and_what_to_do(tmp_path):
+    table = people().set_column(3, "illness", pa.array(["flu"] * 80))
+    text = Page(written(release(table), tmp_path)).text
+    assert "all records have the same value" in text and "80 people" in text and "ask for diversity" in text
+    varied = release(privacy=[ko.KAnonymity(4), ko.LDiversity("illness", 2, kind="distinct")])
+    assert "all records have the same value" not in Page(written(varied, tmp_path)).text
+
+
+def test_a_withheld_record_that_gives_itself_away_is_said():
+    told = "say suppressed: drop, and run again"
+    assert told in Page(page_of("some withheld")).text
+    assert told not in page_of("some left out") and told not in page_of("plain")
+
+
+def test_a_promise_that_is_broken_is_shown_as_such():
+    facts = deepcopy(facts_of("plain"))
+    facts["holds"] = facts["models"][0]["holds"] = False
+    text = Page(report_page(facts)).text
+    assert "The promise does not hold" in text and "Do not publish this." in text
+    assert "Safe to publish" not in text
+
+
+def test_withheld_records_are_told():
+    page = Page(page_of("some withheld"))
+    assert page.figures["suppressed"] == (1, "1")
+    page = Page(page_of("some withheld", "public"))
+    assert page.figures["suppressed"] == (None, "fewer than 4")
+
+
+def test_an_ending_that_no_report_has_is_refused(tmp_path):
+    with pytest.raises(ko.InputError, match=r"\.html or \.pdf"):
+        release_of("plain").report(tmp_path / "report.docx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_notebook_shows_the_verdict():
+    page = Page(release_of("plain")._repr_html_())
+    assert "Safe to publish as promised" in page.text
+    assert page.figures["models.0.measured"][0] >= 4
+
+
+SHARES = {0: "0 %", 1: "100 %", 0.9999999: "almost 100 %", 0.125: "12.5 %", 0.1: "10 %"}
+SHARES |= {1e-6: "under 0.01 %", 0.0004: "0.04 %", 0.995: "99.5 %", 14.4: "1,440 %", None: "-"}
+
+
+@pytest.mark.parametrize(("share", "text"), SHARES.items())
+def test_shares_are_readable(share, text):
+    assert percent(share) == text
+
+
+@needs_chromium
+def test_chromium_shows_the_figures_of_the_facts(tmp_path):
+    made = release_of("plain")
+    made.report(tmp_path / "report.html")
+    dom, messages = chromium(tmp_path / "report.html", tmp_path, "--dump-dom", "--enable-logging=stderr")
+    page = Page(dom)
+    facts = made.facts()
+    assert len(page.figures) == 5
+    for path, (value, shown) in page.figures.items():
+        assert value == fact(facts, path)
+        assert shown in (number(value), percent(value), "unknown")
+    assert page.tags.count("svg") == CHARTS
+    assert "Content Security Policy" not in messages and "CONSOLE" not in messages
+
+
+@needs_chromium
+def test_chromium_prints_the_page(tmp_path):
+    (tmp_path / "report.html").write_text(page_of("plain"), encoding="utf-8")
+    chromium(tmp_path / "report.html", tmp_path, f"--print-to-pdf={tmp_path / 'printed.pdf'}")
+    assert (tmp_path / "printed.pdf").read_bytes().startswith(b"%PDF")
