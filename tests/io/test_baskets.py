@@ -124,3 +124,21 @@ def test_a_missing_file_and_reading_options_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("a\n")
     with pytest.raises(InputError, match="separator"):
         read_data(tmp_path / "a.txt", BasketShape(), delimiter=";")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.txt.zst", b"no zstd", "damaged"),
+        ("a.txt.gz", b"no gzip", "damaged"),
+        ("a.txt", b"", "empty"),
+        ("a.txt", b"\0\0\0", "zero bytes"),
+        ("a.txt", b"\xef\xbb\xbfa\xff", "damaged"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        read_data(tmp_path / name, BasketShape())
+    with pytest.raises(InputError, match="folder"):
+        read_data(tmp_path, BasketShape())

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
-from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
-from kohort.io.tables import TableFile, read_table, sha256_of, write_table
+from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
+from kohort.io.tables import TableFile, read_table, refuse_unreadable, sha256_of, write_table
 from kohort.io.text_layout import detect_encoding
 from kohort.pipeline.items import joined, split_texts
 
@@ -71,13 +71,15 @@ def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
     """A file of baskets as a table with one column of lists."""
     if shape.id is not None:
         return _read_long(path, shape)
-    if not path.is_file():
-        raise InputError(f"{path} does not exist, or is no file.")
+    refuse_unreadable(path)
     digest = sha256_of(path)
-    with open_bytes(path) as stream:
-        raw = stream.read()
-    encoding = detect_encoding(path)
-    lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+    try:
+        with open_bytes(path) as stream:
+            raw = stream.read()
+        encoding = detect_encoding(path)
+        lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+    except (*DAMAGED, UnicodeError):
+        raise InputError(f"{path} is damaged, or no text.") from None
     if not lines:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))

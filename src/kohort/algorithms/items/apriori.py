@@ -66,14 +66,17 @@ def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]
         repairs.append(search.repair(size, part))
         if run.out_of_time:
             break
-    climbed = finish(search, m) if run.out_of_time else 0
+    climbed = finish(search, m, begin=len(repairs)) if run.out_of_time else 0
     run.report("itemsets", 1.0)
     return repairs, climbed
 
 
-def finish(search: CutSearch, m: int) -> int:
-    """Keep the promise at any cost, when time is out; how many nodes climbed for it."""
-    return sum(search.climb(size) for size in range(1, min(m, search.longest) + 1))
+def finish(search: CutSearch, m: int, *, begin: int = 1) -> int:
+    """Keep the promise at any cost, when time is out; how many nodes climbed for it.
+
+    Itemsets of fewer than `begin` nodes are known to be frequent.
+    """
+    return sum(search.climb(size) for size in range(begin, min(m, search.longest) + 1))
 
 
 def finished(
