@@ -53,6 +53,8 @@ def test_a_file_that_breaks_the_promise_is_listed_by_itemsets(tmp_path):
     assert ran.exit == 1
     rare = [json.loads(line) for line in found.read_text().splitlines()]
     assert {(*row["items"], row["support"]) for row in rare} == {("a1", "a2", 1), ("a1", "b1", 1)}
+    assert run("verify", data, "--spec", spec, "--violations", tmp_path / "rare.csv").exit == 1
+    assert set((tmp_path / "rare.csv").read_text().split()) == {"items,support", "a1;a2,1", "a1;b1,1"}
 
 
 def test_a_release_that_lost_or_invented_an_item_is_found(tmp_path):

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
-from kohort.io.tables import TableFile, read_table, refuse_unreadable, sha256_of, write_table
+from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, sha256_of, write_table
 from kohort.io.text_layout import detect_encoding
 from kohort.pipeline.items import joined, split_texts
 
-__all__ = ["BASKETS", "BasketShape", "read_data", "write_data"]
+__all__ = ["BASKETS", "BasketShape", "read_data", "write_data", "write_rows"]
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -65,6 +65,16 @@ def write_data(
         write_table(table, path, delimiter=delimiter)
     else:
         _write_baskets(table, Path(path), shape)
+
+
+def write_rows(table: pa.Table, path: str | Path) -> None:
+    """Write a table whose lists of items become texts, `a;b`, where the format holds no lists."""
+    if format_of(path) not in ("parquet", "arrow", "jsonl"):
+        for place, name in enumerate(table.column_names):
+            if pa.types.is_list(table[name].type):
+                texts = joined(table[name].combine_chunks(), ";")
+                table = table.set_column(place, name, texts)
+    write_table(table, path)
 
 
 def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
