@@ -38,6 +38,12 @@ class Baskets:
         """How many items each record has."""
         return np.diff(self.offsets)
 
+    def holders(self) -> list[np.ndarray]:
+        """For each item, per record whether it has it: O(items * records), for a few items."""
+        has = np.zeros((len(self.items.texts), len(self)), dtype=bool)
+        has[self.items.codes, self.record_of_item] = True
+        return list(has)
+
     def parted(self, texts: Sequence[str]) -> tuple[Baskets, Baskets]:
         """The same records with their other items only, and with only the items of these texts."""
         chosen = np.isin(np.array(self.items.texts, dtype=object), np.array(texts, dtype=object))

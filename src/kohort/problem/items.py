@@ -70,11 +70,7 @@ class ItemsProblem:
     @cached_property
     def holds(self) -> list[np.ndarray]:
         """For each sensitive item, per record whether it holds it."""
-        if self.sensitive is None:
-            return []
-        holds = np.zeros((len(self.sensitive.items.texts), len(self.sensitive)), dtype=bool)
-        holds[self.sensitive.items.codes, self.sensitive.record_of_item] = True
-        return list(holds)
+        return [] if self.sensitive is None else self.sensitive.holders()
 
     @cached_property
     def leaf_of_item(self) -> np.ndarray:

@@ -68,9 +68,7 @@ def _confidence(
     others: Baskets, sensitive: Baskets, model: ItemConfidence
 ) -> tuple[ModelVerdict, list[Violation]]:
     texts = sensitive.items.texts
-    holds = np.zeros((len(texts), len(sensitive)), dtype=bool)
-    holds[sensitive.items.codes, sensitive.record_of_item] = True
-    found = model.survey(others.offsets, others.items.codes, list(holds))
+    found = model.survey(others.offsets, others.items.codes, sensitive.holders())
     verdict = ModelVerdict(
         model=model.name,
         attribute=others.name,
