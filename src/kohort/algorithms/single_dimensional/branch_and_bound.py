@@ -18,6 +18,7 @@ from kohort.algorithms.single_dimensional.pricing import Pricing, Recoded
 __all__ = ["Found", "Search"]
 
 _STARTS = 24  # of the descent that finds the first recoding
+_SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
 
 
@@ -55,11 +56,12 @@ class Search:
     def solve(self, run: Run, starts: tuple[Recoded, ...] = ()) -> Found:
         """The best recoding; proven where the bound is the cost, else the best in the time there is."""
         rng = np.random.default_rng(self.pricing.problem.seed)
+        first = run.share_of_time(_SHARE_OF_STARTS)
         for recoded in (self.pricing.coarsest, self.pricing.finest, *starts):
-            self._descend(recoded, run, rng)
+            self._descend(recoded, first, rng)
         for start in range(_STARTS):
             run.report("looking for good recodings", start / _STARTS)
-            self._descend(self._random(rng), run, rng)
+            self._descend(self._random(rng), first, rng)
         number = count()
         waiting: list[tuple[float, int, States]] = [
             (0.0, next(number), tuple(side.start for side in self.sides))
@@ -191,13 +193,16 @@ class Search:
         while not run.out_of_time:
             before = cost
             for j in rng.permutation(len(self.sides)):
-                current, cost = self._redecided(current, int(j))
+                current, cost = self._redecided(current, int(j), cost)
             if not cost < before - _TIES * max(abs(before), 1e-3) and before < np.inf:
                 break
         self._try(current)
 
-    def _redecided(self, recoded: Recoded, j: int) -> tuple[Recoded, float]:
-        """The best partition of one attribute; withholding is made dearer until not too much is withheld."""
+    def _redecided(self, recoded: Recoded, j: int, cost: float) -> tuple[Recoded, float]:
+        """The best partition of one attribute; withholding is made dearer until not too much is withheld.
+
+        `cost` is that of the recoding as it is, or infinite if it is unknown.
+        """
         states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
         states[j] = self.sides[j].start
         kept = self.bounds.withheld_cost
@@ -205,8 +210,11 @@ class Search:
             for dearer in (1.0, 2.0, 8.0, 64.0, np.inf):
                 if self.most_withheld:
                     self.bounds.withheld_cost = kept * dearer
+                limit = cost if dearer == 1.0 else np.inf
                 node, _, _ = self.bounds.bare(tuple(states))
-                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j))
+                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j, limit))
+                if found.least >= limit and limit < np.inf:
+                    return recoded, cost  # nothing is better
                 changed = (*recoded[:j], found.best, *recoded[j + 1 :])
                 value = self.pricing.evaluate(changed)
                 if value.withheld <= self.most_withheld or found.least == np.inf:
