@@ -62,6 +62,15 @@ class CertifiedItems(_Part):
     bound: float | None = Field(description="A lower bound on the least possible NCP.")
 
 
+class CertifiedScheme(_Part):
+    """What is proven of a recoding among those that publish a value in one way wherever it occurs."""
+
+    attributes: dict[str, str] = Field(description="The scheme of every quasi-identifier, such as ops.")
+    bound: Number = Field(description="No recoding of these schemes costs less.")
+    gap: Number | None = Field(description="cost / bound - 1; 0 where the recoding is proven to be the best.")
+    nodes: int = Field(ge=0, description="How many nodes of the search were looked at.")
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -87,13 +96,14 @@ class Certificate(_Part):
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
     gap: Number | None = Field(description="cost / bound - 1.")
     guarantee: Number | None = Field(description="The approximation factor proven for this run.")
+    scheme: CertifiedScheme | None = Field(description="Of a search for schemes: what it has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="Its parameters.")
     seed: int = Field(ge=0)
     quasi_identifiers: list[str] = Field(description="Their names.")
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")
-    suppression: Number = Field(ge=0, lt=1, description="The share of records that could have been withheld.")
+    suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
     notes: list[str] = Field(description="Sentences that the one who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles

@@ -39,7 +39,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.groups import Groups
 from kohort.recoding.partitions import Partitions
-from kohort.recoding.recoding import Recoding
+from kohort.recoding.recoding import GlobalRecoding, Recoding
 from kohort.verification import (
     Verdict,
     check_columns,
@@ -132,7 +132,7 @@ def make_release(
         ),
         seconds=clock.seconds,
         items=items,
-        scheme=dict(recoding.search) if isinstance(recoding, Partitions) else None,
+        scheme=dict(recoding.search) or None if isinstance(recoding, GlobalRecoding) else None,
         recoding=recoding,
     )
 

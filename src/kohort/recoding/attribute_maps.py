@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,13 @@ __all__ = ["AttributeMaps"]
 class AttributeMaps:
     """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
 
-    `node_of_leaf` is by the attribute's name, `withheld` by record.
+    `node_of_leaf` is by the attribute's name, `withheld` by record; `search` is what a search has proven, as in
+    Partitions.
     """
 
     node_of_leaf: Mapping[str, np.ndarray]
     withheld: np.ndarray
+    search: Mapping[str, Any] = field(default_factory=dict)
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()

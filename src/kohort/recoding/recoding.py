@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,7 +49,13 @@ class Recoding(Protocol):
 
 @runtime_checkable
 class GlobalRecoding(Protocol):
-    """A recoding that publishes a value the same way wherever it occurs."""
+    """A recoding that publishes a value the same way wherever it occurs.
+
+    search  the scheme of each attribute, the least cost of all recodings of these schemes as far as it is
+            proven, how far the recoding is above it, nodes looked at; empty where nothing was searched
+    """
+
+    search: Mapping[str, Any]
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
         """For every value of the attribute's domain, also those that the data lacks, the published one."""
