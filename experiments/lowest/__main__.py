@@ -51,16 +51,16 @@ def runs(table: str) -> Iterator[Record]:
             yield {"algorithm": "mondrian", "k": k, "limit": None}
     elif table == "adult-sensitive":
         for model in MODELS:
-            yield {"algorithm": "improve", "k": 5, "limit": 60, "model": model}
+            yield {"algorithm": "improve", "k": 5, "limit": 20, "model": model}
             yield {"algorithm": "mondrian", "k": 5, "limit": None, "model": model}
     elif table == "adult-withheld":
-        for share in (0.0, 0.02, 0.05):
-            yield {"algorithm": "improve", "k": 100, "limit": 60, "suppression": share}
+        for share in (0.0, 0.02):
+            yield {"algorithm": "improve", "k": 100, "limit": 20, "suppression": share}
     elif table == "census":
         yield from ({"algorithm": name, "k": 10, "limit": 60} for name in ("mondrian", "auto"))
     else:
         for k in PAPER_KS:
-            yield from ({"algorithm": name, "k": k, "limit": 10} for name in ("k-anon-cf", "auto"))
+            yield from ({"algorithm": name, "k": k, "limit": 5} for name in ("k-anon-cf", "auto"))
 
 
 def asked(table: str, folder: Path) -> dict:

@@ -154,7 +154,7 @@ def test_tallies_of_sensitive_values_are_always_right(model):
 def test_two_halves_are_searched_apart_and_joined(suppression):
     model = ko.LDiversity("occupation", 2)
     asked = {"sensitive": ["occupation"], "privacy": [model], "algorithm": "mondrian"}
-    problem = adult(400, 3, suppression=suppression, **asked).problem
+    problem = adult(900, 3, suppression=suppression, **asked).problem
     closed, cost, star, prices = started(problem)
 
     def searched(seed):
