@@ -76,7 +76,7 @@ def asked(table: str, folder: Path) -> dict:
             "labels": "tight" if table.endswith("tight") else "hierarchy",
         }
     if table == "census":
-        people = read_table(folder / "census_income_kdd.csv.zst").select(CENSUS)
+        people = read_table(folder / "census_income_kdd.csv.zst").table.select(CENSUS)
         return {"data": people, "quasi_identifiers": {name: ko.auto() for name in CENSUS}}
     paper = {"nursery": nursery, "coil": coil}[table](folder)
     return {"data": paper.records.select(list(paper.hierarchies)), "quasi_identifiers": paper.hierarchies}

@@ -127,7 +127,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     hurry = run.seconds_left is not None
     worth = _WORTH_ANY_TIME if hurry else _WORTH_IT
     run = run.at_most(SECONDS)
-    given = Mondrian().solve(problem, run.share_of_time(0.5)) if groups is None else groups  # to fall back on
+    given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if not _can_mine(problem):
         return regrouped(problem, given, run, worth)
     closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
