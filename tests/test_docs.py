@@ -61,6 +61,9 @@ def named(text: str, word: str) -> bool:
 # -- everything that can be named is explained -----------------------------------------------------
 
 
+ITEMS_MODELS = {model.name: model for model in (ko.KmAnonymity, ko.ItemConfidence)}
+
+
 @pytest.mark.parametrize("name", ALGORITHMS | ITEMS_ALGORITHMS)
 def test_every_algorithm_has_a_page(name):
     text = page(f"algorithms/{name}.md")
@@ -72,10 +75,10 @@ def test_every_algorithm_has_a_page(name):
     assert f"algorithms/{name}.md" in (ROOT / "mkdocs.yml").read_text()
 
 
-@pytest.mark.parametrize("name", MODELS | {ko.KmAnonymity.name: ko.KmAnonymity})
+@pytest.mark.parametrize("name", MODELS | ITEMS_MODELS)
 def test_every_model_is_explained(name):
     section = page("models.md").split(f"\n## {name}\n")[1].split("\n## ")[0]
-    for field in fields(MODELS.get(name, ko.KmAnonymity)):
+    for field in fields((MODELS | ITEMS_MODELS)[name]):
         assert named(section, field.name), field.name
     for word in ("*Measured*" if name != "l-diversity" else "measured", "*Stops*", "*Does not stop*"):
         assert word in section

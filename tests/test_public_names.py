@@ -20,6 +20,7 @@ NAMES = [
     "InfeasibleError",
     "InputError",
     "InternalError",
+    "ItemConfidence",
     "Items",
     "KAnon",
     "KAnonCF",

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from kohort.pipeline import Items as Items
     from kohort.pipeline import Release as Release
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
+    from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
@@ -87,6 +88,7 @@ _HOMES = {
     "KAnon": "kohort.algorithms.local.k_anon",
     "KAnonCF": "kohort.algorithms.local.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
+    "ItemConfidence": "kohort.problem.models",
     "KmAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
@@ -30,7 +30,7 @@ from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
 from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
-from kohort.problem.models import KAnonymity, KmAnonymity, Model
+from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
 
@@ -45,6 +45,8 @@ __all__ = [
     "verify",
 ]
 
+Promise = Model | KmAnonymity | ItemConfidence
+ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
 
@@ -57,7 +59,7 @@ def anonymize(
     insensitive: Sequence[str] = (),
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
-    privacy: Sequence[Model | KmAnonymity] | Model | KmAnonymity = (),
+    privacy: Sequence[Promise] | Promise = (),
     cost: str = "loss",
     algorithm: str | Algorithm | ItemsAlgorithm = "auto",
     suppression: float = 0.0,
@@ -93,7 +95,7 @@ def anonymize(
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
-        promise for it.
+        promise for it, with `ko.ItemConfidence` for sensitive items.
     privacy
         What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`.
     cost, algorithm
@@ -138,11 +140,12 @@ def anonymize(
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
-    asked = (privacy,) if isinstance(privacy, (Model, KmAnonymity)) else tuple(privacy)
+    asked = (privacy,) if isinstance(privacy, Promise) else tuple(privacy)
     request = Request(
         roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
-        models=tuple(model for model in asked if not isinstance(model, KmAnonymity)),
-        km=_one_km(asked),
+        models=tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
+        km=_one_of(KmAnonymity, asked, "keep the larger k and m"),
+        confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
         items=found,
         hierarchies=hierarchies,
         orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
@@ -369,10 +372,10 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     return Items(column, _hierarchy(column, source))
 
 
-def _one_km(asked: Sequence[Any]) -> KmAnonymity | None:
-    found = [model for model in asked if isinstance(model, KmAnonymity)]
+def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
+    found = [model for model in asked if isinstance(model, kind)]
     if len(found) > 1:
-        raise InputError("km-anonymity is asked for twice: keep the larger k and m.")
+        raise InputError(f"{kind.name} is asked for twice: {instead}.")
     return found[0] if found else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 
@@ -30,3 +31,24 @@ def shown(basket, parent, number):
             found.add(number[node])
             node = parent[node]
     return sorted(found - {-1})
+
+
+def short_itemsets(baskets, size):
+    """All sets of up to `size` nodes whose rooms add up to less than 0, but those that begin with one."""
+    room = {}
+    for nodes, weight in baskets:
+        for length in range(1, size + 1):
+            for itemset in combinations(sorted(nodes), length):
+                room[itemset] = room.get(itemset, 0) + weight
+    short = {itemset for itemset, total in room.items() if total < 0}
+    return {itemset for itemset in short if not any(itemset[:n] in short for n in range(1, len(itemset)))}
+
+
+def highest_confidence(baskets, sensitive, m):
+    """The largest share of holders of any sensitive item among the baskets that fit what may be known."""
+    others = [set(basket) - set(sensitive) for basket in baskets]
+    known = {frozenset(c) for other in others for n in range(1, m + 1) for c in combinations(other, n)}
+    fitting = [[basket for basket, other in zip(baskets, others) if items <= other] for items in known]
+    fitting += [baskets, [basket for basket, other in zip(baskets, others) if other]]
+    shares = [Fraction(sum(item in b for b in fit), len(fit)) for fit in fitting if fit for item in sensitive]
+    return max(shares, default=Fraction(0))

@@ -53,6 +53,8 @@ def test_a_file_that_breaks_the_promise_is_listed_by_itemsets(tmp_path):
     assert ran.exit == 1
     rare = [json.loads(line) for line in found.read_text().splitlines()]
     assert {(*row["items"], row["support"]) for row in rare} == {("a1", "a2", 1), ("a1", "b1", 1)}
+    assert run("verify", data, "--spec", spec, "--violations", tmp_path / "rare.csv").exit == 1
+    assert set((tmp_path / "rare.csv").read_text().split()) == {"items,support", "a1;a2,1", "a1;b1,1"}
 
 
 def test_a_release_that_lost_or_invented_an_item_is_found(tmp_path):
@@ -124,3 +126,21 @@ def test_a_missing_file_and_reading_options_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("a\n")
     with pytest.raises(InputError, match="separator"):
         read_data(tmp_path / "a.txt", BasketShape(), delimiter=";")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.txt.zst", b"no zstd", "damaged"),
+        ("a.txt.gz", b"no gzip", "damaged"),
+        ("a.txt", b"", "empty"),
+        ("a.txt", b"\0\0\0", "zero bytes"),
+        ("a.txt", b"\xef\xbb\xbfa\xff", "damaged"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        read_data(tmp_path / name, BasketShape())
+    with pytest.raises(InputError, match="folder"):
+        read_data(tmp_path, BasketShape())

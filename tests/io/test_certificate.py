@@ -11,7 +11,7 @@ import kohort as ko
 from kohort.data.dataset import Dataset
 from kohort.io.certificate import Certificate, certificate_schema, read_certificate
 from kohort.io.verify_certificate import check_claims, check_hash, verify_certified
-from report.releases import KINDS, release, release_of
+from report.kinds import KINDS, release, release_of
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 

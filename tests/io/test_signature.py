@@ -14,7 +14,7 @@ from kohort.io.signature import (
     sign_file,
     signature_path,
 )
-from report.releases import release_of
+from report.kinds import release_of
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl is installed")
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from by_definition import itemsets as twin
 from items_cases import items_cases
 from kohort.algorithms.items.cut_search import CutSearch
+from kohort.kernels.item_confidence import short_of_room
 from kohort.kernels.item_cuts import kept_nodes
 from kohort.kernels.itemsets import (
     Baskets,
@@ -76,6 +77,21 @@ def test_the_marks_of_rare_itemsets(baskets, size, k):
     assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, True) == bool(rare)
     if rare:
         assert tuple(node for node in prefix.tolist() if node >= 0) in rare
+
+
+@given(
+    st.lists(st.tuples(st.sets(st.integers(0, N - 1)).map(sorted), st.integers(-3, 3)), max_size=8),
+    st.integers(1, 4),
+)
+def test_the_itemsets_that_are_short_of_room(baskets, size):
+    wanted = twin.short_itemsets(baskets, size)
+    for most in (len(wanted) + 1, 1):
+        found, number = np.zeros((most, size), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        prefix = np.full(size, -1, dtype=np.int64)
+        short_of_room(coded(baskets), N, size, found, number, prefix, 0)
+        written = {tuple(node for node in row if node >= 0) for row in found[: number[0]].tolist()}
+        assert len(written) == number[0] == min(len(wanted), most)
+        assert written <= wanted
 
 
 @given(WEIGHTED, st.data())

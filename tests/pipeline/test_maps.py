@@ -73,6 +73,22 @@ def test_the_same_table_gives_the_same_release(
         assert applied.verdict.holds
 
 
+def test_missing_values_that_are_published_as_stars_are_a_class_again(tmp_path):
+    table = pa.table({"age": [None, None, None, None, None, "3", "2"]})
+    release = ko.anonymize(
+        table,
+        quasi_identifiers={"age": ko.Hierarchy.from_paths([("3", "*"), ("2", "*")])},
+        privacy=[ko.KAnonymity(2)],
+        algorithm="full-domain",
+        suppression=0.3,
+        suppressed="drop",
+        nulls="star",
+    )
+    release.maps(tmp_path / "maps.json")
+    assert ko.apply_maps(tmp_path / "maps.json", table, k=2).table.equals(release.table)
+    assert release.table["age"].to_pylist() == ["*"] * 5
+
+
 def test_sensitive_columns_keep_their_order_and_hierarchy(tmp_path):
     tree = ko.Hierarchy.from_paths([("flu", "air", "*"), ("cold", "air", "*"), ("cut", "*")])
     people = PEOPLE | {"wage": ["low", "high", "middle", "low"]}

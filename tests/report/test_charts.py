@@ -6,7 +6,7 @@ import pytest
 
 from kohort.report import charts
 from kohort.report.attributes import STEPS
-from report.releases import facts_of
+from report.kinds import facts_of
 
 
 @pytest.fixture

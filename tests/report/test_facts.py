@@ -10,7 +10,7 @@ import pytest
 import kohort as ko
 from by_definition import report as by_definition
 from kohort.report.facts import MOST_CHARTS, report_facts
-from report.releases import KINDS, TREE, facts_of, people, release_of
+from report.kinds import KINDS, TREE, facts_of, people, release_of
 
 
 def covers(label, value):

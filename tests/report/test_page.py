@@ -11,8 +11,8 @@ from kohort.report.html import report_page
 from kohort.report.story import number
 from kohort.report.words import percent
 from report.chromium import chromium, needs_chromium
+from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of
 from report.reading import Page, fact
-from report.releases import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of
 
 CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
 

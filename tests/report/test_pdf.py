@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import kohort as ko
-from report.releases import release_of
+from report.kinds import release_of
 
 
 def test_a_pdf_is_written(tmp_path):

@@ -57,9 +57,8 @@ def verify(
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
     from kohort.io.atomic import replacing
-    from kohort.io.baskets import read_data
+    from kohort.io.baskets import read_data, write_rows
     from kohort.io.spec import read_spec
-    from kohort.io.tables import write_table
     from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
     from kohort.report.story import verdict_story
@@ -83,7 +82,7 @@ def verify(
         found = verify_certified(published, certified)
     if violations is not None:
         with replacing(violations) as draft:
-            write_table(found.verdict.violations, draft)
+            write_rows(found.verdict.violations, draft)
     facts = found.verdict.to_dict() | {"loss": found.loss}
     claims: list[Claim] = []
     if certified is not None and certificate is not None:

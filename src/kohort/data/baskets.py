@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +37,31 @@ class Baskets:
     def sizes(self) -> np.ndarray:
         """How many items each record has."""
         return np.diff(self.offsets)
+
+    def holders(self) -> list[np.ndarray]:
+        """For each item, per record whether it has it: O(items * records), for a few items."""
+        has = np.zeros((len(self.items.texts), len(self)), dtype=bool)
+        has[self.items.codes, self.record_of_item] = True
+        return list(has)
+
+    def parted(self, texts: Sequence[str]) -> tuple[Baskets, Baskets]:
+        """The same records with their other items only, and with only the items of these texts."""
+        chosen = np.isin(np.array(self.items.texts, dtype=object), np.array(texts, dtype=object))
+        return self._with(~chosen), self._with(chosen)
+
+    def _with(self, chosen: np.ndarray) -> Baskets:
+        """The same records with some of the items."""
+        new_code = np.cumsum(chosen, dtype=np.int32) - 1
+        kept = chosen[self.items.codes]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        numbers = None if self.items.numbers is None else self.items.numbers[chosen]
+        items = replace(
+            self.items,
+            codes=new_code[self.items.codes[kept]],
+            texts=tuple(text for text, wanted in zip(self.items.texts, chosen) if wanted),
+            numbers=numbers,
+        )
+        return replace(self, items=items, offsets=before[self.offsets])
 
     @cached_property
     def record_of_item(self) -> np.ndarray:

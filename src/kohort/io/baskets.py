@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
-from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
-from kohort.io.tables import TableFile, read_table, sha256_of, write_table
+from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
+from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, sha256_of, write_table
 from kohort.io.text_layout import detect_encoding
 from kohort.pipeline.items import joined, split_texts
 
-__all__ = ["BASKETS", "BasketShape", "read_data", "write_data"]
+__all__ = ["BASKETS", "BasketShape", "read_data", "write_data", "write_rows"]
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -67,17 +67,29 @@ def write_data(
         _write_baskets(table, Path(path), shape)
 
 
+def write_rows(table: pa.Table, path: str | Path) -> None:
+    """Write a table whose lists of items become texts, `a;b`, where the format holds no lists."""
+    if format_of(path) not in ("parquet", "arrow", "jsonl"):
+        for place, name in enumerate(table.column_names):
+            if pa.types.is_list(table[name].type):
+                texts = joined(table[name].combine_chunks(), ";")
+                table = table.set_column(place, name, texts)
+    write_table(table, path)
+
+
 def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
     """A file of baskets as a table with one column of lists."""
     if shape.id is not None:
         return _read_long(path, shape)
-    if not path.is_file():
-        raise InputError(f"{path} does not exist, or is no file.")
+    refuse_unreadable(path)
     digest = sha256_of(path)
-    with open_bytes(path) as stream:
-        raw = stream.read()
-    encoding = detect_encoding(path)
-    lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+    try:
+        with open_bytes(path) as stream:
+            raw = stream.read()
+        encoding = detect_encoding(path)
+        lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+    except (*DAMAGED, UnicodeError):
+        raise InputError(f"{path} is damaged, or no text.") from None
     if not lines:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))

@@ -27,7 +27,15 @@ from kohort.io.hierarchies import read_source
 from kohort.io.yaml_text import Place, load_yaml
 from kohort.pipeline.request import Items, Request
 from kohort.problem.costs import cost_named
-from kohort.problem.models import AlphaDeassociation, KAnonymity, KmAnonymity, LDiversity, Model, TCloseness
+from kohort.problem.models import (
+    AlphaDeassociation,
+    ItemConfidence,
+    KAnonymity,
+    KmAnonymity,
+    LDiversity,
+    Model,
+    TCloseness,
+)
 from kohort.problem.roles import ROLES, Roles
 
 __all__ = ["Spec", "parse_spec", "read_spec"]
@@ -122,6 +130,16 @@ class ClosenessSpec(_ModelPart):
         return TCloseness(self.attribute, self.t, distance=self.distance)
 
 
+class ConfidenceSpec(_Part):
+    """Sensitive items, and how sure of one of them `m` known items may make anybody."""
+
+    sensitive: list[str | bool | int | float]
+    limit: Any
+
+    def model(self, m: int) -> ItemConfidence:
+        return ItemConfidence([_text(item) for item in self.sensitive], self.limit, m)
+
+
 class PrivacySpec(_Part):
     """What is promised. `diversity`, `alpha` and `closeness` take one entry or a list."""
 
@@ -130,6 +148,7 @@ class PrivacySpec(_Part):
     alpha: list[AlphaSpec] = []
     closeness: list[ClosenessSpec] = []
     m: Any = None
+    confidence: ConfidenceSpec | None = None
 
     @field_validator("diversity", "alpha", "closeness", mode="before")
     @classmethod
@@ -157,6 +176,13 @@ class PrivacySpec(_Part):
             KmAnonymity(1, m)
         return m
 
+    @field_validator("confidence")
+    @classmethod
+    def _sound_confidence(cls, part: ConfidenceSpec | None) -> ConfidenceSpec | None:
+        if part is not None:
+            part.model(1)
+        return part
+
     def km(self) -> KmAnonymity | None:
         """What is promised of items."""
         if self.m is None:
@@ -164,6 +190,14 @@ class PrivacySpec(_Part):
         if self.k is None:
             raise InputError("privacy has an 'm' but no 'k': m known items must leave k records.")
         return KmAnonymity(self.k, self.m)
+
+    def item_confidence(self) -> ItemConfidence | None:
+        """What is promised of sensitive items."""
+        if self.confidence is None:
+            return None
+        if self.m is None:
+            raise InputError("privacy has 'confidence' but no 'm': say how many items others may know.")
+        return self.confidence.model(self.m)
 
     def models(self) -> tuple[Model, ...]:
         k = () if self.k is None else (KAnonymity(self.k),)
@@ -251,6 +285,7 @@ class Spec(_Part):
             roles=Roles(roles, self.others),
             models=self.privacy.models(),
             km=self.privacy.km(),
+            confidence=self.privacy.item_confidence(),
             items=items,
             hierarchies={
                 name: _resolved(name, a.hierarchy, beside)
@@ -304,6 +339,7 @@ _PRIVACY_PARTS: dict[str, type[BaseModel]] = {
     "diversity": DiversitySpec,
     "alpha": AlphaSpec,
     "closeness": ClosenessSpec,
+    "confidence": ConfidenceSpec,
 }
 
 
@@ -382,12 +418,7 @@ def _known_keys(where: tuple) -> list[str]:
     elif where[0] == "privacy" and len(where) == 2:
         part = PrivacySpec
     elif where[0] == "privacy":
-        kinds: dict[str, type[BaseModel]] = {
-            "diversity": DiversitySpec,
-            "alpha": AlphaSpec,
-            "closeness": ClosenessSpec,
-        }
-        part = kinds.get(str(where[1]), PrivacySpec)
+        part = _PRIVACY_PARTS.get(str(where[1]), PrivacySpec)
     return list(part.model_fields)
 
 

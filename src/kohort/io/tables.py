@@ -22,7 +22,15 @@ from kohort.io.json_lines import read_json_lines, write_json_lines
 from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
 from kohort.io.text_layout import detect_layout
 
-__all__ = ["SUFFIXES", "TableFile", "format_of", "read_table", "sha256_of", "write_table"]
+__all__ = [
+    "SUFFIXES",
+    "TableFile",
+    "format_of",
+    "read_table",
+    "refuse_unreadable",
+    "sha256_of",
+    "write_table",
+]
 
 SUFFIXES = {
     ".csv": "csv",
@@ -83,7 +91,7 @@ def read_table(
     Excel. Delimited text gives text columns only: no type is guessed. No message shows a cell.
     """
     path = Path(path)
-    _refuse_unreadable(path)
+    refuse_unreadable(path)
     kind = format_of(path)
     _refuse_stray_options(kind, delimiter, encoding, sheet)
     digest = sha256_of(path)
@@ -148,7 +156,8 @@ def sha256_of(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _refuse_unreadable(path: Path) -> None:
+def refuse_unreadable(path: Path) -> None:
+    """Refuse a path that is no file, or an empty one."""
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.")
     if not path.exists():

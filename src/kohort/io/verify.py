@@ -25,7 +25,7 @@ from kohort.verification import (
     check_columns,
     check_conserved,
     check_coverage,
-    cover_items,
+    cover_baskets,
     matching_rows,
     measure_costs,
     published_classes,
@@ -35,7 +35,7 @@ from kohort.verification import (
     with_items,
 )
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.items import CoveredItems
+from kohort.verification.items import CoveredBaskets
 
 __all__ = ["Verification", "verify_release"]
 
@@ -105,7 +105,7 @@ def _verify_baskets(
     assert request.km is not None
     if original is None:
         checks = [_columns_alone(published, request)]
-        return Verification(verify_baskets(shown, request.km, checks=checks))
+        return Verification(verify_baskets(shown, request.km, request.confidence, checks=checks))
     roles = settled_roles(original, request)
     untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
     rows, checks = _aligned(published, original, request, roles, (), untouched)
@@ -113,16 +113,16 @@ def _verify_baskets(
     if rows is not None:
         checks += check_conserved(published, original, untouched, rows)
         covered = _covered(original, request, shown, rows)
-        checks.append(covered.check)
+        checks += covered.checks
         loss = {"ncp": covered.ncp}
-    verdict = verify_baskets(shown, request.km, checks=checks)
+    verdict = verify_baskets(shown, request.km, request.confidence, checks=checks)
     return Verification(verdict, loss if verdict.holds else None)
 
 
-def _covered(original: Dataset, request: Request, shown: Baskets, rows: np.ndarray) -> CoveredItems:
+def _covered(original: Dataset, request: Request, shown: Baskets, rows: np.ndarray) -> CoveredBaskets:
     assert request.items is not None
     problem, _ = items_problem(original, request, request.items)
-    return cover_items(shown, problem.baskets, problem.hierarchy, rows)
+    return cover_baskets(shown, problem, rows)
 
 
 def _against(
@@ -144,7 +144,7 @@ def _against(
         classes, request.models, suppression=request.suppression, dropped=dropped, checks=checks
     )
     covered = None if shown is None or rows is None else _covered(original, request, shown, rows)
-    verdict = _judged(verdict, classes, shown, request, [] if covered is None else [covered.check])
+    verdict = _judged(verdict, classes, shown, request, [] if covered is None else covered.checks)
     if rows is None or not verdict.holds:
         return Verification(verdict)
     loss = _costs(classes, attributes, rows, verdict, original.n_records)

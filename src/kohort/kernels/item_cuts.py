@@ -41,6 +41,7 @@ class TidLists(NamedTuple):
     start: np.ndarray
     basket: np.ndarray
     weight: np.ndarray  # per basket
+    rooms: np.ndarray  # per basket and sensitive item: see short_of_room
 
 
 @njit(cache=True, nogil=True)
@@ -66,7 +67,7 @@ def tid_lists(baskets, tree):
                 basket[fill[node]] = b
                 fill[node] += 1
                 node = tree.parent[node]
-    return TidLists(start, basket, baskets.weight)
+    return TidLists(start, basket, baskets.weight, np.zeros((len(baskets.weight), 0), np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +143,8 @@ def generalize(tree, cut, node):
 def repair(tree, cut, lists, itemset, k):
     """Generalize a rare itemset until at least k records have it, at the least cost.
 
-    Every node may stay or climb, up to the root; nodes that come to lie under another are one with it. Of
+    Where there are sensitive items, until it has room for the holders of each as well. Every node may stay
+    or climb, up to the root; nodes that come to lie under another are one with it. Of
     equal costs the fewest steps, then the first in odometer order, count. O(height ** size) candidates.
     """
     at, best = itemset.copy(), itemset.copy()
@@ -151,7 +153,7 @@ def repair(tree, cut, lists, itemset, k):
     while True:
         total = steps.sum()
         cost = _added_cost(tree, cut, itemset, at)
-        if (best_cost < 0 or (cost, total) < (best_cost, best_steps)) and _is_frequent(tree, lists, at, k):
+        if (best_cost < 0 or (cost, total) < (best_cost, best_steps)) and _is_safe(lists, at, k):
             best[:] = at
             best_cost, best_steps = cost, total
         i = len(at) - 1
@@ -186,14 +188,17 @@ def _added_cost(tree, cut, itemset, at):
 
 
 @njit(cache=True, nogil=True)
-def _is_frequent(tree, lists, nodes, k):
-    """Whether at least k records have all these nodes: stops as soon as there are k."""
+def _is_safe(lists, nodes, k):
+    """Whether at least k records have all these nodes, with room for the holders of every sensitive item.
+
+    Without such items, stops as soon as there are k.
+    """
     rarest, size = 0, np.int64(-1)
     for i in range(len(nodes)):
         length = lists.start[nodes[i] + 1] - lists.start[nodes[i]]
         if size < 0 or length < size:
             rarest, size = i, length
-    total = np.int64(0)
+    total, room = np.int64(0), np.zeros(lists.rooms.shape[1], np.int64)
     for place in range(lists.start[nodes[rarest]], lists.start[nodes[rarest] + 1]):
         basket, everywhere = lists.basket[place], True
         for i in range(len(nodes)):
@@ -202,9 +207,11 @@ def _is_frequent(tree, lists, nodes, k):
                 break
         if everywhere:
             total += lists.weight[basket]
-            if total >= k:
+            if total >= k and len(room) == 0:
                 return True
-    return False
+            for i in range(len(room)):
+                room[i] += lists.rooms[basket, i]
+    return total >= k and (room >= 0).all()
 
 
 @njit(cache=True, nogil=True)

@@ -107,7 +107,7 @@ def apply_maps(
         raise InputError(_unknown_message(unknown))
     nobody = np.zeros(dataset.n_records, dtype=bool)
     columns: Columns = replaced_identifiers(dataset, request, roles)
-    plain = columns | _labelled(recoded, nobody, request)
+    plain = columns | _labelled(recoded, nobody, replace(request, nulls="value"))  # as the search saw them
     withheld = _withheld(_classes(dataset, plain, names, request, None), request)
     columns = columns | _labelled(recoded, withheld, request)
     kept = np.flatnonzero(~withheld) if request.suppressed == "drop" and withheld.any() else None

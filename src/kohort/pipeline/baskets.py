@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms import Progress, Run, is_for_items, parameters_of
+from kohort.algorithms import (
+    ITEMS_ALGORITHMS,
+    ItemsAlgorithm,
+    Progress,
+    Run,
+    is_for_items,
+    parameters_of,
+)
 from kohort.data.dataset import Dataset
-from kohort.errors import InternalError, UnsupportedError
+from kohort.errors import InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.items import (
@@ -22,7 +29,7 @@ from kohort.pipeline.publish import as_arrow, replaced_identifiers
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Roles
-from kohort.verification import Verdict, check_columns, check_conserved, cover_items, verify_baskets
+from kohort.verification import Verdict, check_columns, check_conserved, cover_baskets, verify_baskets
 
 __all__ = ["make_basket_release"]
 
@@ -36,6 +43,7 @@ def make_basket_release(
         _refuse(request, roles)
         problem, hierarchy = items_problem(dataset, request, request.items)
         algorithm = chosen_items_algorithm(request, request.items)
+        _refuse_unmet(request, algorithm)
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, progress=progress)
         part = solve_items(problem, algorithm, hierarchy, run, None)
@@ -79,6 +87,14 @@ def _refuse(request: Request, roles: Roles) -> None:
         )
 
 
+def _refuse_unmet(request: Request, algorithm: ItemsAlgorithm) -> None:
+    if request.confidence is not None and request.confidence.name not in algorithm.models:
+        able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
+        raise UnsupportedError(
+            f"{algorithm.name} does not meet {request.confidence.name}. Choose {' or '.join(able)}."
+        )
+
+
 def _verified(
     dataset: Dataset, request: Request, roles: Roles, part: ItemsPart, columns: dict
 ) -> tuple[Verdict, float]:
@@ -90,13 +106,13 @@ def _verified(
     replaced = [name for name, column in columns.items() if column is not None]
     shown = read_baskets(published, request.items.column, separator=request.items.separator)
     everything = np.arange(dataset.n_records)
-    covered = cover_items(shown, part.problem.baskets, part.problem.hierarchy, everything)
+    covered = cover_baskets(shown, part.problem, everything)
     checks = [
         check_columns(published, untouched, hidden, replaced),
-        covered.check,
+        *covered.checks,
         *check_conserved(published, dataset, untouched, everything),
     ]
-    verdict = verify_baskets(shown, request.km, checks=checks)
+    verdict = verify_baskets(shown, request.km, request.confidence, checks=checks)
     if not verdict.holds:
         raise InternalError(
             "The release failed its own verification and was not made. Please report this.\n"
@@ -115,8 +131,14 @@ def _notes(part: ItemsPart) -> list[str]:
             f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "
             "multiset: true tells them apart."
         )
-    if (empty := int((baskets.sizes == 0).sum())) > 0:
-        notes.append(f"{empty:,} empty baskets are published as they are: they hold nothing to be known by.")
+    sensitive = 0 if part.problem.sensitive is None else part.problem.sensitive.sizes
+    if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
+        are = counted(empty, "empty basket is", "empty baskets are")
+        notes.append(f"{are} published as they are: there is nothing to be known by.")
+    if part.problem.confidence is not None and part.problem.sensitive is not None:
+        absent = len(part.problem.confidence.sensitive) - len(part.problem.sensitive.items.texts)
+        if absent:
+            notes.append(f"{counted(absent, 'sensitive item occurs', 'sensitive items occur')} in no basket.")
     if model.m > int(baskets.sizes.max(initial=0)):
         notes.append(f"m = {model.m} is more than any basket has: whole baskets may be known.")
     return notes

@@ -120,4 +120,6 @@ def _baskets(release: Release, published: Dataset) -> BasketPair | None:
     assert request is not None and release.request.km is not None
     shown = read_baskets(published, request.column, separator=request.separator)
     problem = release.items.problem
+    if problem.confidence is not None:  # nobody is found by sensitive items
+        shown, _ = shown.parted(problem.confidence.sensitive)
     return BasketPair(problem.baskets, shown, problem.hierarchy, release.request.km.m)

@@ -16,10 +16,12 @@ from kohort.data.build_hierarchy import Builder, Order
 from kohort.data.check_hierarchy import check
 from kohort.data.cooccurrence import by_cooccurrence
 from kohort.data.dataset import Dataset
+from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.pipeline.request import Items, Request
 from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemConfidence
 from kohort.recoding.item_nodes import ItemNodes
 
 __all__ = [
@@ -72,10 +74,26 @@ def items_problem(dataset: Dataset, request: Request, items: Items) -> tuple[Ite
     """The problem that the items column poses, all records one class, and how its hierarchy was made."""
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
-    hierarchy, made = item_hierarchy(
-        baskets, items, read_baskets(dataset, items.column, separator=items.separator)
-    )
-    return ItemsProblem(baskets, hierarchy, request.km), made
+    plain = read_baskets(dataset, items.column, separator=items.separator)
+    confidence, sensitive = request.confidence, None
+    if confidence is not None:
+        baskets, sensitive = plain.parted(confidence.sensitive)
+        plain = baskets
+    hierarchy, made = item_hierarchy(baskets, items, plain)
+    if confidence is not None:
+        _refuse_ambiguous(hierarchy, confidence, items.column)
+    problem = ItemsProblem(baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence)
+    return problem, made
+
+
+def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemConfidence, column: str) -> None:
+    """Refuse labels of groups of items that read like a sensitive item."""
+    inner = {str(hierarchy.published[node]) for node in np.flatnonzero(hierarchy.hi > hierarchy.lo)} | {STAR}
+    if clashes := inner.intersection(confidence.sensitive):
+        raise InputError(
+            f"The hierarchy of {column!r} has {counted(len(clashes), 'group')} named like a sensitive item: "
+            "nobody could tell them apart. Rename them in the hierarchy."
+        )
 
 
 def read_baskets(

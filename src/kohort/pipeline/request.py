@@ -11,7 +11,8 @@ from kohort.algorithms.local.diversify import WEIGHT, check_weight
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.problem.models import KmAnonymity, Model
+from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
+from kohort.problem.models import ItemConfidence, KmAnonymity, Model
 from kohort.problem.roles import Roles
 
 __all__ = ["Items", "Request", "Treatment"]
@@ -65,6 +66,7 @@ class Request:
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
     scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
     items, km    the set-valued column, and what is promised of it
+    confidence   what is promised of its sensitive items
     """
 
     roles: Roles
@@ -90,6 +92,7 @@ class Request:
     schemes: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
     km: KmAnonymity | None = None
+    confidence: ItemConfidence | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -145,8 +148,18 @@ class Request:
             )
         if self.km is not None and not named:
             raise InputError("'m' is about a column of items, and no column has the role items.")
+        if self.confidence is not None:
+            self._check_confidence()
         if named and self.suppression > 0:
             raise UnsupportedError("A table with items cannot withhold records. Set suppression: 0.")
+
+    def _check_confidence(self) -> None:
+        if self.items is None:
+            raise InputError("'confidence' is about a column of items, and no column has the role items.")
+        if self.roles.having("quasi-identifier"):
+            raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
+        if self.items.multiset:
+            raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

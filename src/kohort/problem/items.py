@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InfeasibleError, counted
+from kohort.errors import InfeasibleError, UnsupportedError, counted
+from kohort.problem.models.exact import plain, rounded_up
+from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.km_anonymity import KmAnonymity
 
-__all__ = ["ItemsProblem"]
+__all__ = ["SENSITIVE_BESIDE_A_TABLE", "ItemsProblem"]
+
+SENSITIVE_BESIDE_A_TABLE = (
+    "Sensitive items (confidence) cannot be protected beside quasi-identifiers. Publish the baskets by "
+    "themselves, or make the sensitive items a column of their own, with the role sensitive, and protect it "
+    "by alpha."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +29,17 @@ class ItemsProblem:
 
     Without `class_of_record` all records are one class, and the problem is refused where fewer than k of
     them have items. With it, a class where fewer than k have items publishes none.
+
+    Sensitive items are not among the baskets: `sensitive` holds those of every record, which are published as
+    they are, and `confidence` what is promised of them.
     """
 
     baskets: Baskets
     hierarchy: Hierarchy
     model: KmAnonymity
     class_of_record: np.ndarray | None = None
+    sensitive: Baskets | None = None
+    confidence: ItemConfidence | None = None
 
     def __post_init__(self) -> None:
         filled = int((self.baskets.sizes > 0).sum())
@@ -35,6 +48,29 @@ class ItemsProblem:
                 f"k = {self.model.k} cannot be had: {counted(filled, 'basket has', 'baskets have')} items, "
                 f"so k is at most {filled}."
             )
+        if self.confidence is not None:
+            self._refuse_limit(self.confidence)
+
+    def _refuse_limit(self, confidence: ItemConfidence) -> None:
+        """Refuse a limit below the share of a sensitive item: publishing everything as `*` would not do."""
+        assert self.sensitive is not None
+        if self.class_of_record is not None:
+            raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
+        one_label = (self.baskets.sizes > 0).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(one_label)])
+        found = replace(confidence, m=1).survey(offsets, np.zeros(offsets[-1], dtype=np.int64), self.holds)
+        if found.telling:
+            assert found.highest is not None
+            raise InfeasibleError(
+                f"limit = {plain(confidence.asked)} cannot be had: a larger share of all baskets, or of "
+                "those that have other items too, holds one of the sensitive items. The limit is at least "
+                f"{rounded_up(found.highest)} ({found.highest})."
+            )
+
+    @cached_property
+    def holds(self) -> list[np.ndarray]:
+        """For each sensitive item, per record whether it holds it."""
+        return [] if self.sensitive is None else self.sensitive.holders()
 
     @cached_property
     def leaf_of_item(self) -> np.ndarray:

@@ -20,8 +20,8 @@ __all__ = ["AttributeMaps"]
 class AttributeMaps:
     """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
 
-    `node_of_leaf` is by the attribute's name, `withheld` by record; `search` is what a search has proven, as in
-    Partitions.
+    `node_of_leaf` is by the attribute's name, `withheld` by record; `search` is what a search has proven, as
+    in Partitions.
     """
 
     node_of_leaf: Mapping[str, np.ndarray]

@@ -31,21 +31,25 @@ class ItemNodes:
         return np.flatnonzero(np.bincount(self.node_of_occurrence + 1)[1:])
 
     def apply(self, problem: ItemsProblem) -> pa.ListArray:
-        """The published lists: labels in alphabetical order, each once; a withheld basket is missing."""
+        """The published lists: labels in alphabetical order, each once; a withheld basket is missing.
+
+        Sensitive items are published as they are.
+        """
         published = problem.hierarchy.published
         used = self.nodes_used()
-        labels = sorted({str(published[node]) for node in used})
+        untouched = () if problem.sensitive is None else problem.sensitive.items.texts
+        labels = sorted({str(published[node]) for node in used}.union(map(str, untouched)))
         number = {label: code for code, label in enumerate(labels)}
         code_of_node = np.zeros(len(published), dtype=np.int64)
         code_of_node[used] = [number[str(published[node])] for node in used]
         kept = self.node_of_occurrence >= 0
-        width = max(len(labels), 1)
-        record, label, _ = count_pairs(
-            problem.baskets.record_of_item[kept],
-            code_of_node[self.node_of_occurrence[kept]],
-            len(problem.baskets),
-            width,
-        )
+        records = problem.baskets.record_of_item[kept]
+        codes = code_of_node[self.node_of_occurrence[kept]]
+        if problem.sensitive is not None:
+            records = np.append(records, problem.sensitive.record_of_item)
+            as_they_are = np.array([number[str(text)] for text in untouched], dtype=np.int64)
+            codes = np.append(codes, as_they_are[problem.sensitive.items.codes])
+        record, label, _ = count_pairs(records, codes, len(problem.baskets), max(len(labels), 1))
         sizes = np.bincount(record, minlength=len(problem.baskets))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         values = pa.DictionaryArray.from_arrays(

@@ -6,7 +6,7 @@ from kohort.verification.against_original import (
     check_coverage,
     matching_rows,
 )
-from kohort.verification.items import cover_items, verify_baskets, with_items
+from kohort.verification.items import cover_baskets, cover_items, verify_baskets, with_items
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 from kohort.verification.verify import published_classes, verify_models
@@ -18,6 +18,7 @@ __all__ = [
     "check_columns",
     "check_conserved",
     "check_coverage",
+    "cover_baskets",
     "cover_items",
     "matching_rows",
     "measure_costs",

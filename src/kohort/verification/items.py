@@ -12,34 +12,88 @@ from kohort.data.baskets import Baskets
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
-from kohort.problem.models import KmAnonymity
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemConfidence, KmAnonymity
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["CoveredItems", "cover_items", "published_nodes", "verify_baskets", "with_items"]
+__all__ = [
+    "CoveredBaskets",
+    "CoveredItems",
+    "cover_baskets",
+    "cover_items",
+    "published_nodes",
+    "verify_baskets",
+    "with_items",
+]
 
 
-def verify_baskets(published: Baskets, model: KmAnonymity, *, checks: Sequence[Check] = ()) -> Verdict:
-    """Whether published baskets, with nothing beside them, are k^m-anonymous."""
-    everybody = np.zeros(len(published), dtype=np.int64)
-    found = model.survey(everybody, published.offsets, published.items.codes)
-    violations = pa.table(
-        {
-            "items": pa.array(
-                [_named(published, rare.items) for rare in found.listed], pa.list_(pa.string())
-            ),
-            "support": pa.array([rare.support for rare in found.listed], pa.int64()),
-        }
-    )
+def verify_baskets(
+    published: Baskets,
+    model: KmAnonymity,
+    confidence: ItemConfidence | None = None,
+    *,
+    checks: Sequence[Check] = (),
+) -> Verdict:
+    """Whether published baskets, with nothing beside them, are k^m-anonymous.
+
+    With sensitive items, whether the others are, and whether none of those is told with too much confidence.
+    """
+    others, sensitive = published.parted(() if confidence is None else confidence.sensitive)
+    everybody = np.zeros(len(others), dtype=np.int64)
+    found = model.survey(everybody, others.offsets, others.items.codes)
+    promise = model.describe(sensitive=confidence is not None)
+    judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    violations: list[Violation] = [(_named(others, rare.items), rare.support, None) for rare in found.listed]
+    if confidence is not None:
+        told, telling = _confidence(others, sensitive, confidence)
+        judged.append(told)
+        violations += telling
     return Verdict(
         records=len(published),
         withheld=0,
         classes=1,
         smallest_class=len(published),
-        models=(_verdict(published, model, found.least, len(found.failing_classes), model.describe()),),
+        models=tuple(judged),
         checks=tuple(checks),
-        violations=violations,
+        violations=_table_of(violations, told=confidence is not None),
     )
+
+
+Violation = tuple[list[str], int, tuple[str, int] | None]
+"""Published items, how many records have them, and which sensitive item so many of these hold."""
+
+
+def _confidence(
+    others: Baskets, sensitive: Baskets, model: ItemConfidence
+) -> tuple[ModelVerdict, list[Violation]]:
+    texts = sensitive.items.texts
+    found = model.survey(others.offsets, others.items.codes, sensitive.holders())
+    verdict = ModelVerdict(
+        model=model.name,
+        attribute=others.name,
+        promise=model.describe(),
+        asked=model.asked,
+        measured=0 if found.highest is None else found.highest,
+        failing_classes=int(found.telling > 0),
+        parameters=model.to_dict(),
+    )
+    return verdict, [
+        (_named(others, one.items), one.support, (str(texts[one.sensitive]), one.holders))
+        for one in found.listed
+    ]
+
+
+def _table_of(violations: Sequence[Violation], *, told: bool) -> pa.Table:
+    columns = {
+        "items": pa.array([items for items, _, _ in violations], pa.list_(pa.string())),
+        "support": pa.array([support for _, support, _ in violations], pa.int64()),
+    }
+    if told:
+        items = [item and item[0] for _, _, item in violations]
+        columns["sensitive"] = pa.array(items, pa.string())
+        columns["holders"] = pa.array([item and item[1] for _, _, item in violations], pa.int64())
+    return pa.table(columns)
 
 
 def with_items(
@@ -97,6 +151,36 @@ class CoveredItems:
 
     check: Check
     ncp: float
+
+
+@dataclass(frozen=True)
+class CoveredBaskets:
+    """The same, with the sensitive items, which must be published as they are."""
+
+    checks: tuple[Check, ...]
+    ncp: float
+
+
+def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
+    """Compare published baskets with the original ones; sensitive items and the others by themselves."""
+    if problem.confidence is None or problem.sensitive is None:
+        covered = cover_items(published, problem.baskets, problem.hierarchy, rows)
+        return CoveredBaskets((covered.check,), covered.ncp)
+    others, shown = published.parted(problem.confidence.sensitive)
+    covered = cover_items(others, problem.baskets, problem.hierarchy, rows)
+    held = set(zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive)))
+    different = len(held ^ set(zip(rows[shown.record_of_item].tolist(), _texts(shown))))
+    title = f"sensitive items of {published.name!r}"
+    if different:
+        detail = f"{counted(different, 'sensitive item')} of {published.name!r} are missing or invented."
+    else:
+        detail = f"The sensitive items of {published.name!r} are published as they are."
+    return CoveredBaskets((covered.check, Check(title, not different, detail)), covered.ncp)
+
+
+def _texts(baskets: Baskets) -> list[str | None]:
+    """The text of each occurrence of an item."""
+    return [baskets.items.texts[code] for code in baskets.items.codes]
 
 
 def cover_items(

@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
+from kohort.algorithms.items.sensitive import SensitiveItems
 from kohort.algorithms.run import Run
 from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["AprioriItems", "finish", "repair_by_size", "told"]
+__all__ = ["AprioriItems", "finish", "finished", "repair_by_size", "told"]
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,15 @@ class AprioriItems:
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"
     )
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
+    models: ClassVar[tuple[str, ...]] = ("km-anonymity", "item-confidence")
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
-        m = problem.model.m
-
         def cut(search: CutSearch, run: Run) -> list[str]:
-            repairs, climbed = repair_by_size(search, m, run)
-            return told(search, repairs, climbed, search.refine(m, run) if self.refine else 0)
+            repairs, climbed = repair_by_size(search, problem.model.m, run)
+            return told(search, repairs, climbed, *finished(problem, search, run, refine=self.refine))
 
         return cut_each_class(problem, run, cut)
 
@@ -67,26 +66,48 @@ def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]
         repairs.append(search.repair(size, part))
         if run.out_of_time:
             break
-    climbed = finish(search, m) if run.out_of_time else 0
+    climbed = finish(search, m, begin=len(repairs)) if run.out_of_time else 0
     run.report("itemsets", 1.0)
     return repairs, climbed
 
 
-def finish(search: CutSearch, m: int) -> int:
-    """Keep the promise at any cost, when time is out; how many nodes climbed for it."""
-    return sum(search.climb(size) for size in range(1, min(m, search.longest) + 1))
+def finish(search: CutSearch, m: int, *, begin: int = 1) -> int:
+    """Keep the promise at any cost, when time is out; how many nodes climbed for it.
+
+    Itemsets of fewer than `begin` nodes are known to be frequent.
+    """
+    return sum(search.climb(size) for size in range(begin, min(m, search.longest) + 1))
 
 
-def told(search: CutSearch, repairs: list[int], climbed: int, splits: int) -> list[str]:
+def finished(
+    problem: ItemsProblem, search: CutSearch, run: Run, *, refine: bool
+) -> tuple[int, SensitiveItems | None]:
+    """Keep sensitive items from being told, and undo what is not needed; how many nodes were split."""
+    sensitive = None
+    if problem.confidence is not None:
+        sensitive = SensitiveItems(problem, problem.confidence, search)
+        sensitive.repair(run)
+    if not refine:
+        return 0, sensitive
+    may_split = None if sensitive is None else sensitive.may_split
+    return search.refine(problem.model.m, run, may_split=may_split), sensitive
+
+
+def told(
+    search: CutSearch, repairs: list[int], climbed: int, splits: int, sensitive: SensitiveItems | None
+) -> list[str]:
     """What was done, in a sentence or two."""
     by_size = ", ".join(f"{n:,}" for n in repairs)
     notes = [
         f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets "
         f"and lists took {search.bytes() / 1e6:,.1f} MB."
     ]
+    if sensitive is not None:
+        notes.append(f"Itemsets repaired that told a sensitive item: {sensitive.repairs:,}.")
+        climbed += sensitive.climbed
     if climbed:
         notes.append(
-            f"Time ran out before every rare itemset was repaired at the least cost: "
+            f"Time ran out before every itemset was repaired at the least cost: "
             f"{counted(climbed, 'node was', 'nodes were')} generalized level by level instead."
         )
     return notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -69,7 +70,7 @@ class CutSearch:
         suspects = self._above_rare(size)
         if suspects is None:
             return 0
-        open_baskets, nodes = self._shown_as(suspects & ~self.cut.below)
+        open_baskets, nodes = self.shown_as(suspects & ~self.cut.below)
         prefix = np.full(size, -1, dtype=np.int64)
         walk = Walk(self.tree, self.cut, self.lists, nodes, size, self.k, prefix)
         lists, repairs = transposed(open_baskets, len(nodes)), 0
@@ -87,15 +88,19 @@ class CutSearch:
         """
         climbed = 0
         while len(rare := self._in_rare(size)):
-            for node in np.unique(self.tree.parent[rare]).tolist():
-                if not self.cut.below[node]:
-                    self.generalize(node)
+            self.climb_from(rare)
             climbed += len(rare)
         return climbed
 
+    def climb_from(self, nodes: np.ndarray) -> None:
+        """Publish some nodes of the cut as their parents."""
+        for node in np.unique(self.tree.parent[nodes]).tolist():
+            if not self.cut.below[node]:
+                self.generalize(node)
+
     def first_rare(self, size: int) -> list[int]:
         """The nodes of a smallest rare itemset of the cut; none if there is none of up to `size` nodes."""
-        published, nodes = self._shown_as(self.in_cut)
+        published, nodes = self.shown_as(self.in_cut)
         for length in range(1, min(size, self.longest) + 1):
             marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(length, -1, dtype=np.int64)
             if mark_rare(published, len(nodes), length, self.k, marks, prefix, 0, True):
@@ -106,20 +111,21 @@ class CutSearch:
         """Publish everything under a node as this node."""
         generalize(self.tree, self.cut, node)
 
-    def refine(self, m: int, run: Run) -> int:
+    def refine(self, m: int, run: Run, *, may_split: Callable[[int], bool] | None = None) -> int:
         """Publish nodes of the cut as their children again, the most costly first, where that is safe.
 
-        How many. A node that cannot be split now cannot be split later: each is tried once.
+        How many. A node that cannot be split now cannot be split later: each is tried once. `may_split` may
+        forbid it for other reasons.
         """
         gains = [(-self._gain(node), node) for node in np.flatnonzero(self.in_cut & ~self.is_leaf).tolist()]
         heapify(gains)
         done = 0
         while gains and not run.out_of_time:
             _, node = heappop(gains)
-            if self._can_split(node, m):
+            if self._can_split(node, m) and (may_split is None or may_split(node)):
                 self._split(node)
                 done += 1
-                for child in self._children(node):
+                for child in self.children(node):
                     if not self.is_leaf[child]:
                         heappush(gains, (-self._gain(child), int(child)))
         return done
@@ -141,23 +147,24 @@ class CutSearch:
 
     def _in_rare(self, size: int) -> np.ndarray:
         """The nodes of all rare itemsets that the cut publishes, of up to `size` nodes."""
-        published, nodes = self._shown_as(self.in_cut)
+        published, nodes = self.shown_as(self.in_cut)
         marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(size, -1, dtype=np.int64)
         mark_rare(published, len(nodes), size, self.k, marks, prefix, 0, False)
         return nodes[marks]
 
-    def _shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
+    def shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
         """Baskets of the nodes to keep that occur, but the root, which says nothing; and which they are."""
         nodes = self.tree.node[keep[self.tree.node]]
         number = np.full(len(keep), -1, dtype=np.int64)
         number[nodes] = np.arange(len(nodes))
         return collapsed(kept_nodes(baskets or self.baskets, self.tree, number)), nodes
 
-    def _children(self, node: int) -> np.ndarray:
+    def children(self, node: int) -> np.ndarray:
+        """The nodes right below a node."""
         return np.flatnonzero(self.tree.parent == node)
 
     def _gain(self, node: int) -> int:
-        return int(self._published_cost(node) - sum(map(self._published_cost, self._children(node))))
+        return int(self._published_cost(node) - sum(map(self._published_cost, self.children(node))))
 
     def _published_cost(self, node: int) -> int:
         width = int(self.tree.hi[node] - self.tree.lo[node]) + 1
@@ -165,30 +172,31 @@ class CutSearch:
 
     def _can_split(self, node: int, m: int) -> bool:
         """Whether every itemset of up to m nodes with a child of the node would still be frequent."""
-        children = self._children(node)
+        children = self.children(node)
         keep = self.in_cut
         keep[node], keep[children] = False, True
         present = [child for child in children.tolist() if self.tree.rank[child] >= 0]
-        tids = {child: self._tids(child) for child in sorted(present, key=self._n_tids)}
+        tids = {child: self.tids(child) for child in sorted(present, key=self._n_tids)}
         if any(self.lists.weight[of_child].sum() < self.k for of_child in tids.values()):
             return False
         for child, of_child in tids.items() if m > 1 else ():
             keep[child] = False
-            others, nodes = self._shown_as(keep, picked(self.baskets, of_child))
+            others, nodes = self.shown_as(keep, picked(self.baskets, of_child))
             marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(m - 1, -1, dtype=np.int64)
             if mark_rare(others, len(nodes), m - 1, self.k, marks, prefix, 0, True):
                 return False
             keep[child] = True
         return True
 
-    def _tids(self, node: int) -> np.ndarray:
+    def tids(self, node: int) -> np.ndarray:
+        """The distinct baskets that have something under a node."""
         return self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
 
     def _n_tids(self, node: int) -> int:
         return int(self.lists.start[node + 1] - self.lists.start[node])
 
     def _split(self, node: int) -> None:
-        children = self._children(node)
+        children = self.children(node)
         self.cut.below[children] = False
         gain = self._gain(node)
         self.cut.cost[children] = [self._published_cost(child) for child in children]

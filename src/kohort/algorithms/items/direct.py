@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.items.apriori import AprioriItems, finish, told
+from kohort.algorithms.items.apriori import AprioriItems, finish, finished, told
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
@@ -30,7 +30,7 @@ class DirectItems:
     summary: ClassVar[str] = "baskets: repairs rare itemsets of all sizes in one walk; for comparisons"
     paper: ClassVar[str] = AprioriItems.paper
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
+    models: ClassVar[tuple[str, ...]] = AprioriItems.models
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
@@ -41,6 +41,6 @@ class DirectItems:
         def cut(search: CutSearch, run: Run) -> list[str]:
             repairs = search.repair(min(m, search.longest), run.part("itemsets", 0.0, 1.0))
             climbed = finish(search, m) if run.out_of_time else 0
-            return told(search, [repairs], climbed, search.refine(m, run) if self.refine else 0)
+            return told(search, [repairs], climbed, *finished(problem, search, run, refine=self.refine))
 
         return cut_each_class(problem, run, cut)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kohort.problem.models.alpha_deassociation import AlphaDeassociation, largest_feasible_sensitive
 from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.k_anonymity import KAnonymity
 from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.l_diversity import LDiversity
@@ -15,6 +16,7 @@ __all__ = [
     "NO_CONTEXT",
     "AlphaDeassociation",
     "ClassCounts",
+    "ItemConfidence",
     "KAnonymity",
     "KmAnonymity",
     "LDiversity",

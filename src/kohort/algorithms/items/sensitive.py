@@ -1,0 +1,103 @@
+"""Sensitive items: a cut is generalized further until no itemset tells one of them too surely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.run import Run
+from kohort.errors import InputError
+from kohort.kernels.item_confidence import short_of_room
+from kohort.kernels.item_cuts import repair
+from kohort.kernels.itemsets import Baskets, collapsed, picked
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemConfidence
+
+__all__ = ["SensitiveItems"]
+
+_AT_ONCE = 10_000  # itemsets that are collected before they are repaired
+
+
+class SensitiveItems:
+    """The room that a limit on confidence leaves in every distinct basket, and how a cut gets enough of it.
+
+    Generalizing may take room away from other itemsets, so these are looked at again until all have enough.
+    It ends, since the cut only rises, and the root has room; k^m-anonymity survives it.
+    Memory: O(distinct baskets * sensitive items).
+    """
+
+    def __init__(self, problem: ItemsProblem, confidence: ItemConfidence, search: CutSearch) -> None:
+        self.search, self.m = search, min(confidence.m, search.longest)
+        self.repairs = self.climbed = 0
+        limit = confidence.asked
+        if limit.denominator * len(problem.baskets) >= 2**62:
+            raise InputError("The 'limit' on the confidence has too many digits. Round it.")
+        leaves = problem.leaves.astype(np.int32)
+        per_item = [
+            collapsed(
+                Baskets(problem.baskets.offsets, leaves, limit.numerator - limit.denominator * held)
+            ).weight
+            for held in problem.holds
+        ]
+        n = len(search.baskets.weight)
+        self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_item])
+        self.lists = search.lists._replace(rooms=self.rooms)
+
+    def repair(self, run: Run) -> None:
+        """Repair itemsets of one node, of up to two, up to m, each at the least cost, until none is short.
+
+        When time is out, all nodes of such itemsets climb instead, level by level.
+        """
+        n_items = self.rooms.shape[1]
+        for size in range(1, self.m + 1):
+            item = settled = rounds = 0
+            while settled < n_items:
+                run.report("sensitive items", (size - 1 / (rounds + 1)) / self.m)
+                short = self._short_among(self._baskets(item), self.search.in_cut, size, most=_AT_ONCE)
+                if len(short):
+                    self._repair_each(short, run)
+                    settled, rounds = 0, rounds + 1
+                else:
+                    settled, item = settled + 1, (item + 1) % n_items
+        run.report("sensitive items", 1.0)
+
+    def may_split(self, node: int) -> bool:
+        """Whether every itemset with a child of the node would still have room."""
+        search, children = self.search, self.search.children(node)
+        keep = search.in_cut
+        keep[node], keep[children] = False, True
+        for child in children.tolist():
+            tids = search.tids(child)
+            if (self.rooms[tids].sum(axis=0) < 0).any():
+                return False
+            keep[child] = False
+            for item in range(self.rooms.shape[1]) if self.m > 1 else ():
+                if len(self._short_among(picked(self._baskets(item), tids), keep, self.m - 1, most=1)):
+                    return False
+            keep[child] = True
+        return True
+
+    def _repair_each(self, short: np.ndarray, run: Run) -> None:
+        """Repair itemsets one by one, but for those whose nodes an earlier one generalized."""
+        search = self.search
+        for itemset in short:
+            if run.out_of_time:
+                nodes = np.unique(short[short >= 0])
+                nodes = nodes[search.in_cut[nodes]]
+                search.climb_from(nodes)
+                self.climbed += len(nodes)
+                break
+            nodes = itemset[itemset >= 0]
+            if not search.cut.below[nodes].any():
+                repair(search.tree, search.cut, self.lists, nodes, search.k)
+                self.repairs += 1
+
+    def _short_among(self, baskets: Baskets, keep: np.ndarray, size: int, *, most: int) -> np.ndarray:
+        shown, nodes = self.search.shown_as(keep, baskets)
+        found, number = np.empty((most, size), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        short_of_room(shown, len(nodes), size, found, number, np.full(size, -1, dtype=np.int64), 0)
+        return np.append(nodes, -1)[found[: number[0]]]
+
+    def _baskets(self, item: int) -> Baskets:
+        """The distinct baskets, weighted by the room for one sensitive item."""
+        return self.search.baskets._replace(weight=np.ascontiguousarray(self.rooms[:, item]))

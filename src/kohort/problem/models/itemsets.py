@@ -1,0 +1,109 @@
+"""Every itemset of every record, with plain NumPy, some at a time: what the rules for items look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["ItemTable", "Itemsets", "itemsets_of"]
+
+_PAIRS = 5_000_000  # pairs of items that are looked at together
+
+
+class Itemsets(NamedTuple):
+    """All occurrences of some itemsets: `key` tells them apart, `group` is that of the record.
+
+    Their items are those of the key, one or two, and those in `tail`.
+    """
+
+    group: np.ndarray
+    key: np.ndarray
+    n_items: int
+    pairs: bool
+    tail: tuple[int, ...]
+
+    @property
+    def n_keys(self) -> int:
+        return self.n_items**2 if self.pairs else self.n_items
+
+    def items(self, key: int) -> tuple[int, ...]:
+        """The items of the itemset with this key, by rank."""
+        return (*(divmod(key, self.n_items) if self.pairs else (key,)), *self.tail)
+
+
+class ItemTable(NamedTuple):
+    """Items by rank, the most frequent first, ascending in each record; empty records are left out."""
+
+    group: np.ndarray
+    offsets: np.ndarray
+    items: np.ndarray
+    n_items: int
+
+    @classmethod
+    def of(
+        cls, group_of_record: np.ndarray, offsets: np.ndarray, items: np.ndarray
+    ) -> tuple[ItemTable, np.ndarray]:
+        """The table, and the item of each rank."""
+        sizes = np.diff(offsets)
+        counts = np.bincount(items) if len(items) else np.zeros(0, dtype=np.int64)
+        order = np.argsort(-counts, kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        record = np.repeat(np.arange(len(sizes)), sizes)
+        by_rank = np.lexsort((rank[items], record))
+        some = sizes > 0
+        new_offsets = np.concatenate([[0], np.cumsum(sizes[some])])
+        ranked = rank[items[by_rank]]
+        return cls(group_of_record[some], new_offsets, ranked, len(order)), order
+
+    def with_item(self, item: int, at: np.ndarray) -> ItemTable:
+        """The records that have an item, at these places, and of each the items before it."""
+        record = np.searchsorted(self.offsets, at, side="right") - 1
+        sizes = at - self.offsets[record]
+        record, sizes = record[sizes > 0], sizes[sizes > 0]
+        places = _ranges(self.offsets[record], sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        return ItemTable(self.group[record], offsets, self.items[places], item)
+
+
+def itemsets_of(table: ItemTable, size: int, tail: tuple[int, ...] = ()) -> Iterator[Itemsets]:
+    """The itemsets of exactly this size; every occurrence of one is in the same part."""
+    n = max(table.n_items, 1)
+    if size == 1:
+        group = np.repeat(table.group, np.diff(table.offsets))
+        yield Itemsets(group, table.items, n, False, tail)
+    elif size == 2 and _n_pairs(table) <= _PAIRS:
+        record, first, second = _pairs(table)
+        yield Itemsets(table.group[record], first * n + second, n, True, tail)
+    else:
+        by_item = np.argsort(table.items, kind="stable")
+        ends = np.cumsum(np.bincount(table.items, minlength=table.n_items))
+        start = 0
+        for item, end in enumerate(ends):
+            if end > start:
+                yield from itemsets_of(table.with_item(item, by_item[start:end]), size - 1, (item, *tail))
+            start = end
+
+
+def _n_pairs(table: ItemTable) -> int:
+    sizes = np.diff(table.offsets)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _pairs(table: ItemTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every pair of items of a record, the one of smaller rank first, and its record."""
+    sizes = np.diff(table.offsets)
+    place = np.arange(len(table.items))
+    before = place - np.repeat(table.offsets[:-1], sizes)
+    second = np.repeat(place, before)
+    first = _ranges(np.repeat(table.offsets[:-1], sizes), before)
+    record = np.repeat(np.repeat(np.arange(len(sizes)), sizes), before)
+    return record, table.items[first], table.items[second]
+
+
+def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ... of several ranges, one after another."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes - starts, sizes)
