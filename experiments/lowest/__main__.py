@@ -21,11 +21,18 @@ from experiments.charts import Panel, Record, write_csv, write_svg
 from experiments.k_anon_cf.tables import coil, nursery
 from kohort.io.tables import read_table
 
+TABLES = ["adult", "adult-tight", "adult-sensitive", "adult-withheld", "nursery", "coil", "census"]
 KS = (2, 5, 10, 25, 50, 100, 200)
 PAPER_KS = (10, 30, 50, 75, 100, 150, 200)
-LIMITS = (5, 10, 20, 60)
+LIMITS = (5, 60)
 OTHERS = ("mondrian", "k-anon-cf", "agglomerative", "sequential", "hilbert", "forest")
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
+MODELS = {
+    "distinct 2-diversity": ko.LDiversity("occupation", 2, kind="distinct"),
+    "frequency 2-diversity": ko.LDiversity("occupation", 2),
+    "alpha 0.5 on one value": ko.AlphaDeassociation("occupation", 0.5, values=["Prof-specialty"]),
+    "0.2-closeness": ko.TCloseness("occupation", 0.2),
+}
 CENSUS = [
     *("age", "class_of_worker", "education", "marital_stat", "race", "sex", "major_occupation_code"),
     "country_of_birth_self",
@@ -42,24 +49,34 @@ def runs(table: str) -> Iterator[Record]:
         for k in (5, 10, 50, 100):
             yield from ({"algorithm": "improve", "k": k, "limit": limit} for limit in (10, 60))
             yield {"algorithm": "mondrian", "k": k, "limit": None}
+    elif table == "adult-sensitive":
+        for model in MODELS:
+            yield {"algorithm": "improve", "k": 5, "limit": 10, "model": model}
+            yield {"algorithm": "mondrian", "k": 5, "limit": None, "model": model}
+    elif table == "adult-withheld":
+        for share in (0.0, 0.02):
+            yield {"algorithm": "improve", "k": 100, "limit": 20, "suppression": share}
     elif table == "census":
         yield from ({"algorithm": name, "k": 10, "limit": 60} for name in ("mondrian", "auto"))
     else:
         for k in PAPER_KS:
-            yield from ({"algorithm": name, "k": k, "limit": 60} for name in ("k-anon-cf", "auto"))
+            yield from ({"algorithm": name, "k": k, "limit": 5} for name in ("k-anon-cf", "auto"))
 
 
 def asked(table: str, folder: Path) -> dict:
     """The records and their quasi-identifiers."""
     if table.startswith("adult"):
         hierarchies = folder / "arx-adult-hierarchies"
+        sensitive = ADULT[-1:] if table == "adult-sensitive" else []
+        quasi_identifiers = [name for name in ADULT if name not in sensitive]
         return {
             "data": ko.datasets.load_adult(split="train").select(ADULT),
-            "quasi_identifiers": {name: str(hierarchies / f"{name}.csv") for name in ADULT},
+            "quasi_identifiers": {name: str(hierarchies / f"{name}.csv") for name in quasi_identifiers},
+            "sensitive": sensitive,
             "labels": "tight" if table.endswith("tight") else "hierarchy",
         }
     if table == "census":
-        people = read_table(folder / "census_income_kdd.csv.zst").select(CENSUS)
+        people = read_table(folder / "census_income_kdd.csv.zst").table.select(CENSUS)
         return {"data": people, "quasi_identifiers": {name: ko.auto() for name in CENSUS}}
     paper = {"nursery": nursery, "coil": coil}[table](folder)
     return {"data": paper.records.select(list(paper.hierarchies)), "quasi_identifiers": paper.hierarchies}
@@ -69,7 +86,8 @@ def measure(table: str, folder: Path, run: Record) -> Record:
     """One release: what it cost, what is proven, how long it took."""
     made = ko.anonymize(
         **asked(table, folder),
-        privacy=[ko.KAnonymity(run["k"])],
+        privacy=[ko.KAnonymity(run["k"]), *([MODELS[run["model"]]] if "model" in run else [])],
+        suppression=run.get("suppression", 0.0),
         algorithm=run["algorithm"],
         time_limit=run["limit"],
     )
@@ -77,6 +95,7 @@ def measure(table: str, folder: Path, run: Record) -> Record:
         "loss": round(made.cost, 5),
         "bound": None if made.bound is None else round(made.bound, 5),
         "gap": None if made.gap is None else round(made.gap, 4),
+        "withheld": made.verdict.withheld,
         "seconds": round(made.seconds["solve"], 1),
         "gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
     }
@@ -86,7 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("KOHORT_DATA"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--only", nargs="*", default=["adult", "adult-tight", "nursery", "coil", "census"])
+    parser.add_argument("--only", nargs="*", default=TABLES)
     parser.add_argument("--run", help="(for the runner itself)")
     options = parser.parse_args()
     if options.data is None:

@@ -90,7 +90,7 @@ class Assignment(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def new_assignment(offers, n_records):
-    """Every record waits."""
+    """Every record waits. `copies` may be 0: no such records."""
     n_units, n_rows, n_slots = len(offers.copies), len(offers.value), len(offers.cost)
     state = Assignment(
         np.full(n_units, -1, np.int64),
@@ -107,7 +107,8 @@ def new_assignment(offers, n_records):
     for piece in range(n_records + 1):
         state.pieces[piece, NEXT] = piece + 1
     for unit in range(n_units):
-        _add(state, unit, n_slots - 2, offers.copies[unit])
+        if offers.copies[unit] > 0:
+            _add(state, unit, n_slots - 2, offers.copies[unit])
     return state
 
 

@@ -16,6 +16,7 @@ from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.assigning import Search
 from kohort.algorithms.local.closed_records import mine_closed_records
 from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
+from kohort.algorithms.local.halves import ruin_in_halves
 from kohort.algorithms.local.improve import Improve, improve
 from kohort.algorithms.local.k_anon_cf import KAnonCF, node_costs, record_costs
 from kohort.algorithms.local.mondrian import Mondrian
@@ -147,6 +148,30 @@ def test_tallies_of_sensitive_values_are_always_right(model):
     for seed in range(5):
         search.ruin_and_recreate(search.near(), seed, 5)
         audit(search)
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_two_halves_are_searched_apart_and_joined(suppression):
+    model = ko.LDiversity("occupation", 2)
+    asked = {"sensitive": ["occupation"], "privacy": [model], "algorithm": "mondrian"}
+    problem = adult(900, 3, suppression=suppression, **asked).problem
+    closed, cost, star, prices = started(problem)
+
+    def searched(seed):
+        search = Search(problem, closed, cost, star, prices)
+        search.start_from(Mondrian().solve(problem, Run()))
+        before = search.total
+        assert len(search.open_slots) >= 40  # else they are not halved
+        ruin_in_halves(search, search.near(), seed, 100, Run())
+        audit(search)
+        assert search.total < before
+        return search.groups()
+
+    groups = searched(1)
+    kept = np.flatnonzero(groups >= 0)
+    assert problem.n_records - len(kept) <= problem.max_withheld
+    assert problem.satisfied(groups[kept], kept, int(groups.max()) + 1).all()
+    assert (searched(1) == groups).all()
 
 
 def _total(problem, group_of_record):

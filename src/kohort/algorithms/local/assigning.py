@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from kohort.kernels.ruin import Near, ruin_and_recreate
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Search"]
+__all__ = ["Pieces", "Search"]
 
 # shares of the cost of `*`: what more than its price a record would pay rather than wait, and slacks
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
@@ -42,6 +44,17 @@ _ROUNDING = 1e-6  # of the cost: what many small changes may add up to
 _AT_A_TIME = 2_000  # closed records that are tried between two looks at the clock
 _MOST_RECORDS = 20_000  # under a closed record that is tried again and again
 _MOST_PAIRS = 50_000_000  # of rows and near records
+
+
+class Pieces(NamedTuple):
+    """So many copies of a unit are in a slot."""
+
+    unit: np.ndarray
+    slot: np.ndarray
+    copies: np.ndarray
+
+    def some(self, wanted: np.ndarray) -> Pieces:
+        return Pieces(*(part[wanted] for part in self))
 
 
 class Search:
@@ -71,6 +84,25 @@ class Search:
     def _clear(self) -> None:
         self.promises = promises_of(self.problem, self.unit_of_record, len(self.offers.cost))
         self.state = new_assignment(self.offers, self.problem.n_records)
+
+    def pieces(self) -> Pieces:
+        """Who is published as what."""
+        used = self.state.pieces[self.state.pieces[:, COUNT] > 0]
+        return Pieces(used[:, UNIT], used[:, SLOT], used[:, COUNT])
+
+    def hold(self, pieces: Pieces) -> None:
+        """Begin anew with these pieces."""
+        self._clear()
+        assign_all(self.offers, self.promises, self.state, *pieces)
+
+    def with_only(self, pieces: Pieces, most_withheld: int) -> Search:
+        """A search of its own in which there are no other records than these."""
+        part = copy(self)
+        copies = np.bincount(pieces.unit, weights=pieces.copies, minlength=len(self.offers.copies))
+        part.offers = self.offers._replace(copies=copies.astype(np.int64), most_withheld=most_withheld)
+        part.scratch = np.empty_like(self.scratch)
+        part.hold(pieces)
+        return part
 
     @property
     def total(self) -> float:
@@ -114,11 +146,9 @@ class Search:
 
     def start_from(self, groups: Groups) -> None:
         """Assign every record to the closure of its group, which is a closed record."""
-        self._clear()
         slot = self._slot_of_record(groups)
         key, copies = np.unique(self.unit_of_record * (self.nowhere + 2) + slot, return_counts=True)
-        unit, slot = key // (self.nowhere + 2), key % (self.nowhere + 2)
-        assign_all(self.offers, self.promises, self.state, unit, slot, copies)
+        self.hold(Pieces(key // (self.nowhere + 2), key % (self.nowhere + 2), copies))
 
     def cost_of(self, groups: Groups) -> float:
         """What groups cost, if they are published as the closed records over them."""
@@ -190,10 +220,9 @@ class Search:
 
     def groups(self) -> np.ndarray:
         """The group of each record, numbered from 0; -1: withheld."""
-        pieces = self.state.pieces
-        used = np.flatnonzero(pieces[:, COUNT] > 0)
-        by_unit = used[np.argsort(pieces[used, UNIT], kind="stable")]
-        slot = np.repeat(pieces[by_unit, SLOT], pieces[by_unit, COUNT])
+        pieces = self.pieces()
+        by_unit = np.argsort(pieces.unit, kind="stable")
+        slot = np.repeat(pieces.slot[by_unit], pieces.copies[by_unit])
         numbers = np.unique(slot[slot < self.nowhere])
         group = np.where(slot < self.nowhere, np.searchsorted(numbers, slot), -1)
         of_record = np.empty(self.problem.n_records, dtype=np.int32)

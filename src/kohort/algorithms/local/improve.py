@@ -16,6 +16,7 @@ from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.local.diversify import diversify
 from kohort.algorithms.local.dual_bound import Prices, dual_bound, dual_prices
 from kohort.algorithms.local.graph import in_measured_units
+from kohort.algorithms.local.halves import ruin_in_halves
 from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon_cf import (
     SEPARABLE_COSTS,
@@ -44,7 +45,8 @@ _STARTS: dict[str, type[Algorithm]] = {
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
 _LEAST_ROUNDS = 500
-_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.0002  # without a time limit, and where one was asked for
+_STRETCHES = 4  # in which these rounds are made
+_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.7, 0.35  # of the time that is left
 _ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
@@ -125,7 +127,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     hurry = run.seconds_left is not None
     worth = _WORTH_ANY_TIME if hurry else _WORTH_IT
     run = run.at_most(SECONDS)
-    given = Mondrian().solve(problem, run.share_of_time(0.5)) if groups is None else groups  # to fall back on
+    given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if not _can_mine(problem):
         return regrouped(problem, given, run, worth)
     closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
@@ -192,18 +194,18 @@ def _start_from_cheapest(search: Search, starts: list[Groups]) -> None:
 def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves."""
     near = search.near()
-    rounds = int(np.clip(len(search.open_slots), 10, 50))
-    patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots)) // rounds
+    patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
     totals = [search.total]
     number = 0
     while not run.out_of_time and totals[-1] > 0:
         reached = in_measured_units(problem, totals[-1])
         if bound and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH):
             return
-        if number >= patience and totals[-1] > totals[-1 - patience] * (1 - worth):
+        if number >= _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
             return
-        run.report(_standing(reached, bound), min(1.0, number / (4 * patience)))
-        search.ruin_and_recreate(near, problem.seed * 1_000_003 + number, rounds)
+        run.report(_standing(reached, bound), min(1.0, number / (4 * _STRETCHES)))
+        seed = problem.seed * 1_000_003 + number * patience
+        ruin_in_halves(search, near, seed, patience // _STRETCHES, run)
         totals.append(search.total)
         number += 1
 
