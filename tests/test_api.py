@@ -331,3 +331,28 @@ def test_a_report_is_written(tmp_path):
     release = ko.anonymize(pa.table(PEOPLE), spec=SPEC)
     release.report(tmp_path / "report.html")
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.parametrize("method", ["report", "certificate", "maps"])
+def test_an_old_file_survives_when_a_new_one_cannot_be_written(tmp_path, monkeypatch, method):
+    def half(path, text, **_):
+        path.write_bytes(text[:10].encode())
+        raise OSError(28, "No space left on device")
+
+    release = ko.anonymize(pa.table(PEOPLE), spec=SPEC | {"algorithm": "full-domain"})
+    file = tmp_path / "old.html"
+    file.write_text("old")
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(InputError, match="No space left"):
+        getattr(release, method)(file)
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_signature_is_written_with_its_certificate_or_not_at_all(tmp_path):
+    release = ko.anonymize(pa.table(PEOPLE), spec=SPEC)
+    with pytest.raises(InputError):
+        release.certificate(tmp_path / "nowhere" / "c.json")
+    with pytest.raises(KohortError):
+        release.certificate(tmp_path / "c.json", sign=tmp_path / "no-key.pem")
+    assert not list(tmp_path.iterdir())

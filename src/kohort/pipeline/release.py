@@ -150,9 +150,12 @@ class Release:
         The internal version shows values of the original; the public one may go with the release. `more` may
         hold `sha256`, `making` (the command and the spec) and `progress`.
         """
-        from kohort.report.html import write_report
+        from kohort.io.atomic import replacing
+        from kohort.report.html import check_report_path, write_report
 
-        write_report(self, path, version=version, **more)
+        check_report_path(path)
+        with replacing(path) as draft:
+            write_report(self, draft, version=version, **more)
 
     def _repr_html_(self) -> str:
         """How a notebook shows a release: the verdict and its figures, no value of the data."""
@@ -168,17 +171,22 @@ class Release:
         sign: str | Path | None = None,
     ) -> None:
         """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig."""
+        from kohort.io.atomic import replacing_all
         from kohort.io.signature import read_private_key, sign_file, signature_path
 
         key = None if sign is None else read_private_key(sign)
         text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
-        if key is not None:
-            sign_file(path, signature_path(path), key)
+        files = [path] if key is None else [path, signature_path(path)]
+        with replacing_all(files) as drafts:
+            drafts[0].write_text(text + "\n", encoding="utf-8")
+            if key is not None:
+                sign_file(drafts[0], drafts[1], key)
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
+        from kohort.io.atomic import replacing
         from kohort.io.maps import write_maps
 
         maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        write_maps(replace(maps, spec_sha256=spec_sha256), path)
+        with replacing(path) as draft:
+            write_maps(replace(maps, spec_sha256=spec_sha256), draft)
