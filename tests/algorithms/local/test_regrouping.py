@@ -10,7 +10,7 @@ import kohort as ko
 from by_definition.regroup import joined_by_definition, record_cost_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.local.mondrian import Mondrian
-from kohort.algorithms.local.regrouping import _cells, _Search, regrouped
+from kohort.algorithms.local.regrouping import _Search, cells_of, regrouped
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.kernels.counted_groups import add, cost_exchanged, cost_joined, cost_without, new_groups, take_out
@@ -49,7 +49,7 @@ def test_groups_keep_their_promise_and_cost_no_more(problem):
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
     tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
-    cells = _cells(tables)
+    cells = cells_of(tables)
     first, *others = np.random.default_rng(seed).permutation(len(rows))
     counts = new_groups(cells, rows[[first]], np.array([0]), 1, 1).counts
     inside = [first]
@@ -76,7 +76,7 @@ def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, see
     tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
     group = np.unique(np.random.default_rng(seed).integers(0, 2, len(rows)), return_inverse=True)[1]
     n_groups = int(group.max()) + 1
-    groups = new_groups(_cells(tables), rows, group, n_groups, 3)
+    groups = new_groups(cells_of(tables), rows, group, n_groups, 3)
     for number in range(n_groups):
         inside = np.flatnonzero(group == number)
         for record in range(len(rows)):

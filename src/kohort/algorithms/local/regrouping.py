@@ -19,7 +19,7 @@ from kohort.kernels.regroup import MOST_CHANGED, MOST_POOLED, regroup
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["refuse_wide_hierarchies", "regrouped"]
+__all__ = ["cells_of", "refuse_wide_hierarchies", "regrouped"]
 
 _MOST_PAIRS = 20_000_000  # of leaves of hierarchies
 _AT_A_TIME = 5_000_000  # looks at cells between two looks at the clock
@@ -104,7 +104,7 @@ class _Search:
     @classmethod
     def of(cls, problem: Problem, tables: Tables, rows: np.ndarray, kept: np.ndarray) -> _Search:
         promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
-        return cls(_cells(tables), rows, promises._replace(value=promises.value[kept]))
+        return cls(cells_of(tables), rows, promises._replace(value=promises.value[kept]))
 
     @property
     def cost_of_nothing(self) -> float:
@@ -172,7 +172,7 @@ class _Search:
         return total_cost(groups.counts), np.unique(groups.group, return_inverse=True)[1]
 
 
-def _cells(tables: Tables) -> Cells:
+def cells_of(tables: Tables) -> Cells:
     leaf_start = np.append(tables.leaf_start, len(tables.leaf_cost))
     n_leaves = np.diff(leaf_start)
     pairs = [pair_costs(tables, a, n if tables.kind[a] == TREE else 0) for a, n in enumerate(n_leaves)]
