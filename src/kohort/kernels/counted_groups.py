@@ -7,21 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kohort.kernels.generalization import SET, TREE, range_cost
+from kohort.kernels.cells import LEAF_START, N_LEAVES, cell_cost
 
 __all__ = [
     "HI",
-    "KIND",
-    "LEAF_START",
     "LO",
-    "N_LEAVES",
     "WIDTH",
-    "Cells",
     "Counted",
     "Counts",
     "add",
     "added_by",
-    "cell_cost",
     "cells_joined",
     "cost_exchanged",
     "cost_joined",
@@ -29,8 +24,8 @@ __all__ = [
     "forget",
     "give_back",
     "link",
+    "members",
     "new_groups",
-    "pair_costs",
     "show",
     "show_attribute",
     "take_number",
@@ -40,17 +35,7 @@ __all__ = [
 ]
 
 
-# in Cells.about; leaves from LONERS on mix with nothing
-KIND, N_LEAVES, LEAF_START, LONERS, PAIR_START = range(5)
 LO, HI, WIDTH = range(3)  # in Counts.span; how many different values
-
-
-class Cells(NamedTuple):
-    """What a cell costs, per attribute; weights are in it. Few arrays: each costs time at every call."""
-
-    about: np.ndarray  # attributes by KIND, ... PAIR_START
-    line: np.ndarray  # attributes by: cost of two values less a step, of a step, of everything
-    pair: np.ndarray  # of a hierarchy: leaves by leaves
 
 
 class Counts(NamedTuple):
@@ -73,16 +58,6 @@ class Counted(NamedTuple):
     first: np.ndarray  # per group: a record, or -1
     joined: np.ndarray  # leaves by groups: cost of a cell once the leaf is in the group, where it is shown
     free: np.ndarray  # how many numbers no group has, and these
-
-
-@njit(cache=True, nogil=True)
-def pair_costs(tables, attribute, n):
-    """The cost of the lowest node over any two leaves of a hierarchy with n leaves, row by row."""
-    cost = np.zeros(n * n)
-    for lo in range(n):
-        for hi in range(lo, n):
-            cost[lo * n + hi] = range_cost(tables, attribute, lo, hi)
-    return cost
 
 
 @njit(cache=True, nogil=True)
@@ -146,18 +121,6 @@ def total_cost(counts):
     for group in range(len(counts.size)):
         total += counts.size[group] * counts.cost[group]
     return total
-
-
-@njit(cache=True, nogil=True)
-def cell_cost(cells, a, lo, hi, width):
-    """Of a cell that stands for so many values from lo to hi."""
-    if cells.about[a, KIND] == TREE:
-        return cells.pair[cells.about[a, PAIR_START] + lo * cells.about[a, N_LEAVES] + hi]
-    if lo == hi:
-        return 0.0
-    if hi >= cells.about[a, LONERS]:
-        return cells.line[a, 2]
-    return cells.line[a, 0] + cells.line[a, 1] * (width - 1 if cells.about[a, KIND] == SET else hi - lo)
 
 
 @njit(cache=True, nogil=True)
@@ -320,7 +283,23 @@ def show(cells, groups, group):
 def show_attribute(cells, groups, group, a):
     """The same for one attribute."""
     start, n_leaves = cells.about[a, LEAF_START], cells.about[a, N_LEAVES]
-    costs = np.zeros(n_leaves, np.float32)
-    cells_joined(cells, groups.counts, group, a, np.arange(n_leaves), 1, costs)
-    for x in range(n_leaves):
-        groups.joined[start + x, group] = costs[x]
+    shown = groups.joined[start : start + n_leaves, group]
+    shown[:] = 0.0
+    cells_joined(cells, groups.counts, group, a, np.arange(n_leaves), 1, shown)
+
+
+@njit(cache=True, nogil=True)
+def members(groups, numbers):
+    """All records of some groups, and the place of the group of each."""
+    n = 0
+    for group in numbers:
+        n += groups.counts.size[group]
+    records, labels = np.empty(n, np.int64), np.empty(n, np.int64)
+    n = 0
+    for label in range(len(numbers)):
+        record = groups.first[numbers[label]]
+        while record >= 0:
+            records[n], labels[n] = record, label
+            n += 1
+            record = groups.after[record]
+    return records, labels

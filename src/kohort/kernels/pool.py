@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kohort.kernels.cells import LEAF_START, cell_cost
 from kohort.kernels.counted_groups import (
-    LEAF_START,
     add,
     added_by,
-    cell_cost,
     cells_joined,
     cost_exchanged,
     cost_joined,
@@ -17,8 +16,9 @@ from kohort.kernels.counted_groups import (
     forget,
     take_out,
 )
+from kohort.kernels.promises import drop_tally, recount, shortfall
 
-__all__ = ["clear", "gather", "polish", "pool_cost"]
+__all__ = ["clear", "gather", "keeps_promises", "polish", "pool_cost"]
 
 _EPSILON = 1e-9
 _PASSES = 4
@@ -159,3 +159,20 @@ def _exchange(cells, counts, rows, group_of, i):
         take_out(cells, counts, theirs, rows[best])
         _join(cells, counts, rows, group_of, i, theirs)
         _join(cells, counts, rows, group_of, best, mine)
+
+
+@njit(cache=True, nogil=True)
+def keeps_promises(promises, records, labels, n_labels):
+    """Whether the records of each label do; there are at least k of each. Slots 0, 1, ... tally them."""
+    size = np.zeros(n_labels, np.int64)
+    for i in range(len(records)):
+        recount(promises, records[i], labels[i], 1)
+        size[labels[i]] += 1
+    kept = True
+    for label in range(n_labels):
+        kept = kept and shortfall(promises, label, size[label]) == 0
+    for i in range(len(records)):
+        recount(promises, records[i], labels[i], -1)
+    for label in range(n_labels):
+        drop_tally(promises, label)
+    return kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kohort.kernels.counted_groups import KIND, LONERS, cell_cost
+from kohort.kernels.cells import KIND, LONERS, cell_cost
 from kohort.kernels.generalization import SET, TREE
 
 __all__ = ["lower_least_costs"]

@@ -62,7 +62,7 @@ def test_by_hand():
     problem = problem_of(
         {"age": [1, 1, 2, 9], "sex": ["f", "m", "f", "f"]}, {"age": None, "sex": ko.flat()}, 2
     )
-    # ages 1 and 2 with sex f: a step of age. m: needs a second sex. 9: a step of age, too, since ages in between do not occur
+    # with sex f a step of age, which is one of two, also from 9: no age lies between. m needs a second sex
     assert subset_bound(problem, Run()) == pytest.approx(np.mean([1 / 4, 1 / 2, 1 / 4, 1 / 4]))
 
 

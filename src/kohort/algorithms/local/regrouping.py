@@ -11,11 +11,13 @@ from kohort.algorithms.local.promised import promises_of
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import InternalError, UnsupportedError
-from kohort.kernels.counted_groups import N_LEAVES, Cells, new_groups, pair_costs, total_cost
+from kohort.kernels.cells import N_LEAVES, Cells, pair_costs
+from kohort.kernels.counted_groups import new_groups, total_cost
+from kohort.kernels.eject import MOST_CHANGED
 from kohort.kernels.generalization import TREE, Tables
 from kohort.kernels.group_costs import costs_by_group
 from kohort.kernels.promises import Promises
-from kohort.kernels.regroup import MOST_CHANGED, MOST_POOLED, regroup
+from kohort.kernels.regroup import MOST_POOLED, regroup
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -23,7 +25,7 @@ __all__ = ["cells_of", "refuse_wide_hierarchies", "regrouped"]
 
 _MOST_PAIRS = 20_000_000  # of leaves of hierarchies
 _AT_A_TIME = 5_000_000  # looks at cells between two looks at the clock
-_PATIENCE = 6  # times the groups: rounds in which the cost must fall by so much to go on
+_PATIENCE = 12  # times the groups: rounds in which the cost must fall by so much to go on
 _STRETCHES = 4  # in which these rounds are made
 _LEAST_GROUPS = 40  # fewer are not parted
 _MOST_GROUPS, _MOST_COUNTS = 1_500, 10_000_000  # in a part; a group has as many counts as there are leaves
