@@ -30,6 +30,7 @@ _STRETCHES = 4  # in which these rounds are made
 _LEAST_GROUPS = 40  # fewer are not parted
 _MOST_GROUPS, _MOST_COUNTS = 1_500, 10_000_000  # in a part; a group has as many counts as there are leaves
 _HOT = 0.002  # of what k records lose that keep nothing: what a round may add at first
+_OUT = 1 / 40  # of the first heat
 _WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
 _ROUNDING = 1e-6
 
@@ -72,7 +73,8 @@ def _lowered(
         if len(totals) > _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
             if heat.is_out:
                 break
-            heat, totals = _Heat(run, 0.0), totals[-1:]
+            heat.cool()
+            totals = totals[-1:]
         run.report(
             f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", number / (number + 20)
         )
@@ -84,12 +86,21 @@ def _lowered(
 
 
 class _Heat:
-    """What a round may add to the cost, on average where it adds anything: falls to 0 with the time."""
+    """What a round may add to the cost, on average where it adds anything: falls to 0 with the time.
+
+    It is halved whenever it keeps the cost from falling, and soon out.
+    """
 
     def __init__(self, run: Run, most: float) -> None:
-        self.run, self.most = run, most
+        self.run, self.most, self.least = run, most, most * _OUT
         self.seconds = run.seconds_left or 0.0
-        self.is_out = most == 0 or self.seconds == 0
+
+    @property
+    def is_out(self) -> bool:
+        return self.most <= self.least
+
+    def cool(self) -> None:
+        self.most /= 2
 
     def now(self) -> float:
         return 0.0 if self.is_out else self.most * (self.run.seconds_left or 0.0) / self.seconds
@@ -110,9 +121,9 @@ class _Search:
 
     @property
     def cost_of_nothing(self) -> float:
-        """What a record loses that keeps nothing."""
-        whole = np.arange(len(self.rows)) * 0
-        return float(new_groups(self.cells, self.rows, whole, 1, 1).counts.cost[0])
+        """What a record loses that keeps nothing: all are in one group."""
+        together = np.zeros(len(self.rows), dtype=np.int64)
+        return float(new_groups(self.cells, self.rows, together, 1, 1).counts.cost[0])
 
     def stretch(
         self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
