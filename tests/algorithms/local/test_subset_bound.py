@@ -33,8 +33,8 @@ def tight(problem):
 
 
 @pytest.mark.parametrize("labels", [bounded, tight])
-@settings(max_examples=40)
-@given(problem=problems(7))
+@settings(max_examples=30)
+@given(problem=problems(6))
 def test_it_is_the_least_over_all_sets_of_columns_and_below_the_least_cost(problem, labels):
     problem = labels(problem)
     tables, rows = kernel_tables(problem), searched_leaves(problem)

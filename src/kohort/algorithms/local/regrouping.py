@@ -92,8 +92,9 @@ class _Heat:
     """
 
     def __init__(self, run: Run, most: float) -> None:
-        self.run, self.most, self.least = run, most, most * _OUT
-        self.seconds = run.seconds_left or 0.0
+        self.run, self.seconds = run, run.seconds_left or 0.0
+        self.most = most if self.seconds else 0.0
+        self.least = self.most * _OUT
 
     @property
     def is_out(self) -> bool:
