@@ -58,7 +58,7 @@ class Pieces(NamedTuple):
 
 
 class Search:
-    """Costs are counted in shares of the cost of `*`."""
+    """Costs are counted in shares of the cost of `*`. Nobody is withheld before `withhold` allows it."""
 
     def __init__(
         self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, star: float, prices: Prices
@@ -75,7 +75,7 @@ class Search:
             row_of_unit=row_of_unit,
             copies=np.bincount(self.unit_of_record),
             value=prices.of_row / self.scale,
-            most_withheld=problem.max_withheld,
+            most_withheld=0,
         )
         self.nowhere = len(cost)
         self.scratch = np.empty(problem.n_records + 2, dtype=np.int64)
@@ -103,6 +103,11 @@ class Search:
         part.scratch = np.empty_like(self.scratch)
         part.hold(pieces)
         return part
+
+    def withhold(self) -> None:
+        """Allow as many records to be withheld as the problem does."""
+        self.offers = self.offers._replace(most_withheld=self.problem.max_withheld)
+        self.hold(self.pieces())
 
     @property
     def total(self) -> float:

@@ -28,7 +28,7 @@ def ruin_in_halves(search: Search, near: Near, seed: int, rounds: int, run: Run)
         return
     pieces, rng = search.pieces(), np.random.default_rng(seed)
     half = _halves(search, near, slots, pieces, rng)[pieces.slot]
-    most_withheld = (search.problem.max_withheld, 0)  # who is withheld may come back in the first half
+    most_withheld = (search.offers.most_withheld, 0)  # who is withheld may come back in the first half
     halves = [search.with_only(pieces.some(half == h), most_withheld[h]) for h in (0, 1)]
     centres = _centres(search, near, pieces, half)
     n_centres = [len(part.centre) for part in centres]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kohort.algorithms.local.closed_records import ClosedRecords, Table, mine
 from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.local.diversify import diversify
 from kohort.algorithms.local.dual_bound import Prices, dual_bound, dual_prices
-from kohort.algorithms.local.graph import in_measured_units
+from kohort.algorithms.local.graph import in_measured_units, lower_bound
 from kohort.algorithms.local.halves import ruin_in_halves
 from kohort.algorithms.local.hilbert import Hilbert
 from kohort.algorithms.local.k_anon_cf import (
@@ -30,6 +30,7 @@ from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.promised import refuse_other_models
 from kohort.algorithms.local.regrouping import refuse_wide_hierarchies, regrouped
 from kohort.algorithms.local.sequential import Sequential
+from kohort.algorithms.local.subset_bound import subset_bound
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
@@ -47,7 +48,9 @@ _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so 
 _LEAST_ROUNDS = 500
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
-_SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.7, 0.35  # of the time that is left
+_SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
+_SHARE_FOR_WITHHOLDING = 0.3
+_SECONDS_PER_GROUP = 0.005  # of k records: with less, time is short
 _ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
 _TOO_MANY = (
     "The closed records of this table are too many to search in the time and memory allowed: groups were "
@@ -123,49 +126,90 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
     groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
     """
-    hurry = run.seconds_left is not None
-    worth = _WORTH_ANY_TIME if hurry else _WORTH_IT
+    asked = run.seconds_left is not None
+    worth = _WORTH_ANY_TIME if asked else _WORTH_IT
     run = run.at_most(SECONDS)
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if not _can_mine(problem):
-        return regrouped(problem, given, run, worth)
-    closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
-    if closed is None:
+        found = regrouped(problem, given, run, worth)
+        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+    short = _is_short(problem, run)
+    with ThreadPoolExecutor(1) as pool:  # for the other core
+        if short:
+            beside = run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+            regrouping = pool.submit(regrouped, problem, given, beside, worth)
+        priced = _priced(problem, run, None if asked else _ENOUGH_ROUNDS, None if short or groups else pool)
+        given = regrouping.result() if short else given
+    if priced is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
-    cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
-    prices, cover = _prices_and_cover(
-        problem, closed, cost, run.share_of_time(_SHARE_FOR_BOUND), groups is None, hurry
-    )
-    bound = dual_bound(problem, prices, star)
-    search = Search(problem, closed, cost, star, prices)
-    if groups is None and prices.rounds >= _ENOUGH_ROUNDS:
+    bound = dual_bound(problem, priced.prices, priced.star)
+    search = Search(problem, priced.closed, priced.cost, priced.star, priced.prices)
+    if groups is None and not short and priced.prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
         search.construct(run)
-    for start in [given] if cover is None else [given, cover]:
-        if search.n_waiting or search.cost_of(start) < search.total:
+    for start in (given, priced.cover):
+        if start is not None and (search.n_waiting or search.cost_of(start) < search.total):
             search.start_from(start)
     search.improve(run)
+    if problem.max_withheld:  # better late than early, where they would be withheld that a group could take
+        _ruin(search, problem, run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), bound, worth)
+        search.withhold()
+        search.improve(run)
     _ruin(search, problem, run, bound, worth)
     search.check()
     found = Groups(search.groups(), bound=bound)
     return found if _holds(problem, found) else replace(given, bound=bound)
 
 
-def _prices_and_cover(
-    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, with_cover: bool, hurry: bool
-) -> tuple[Prices, Groups | None]:
-    """The prices of the dual and, beside them on another core, the greedy cover of k-anon-cf.
+def _is_short(problem: Problem, run: Run) -> bool:
+    """Whether there is little time per group, so that groups are better ruined and recreated from the start.
 
-    No cover where it is not wanted, would not meet every model, or the time is up.
+    They are, without closed records, while these are mined and priced.
     """
-    rounds = None if hurry else _ENOUGH_ROUNDS
-    if not with_cover or any(model.attribute is not None for model in problem.models):
-        return dual_prices(problem, closed, cost, run, rounds=rounds), None
-    with ThreadPoolExecutor(1) as pool:
-        covering = pool.submit(disjoint_cover, Table.of(problem), closed, problem, run.in_silence())
-        prices = dual_prices(problem, closed, cost, run, rounds=rounds)
-        clusters = covering.result()
-    return prices, None if clusters is None else Groups(of_records(problem, clusters))
+    seconds = run.seconds_left
+    return seconds is not None and seconds * problem.k < _SECONDS_PER_GROUP * problem.n_records
+
+
+class _Priced(NamedTuple):
+    """Closed records; what a record pays that is published as each, or withheld; prices; a greedy cover."""
+
+    closed: ClosedRecords
+    cost: np.ndarray
+    star: float
+    prices: Prices
+    cover: Groups | None
+
+
+def _priced(
+    problem: Problem, run: Run, rounds: int | None, pool: ThreadPoolExecutor | None
+) -> _Priced | None:
+    """None where the closed records are too many, or take too long to mine.
+
+    rounds  of the dual; None: as many as there is time for
+    pool    where the greedy cover of k-anon-cf is made beside the prices; None: no cover
+    """
+    closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
+    if closed is None:
+        return None
+    cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
+    pricing = run.share_of_time(_SHARE_FOR_BOUND)
+    covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
+    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
+    return _Priced(closed, cost, star, prices, None if covering is None else covering.result())
+
+
+def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
+    """None where it would not meet every model, or the time is up."""
+    if any(model.attribute is not None for model in problem.models):
+        return None
+    clusters = disjoint_cover(Table.of(problem), closed, problem, run)
+    return None if clusters is None else Groups(of_records(problem, clusters))
+
+
+def _weak_bound(problem: Problem, run: Run) -> float | None:
+    """What can be proven without closed records."""
+    bounds = (subset_bound(problem, run), lower_bound(problem, run))
+    return max((bound for bound in bounds if bound is not None), default=None)
 
 
 def _can_mine(problem: Problem) -> bool:
