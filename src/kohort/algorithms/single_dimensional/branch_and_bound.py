@@ -12,6 +12,7 @@ import numpy as np
 
 from kohort.algorithms.run import Run
 from kohort.algorithms.single_dimensional.bounds import Bounds, Node, State, States
+from kohort.algorithms.single_dimensional.boxes import BoxBound, Prices
 from kohort.algorithms.single_dimensional.node_table import Deciding
 from kohort.algorithms.single_dimensional.pricing import Pricing, Recoded
 
@@ -20,6 +21,7 @@ __all__ = ["Found", "Search"]
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
+_FIRST_STEPS, _STEPS = 150, 12  # of raising and lowering the prices of boxes, at the first node and at others
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Search:
     def __init__(self, pricing: Pricing) -> None:
         self.pricing = pricing
         self.bounds = Bounds(pricing)
+        self.boxes = BoxBound(self.bounds)
         self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
         everything = pricing.coarsest
         first = pricing.evaluate(everything)
@@ -63,17 +66,17 @@ class Search:
             run.report("looking for good recodings", start / _STARTS)
             self._descend(self._random(rng), first, rng)
         number = count()
-        waiting: list[tuple[float, int, States]] = [
-            (0.0, next(number), tuple(side.start for side in self.sides))
+        waiting: list[tuple[float, int, States, Prices]] = [
+            (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
         ]
         nodes = 0
         while waiting and waiting[0][0] < self._limit and not run.out_of_time:
             if nodes % 16 == 0:
                 self._report(run, waiting[0][0], nodes)
-            bound, _, states = heapq.heappop(waiting)
+            bound, _, states, prices = heapq.heappop(waiting)
             nodes += 1
-            for lower, child in self._expanded(states, bound, run, rng):
-                heapq.heappush(waiting, (lower, next(number), child))
+            for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
+                heapq.heappush(waiting, (lower, next(number), child, inherited))
         bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
         if bound >= self._limit:
             bound = self.best.cost
@@ -102,8 +105,8 @@ class Search:
     # -- a node ------------------------------------------------------------------------------------
 
     def _expanded(
-        self, states: States, bound: float, run: Run, rng: np.random.Generator
-    ) -> list[tuple[float, States]]:
+        self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States, Prices]]:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
         current = list(states)
         while True:
@@ -123,14 +126,25 @@ class Search:
             if not changed:
                 break
             if run.out_of_time:
-                return [(bound, tuple(current))]
+                return [(bound, tuple(current), prices)]
         if not deciding:
             self._try(node.fine)
             return []
         self._try_best_of(node, deciding, run, rng)
         if len(deciding) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
-        return self._halves(current, deciding, bound)
+        if self.boxes.usable and len(deciding) > 1:
+            node = replace(node, states=tuple(current))
+            steps = _STEPS if len(prices.boxes) else _FIRST_STEPS
+            lower, prices, relaxed = self.boxes.bound(node, list(deciding), prices, self._limit, steps)
+            bound = max(bound, lower)
+            if bound >= self._limit:
+                return []
+            for j, found in relaxed.items():
+                current[j], _ = self._narrowed(j, current[j], found)
+                deciding[j] = deciding[j].at_least(found)
+            self._try(tuple(relaxed[j].best if j in relaxed else fine for j, fine in enumerate(node.fine)))
+        return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
 
     def _open(self, states: Sequence[State]) -> list[int]:
         """Attributes with something undecided; the one with most sets is the last."""
@@ -168,7 +182,8 @@ class Search:
                 score = (min(merged, cut), max(merged, cut))
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
-        assert chosen is not None
+        if chosen is None:  # all is decided but for the last attribute
+            return [(bound, tuple(states))]
         j, choice, merged, cut = chosen
         halves = []
         for way, least in ((True, merged), (False, cut)):
