@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["fit_prices", "grow_boxes", "inside_costs", "part_bits", "step_prices"]
+__all__ = ["fit_prices", "grow_boxes", "inside_costs", "number_pairs", "part_bits", "step_prices"]
 
 
 @njit(cache=True, nogil=True)
@@ -71,6 +71,8 @@ def _records(cells, spans, but, sizes, enough):
     for word in range(len(cells)):
         left = cells[word]
         for j in range(len(spans)):
+            if not left:
+                break
             if j != but:
                 left &= spans[j, word]
         while left:
@@ -93,19 +95,47 @@ def inside_costs(blocks, own, boxes, prices):
     Blocks, own values and boxes are sets of values, as bits. O(blocks * boxes).
     """
     costs = np.zeros(len(blocks))
-    for block in range(len(blocks)):
-        values = blocks[block]
-        for box in range(len(boxes)):
-            if own[box] & values and not values & ~boxes[box]:
-                costs[block] += prices[box]
+    for box in range(len(boxes)):
+        if prices[box] > 0.0:
+            outside = ~boxes[box]
+            for block in range(len(blocks)):
+                if own[box] & blocks[block] and not blocks[block] & outside:
+                    costs[block] += prices[box]
     return costs
 
 
 @njit(cache=True, nogil=True)
-def step_prices(prices, sticks, owner, room, short):
-    """Prices after a step along the subgradient: up where a class is inside its box, down where it sticks out.
+def number_pairs(parts, boxes):
+    """Number the different pairs of a part and a box: the pair of each, the part and the box of each pair.
 
-    `sticks` counts the attributes it sticks out in. The prices of an owner are together no more than its room.
+    O(boxes), by hashing.
+    """
+    bits = 4
+    while 1 << bits < 2 * len(parts):
+        bits += 1
+    at = np.full(1 << bits, -1, np.int64)
+    shift, last_slot = np.uint64(64 - bits), (1 << bits) - 1
+    pair_of = np.empty(len(parts), np.int64)
+    first = np.empty(len(parts), np.int64)
+    n_pairs = 0
+    for i in range(len(parts)):
+        key = np.uint64(boxes[i]) * np.uint64(11400714819323198485) + np.uint64(parts[i])
+        slot = np.int64((key ^ (key >> np.uint64(32))) * np.uint64(11400714819323198485) >> shift)
+        while at[slot] >= 0 and (parts[first[at[slot]]] != parts[i] or boxes[first[at[slot]]] != boxes[i]):
+            slot = (slot + 1) & last_slot
+        if at[slot] < 0:
+            at[slot] = n_pairs
+            first[n_pairs] = i
+            n_pairs += 1
+        pair_of[i] = at[slot]
+    return pair_of, parts[first[:n_pairs]], boxes[first[:n_pairs]]
+
+
+@njit(cache=True, nogil=True)
+def step_prices(prices, sticks, owner, room, short):
+    """Prices after a step along the subgradient: up for classes inside their boxes, down for all others.
+
+    `sticks` counts the attributes they stick out in. The prices of an owner are together at most its room.
     The step is `short`, the cost that is missing, over the squared length of the subgradient.
     """
     total = np.zeros(len(room))

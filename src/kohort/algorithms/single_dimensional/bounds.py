@@ -63,11 +63,13 @@ class Bounds:
         ]
         self.starts = np.cumsum([0, *(side.n_variables for side in self.sides)])
 
-    def node(self, states: States) -> Node | None:
-        """A node with its bound by dual ascent; None where too many records are withheld."""
+    def node(self, states: States, *, dual_ascent: bool = True) -> Node | None:
+        """A node with its bound; None where too many records are withheld."""
         node, least, lost = self.bare(states)
         if lost > self.most_withheld:
             return None
+        if not dual_ascent:
+            return replace(node, bound=float(least.sum()))
         events = [self._events(j, one, node.fine) for j, one in enumerate(states)]
         left = self._merge_costs(states, node.fine, node.cells, node.state)
         node = replace(node, events=events, left=left, prices=np.zeros(len(least)))

@@ -1,37 +1,41 @@
 """A bound by boxes: a record is withheld, or its class sticks out of every box that holds fewer than k.
 
-Lagrangean relaxation. A box around a record has a price, which is what the record pays as long as its class is
-inside. In turn, all attributes are decided apart from each other, each by its own dynamic program: a block costs
-what it adds to records that are alike in all other attributes (discernibility) or to each record (other costs),
-and the prices of the boxes it stays inside of. In every recoding a published record has no class inside one of
-its boxes, and a withheld record costs more than its prices. So for any prices y, with m attributes to decide,
+Lagrangean relaxation. A box around a record has a price y, which the record pays in each attribute where its
+block stays inside of the box. Given the prices, all attributes are decided apart from each other, each by
+its own dynamic program: a block costs what it adds to records that are alike in all other attributes
+(discernibility), or to each record (other costs), and the prices of the boxes it stays inside of. With m
+attributes to decide and any prices,
 
-    base + sum of the m least costs - (m - 1) * sum of y
+    base + the m least costs - (m - 1) * the sum of all prices
 
-is a lower bound: a record that sticks out of its box in s >= 1 attributes has paid y for m - s of them, no more
-than what is taken off; one that does not is withheld and has paid y once too often, which is in its room. The
-prices are raised and lowered by subgradient steps, and boxes are added around records that pay nothing.
+is a lower bound. For a published record sticks out of its box in s >= 1 attributes, and has paid m - s times
+y: no more than is taken off. A withheld one has paid y once more than is taken off, in its room: what it
+costs to withhold it beyond all that has been counted for it. Prices are raised and lowered by subgradient
+steps; boxes are added around records that are below k and pay for none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from kohort.algorithms.run import Run
 from kohort.algorithms.single_dimensional.bounds import Bounds, Node
-from kohort.algorithms.single_dimensional.node_table import Blocks, Deciding
+from kohort.algorithms.single_dimensional.node_table import Deciding
 from kohort.algorithms.single_dimensional.spaces import Partition, blocks_of
 from kohort.algorithms.single_dimensional.undecided_runs import MOST_BITS
-from kohort.kernels.boxes import fit_prices, grow_boxes, inside_costs, part_bits, step_prices
+from kohort.kernels.boxes import fit_prices, grow_boxes, inside_costs, number_pairs, part_bits, step_prices
 from kohort.kernels.recoding_bounds import KEPT, LOST, OPEN
 
 __all__ = ["BoxBound", "Prices"]
 
-_PATIENCE = 4  # steps without a better bound until they get shorter
+_PATIENCE = 2  # steps without a better bound until they get shorter
 _SHORTER = 0.6
-_CAPS = 0.3  # how fast the price that counts for records below k follows what they cost now
+_LEAST_STEP = 0.02
+_GROW_EVERY = 25
+_CAPS = 0.6  # how fast the price that counts for records below k follows what they cost now
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +85,10 @@ class BoxBound:
         return self._owners[numbers], self._boxes[numbers]
 
     def bound(
-        self, node: Node, open_attributes: Sequence[int], prices: Prices, limit: float, steps: int
+        self, node: Node, undecided: Sequence[int], prices: Prices, limit: float, steps: int, run: Run
     ) -> tuple[float, Prices, dict[int, Deciding]]:
         """The best bound in so many steps, the prices that give it, and each attribute decided with them."""
-        return _Relaxation(self, node, open_attributes, prices, limit).solve(steps)
+        return _Relaxation(self, node, undecided, prices, limit).solve(steps, run)
 
 
 class _Relaxation:
@@ -96,7 +100,8 @@ class _Relaxation:
         self.pool, self.node, self.attributes, self.limit = pool, node, list(attributes), limit
         self.bounds, self.pricing = pool.bounds, pool.pricing
         self.least = node.least
-        self.parts = np.column_stack([self._part_of(j) for j in range(len(node.fine))])
+        columns = range(len(node.fine))
+        self.parts = np.column_stack([self.bounds.parts(node.fine, node.cells, j) for j in columns])
         self.first_values = [_first_values(partition) for partition in node.fine]
         self.part_masks = [_masks(partition) for partition in node.fine]
         self.blocks = {j: self.bounds.sides[j].blocks(node.states[j]) for j in self.attributes}
@@ -105,14 +110,11 @@ class _Relaxation:
         owners, boxes = pool.of(prices.boxes)
         cells = node.cells.of_row[owners]
         kept = node.state[cells] == OPEN
-        for j in range(len(node.fine)):  # whoever always sticks out needs no box
+        for j in columns:  # whoever always sticks out needs no box
             kept &= (self.part_masks[j][self.parts[cells, j]] & ~boxes[:, j]) == 0
         self.numbers, self.step = prices.boxes[kept], prices.step
         self._index()
         self.prices = fit_prices(prices.prices[kept], self.owner_cells, self.room)
-
-    def _part_of(self, j: int) -> np.ndarray:
-        return self.bounds.parts(self.node.fine, self.node.cells, j)
 
     # -- what blocks cost --------------------------------------------------------------------------
 
@@ -172,15 +174,9 @@ class _Relaxation:
         self.owner_cells = self.node.cells.of_row[owners]
         self.pairs = {}
         for j in self.attributes:
-            different, number = np.unique(boxes[:, j], return_inverse=True)
-            n_parts = len(self.first_values[j])
-            keys, pair_of = np.unique(
-                number.ravel() * n_parts + self.parts[self.owner_cells, j], return_inverse=True
-            )
-            part = keys % n_parts
-            self.pairs[j] = (pair_of.ravel(), part, different[keys // n_parts] if len(keys) else different)
+            self.pairs[j] = number_pairs(self.parts[self.owner_cells, j], boxes[:, j].copy())
 
-    def solve(self, steps: int) -> tuple[float, Prices, dict[int, Deciding]]:
+    def solve(self, steps: int, run: Run) -> tuple[float, Prices, dict[int, Deciding]]:
         best, best_prices, decided = -np.inf, (self.numbers, self.prices), {}
         patience = 0
         for turn in range(steps):
@@ -191,9 +187,9 @@ class _Relaxation:
                 patience += 1
                 if patience == _PATIENCE:
                     self.step, patience = self.step * _SHORTER, 0
-            if best >= self.limit or turn == steps - 1:
+            if best >= self.limit or turn == steps - 1 or run.out_of_time:
                 break
-            if turn % 4 == 0:
+            if turn % _GROW_EVERY == 0:
                 sticks = self._grown(found, sticks)
             short = self.step * (self.limit - bound)
             self.prices, moved = step_prices(self.prices, sticks, self.owner_cells, self.room, short)
@@ -202,7 +198,7 @@ class _Relaxation:
         numbers, prices = best_prices
         there = prices > 0
         caps = tuple(self._followed(j, decided) for j in range(len(self.caps)))
-        return best, Prices(numbers[there], prices[there], max(self.step, 0.05), caps), decided
+        return best, Prices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
 
     def _followed(self, j: int, decided: dict[int, Deciding]) -> np.ndarray:
         """Caps nearer to what values cost now."""

@@ -21,7 +21,8 @@ __all__ = ["Found", "Search"]
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
-_FIRST_STEPS, _STEPS = 150, 12  # of raising and lowering the prices of boxes, at the first node and at others
+_FEW = 2
+_FIRST_STEPS, _STEPS = 300, 25  # of raising and lowering the prices of boxes, at the first node and at others
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +111,13 @@ class Search:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
         current = list(states)
         while True:
-            node = self.bounds.node(tuple(current))
+            opened = self._open(current)
+            tables = len(opened) <= _FEW or not self.boxes.usable or not len(prices.boxes)
+            node = self.bounds.node(tuple(current), dual_ascent=tables)
             if node is None or node.bound >= self._limit:
                 return []
             bound, deciding, changed = max(bound, node.bound), {}, False
-            for j in self._open(current):
+            for j in opened if tables else []:
                 if changed and j == self._most_sets:
                     break  # it takes longer than all others
                 found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
@@ -127,23 +130,26 @@ class Search:
                 break
             if run.out_of_time:
                 return [(bound, tuple(current), prices)]
-        if not deciding:
+        if not opened:
             self._try(node.fine)
             return []
-        self._try_best_of(node, deciding, run, rng)
+        if deciding:
+            self._try_best_of(node, deciding, run, rng)
         if len(deciding) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
-        if self.boxes.usable and len(deciding) > 1:
+        if self.boxes.usable and len(opened) > 1:
             node = replace(node, states=tuple(current))
             steps = _STEPS if len(prices.boxes) else _FIRST_STEPS
-            lower, prices, relaxed = self.boxes.bound(node, list(deciding), prices, self._limit, steps)
+            lower, prices, relaxed = self.boxes.bound(node, opened, prices, self._limit, steps, run)
             bound = max(bound, lower)
             if bound >= self._limit:
                 return []
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
-                deciding[j] = deciding[j].at_least(found)
-            self._try(tuple(relaxed[j].best if j in relaxed else fine for j, fine in enumerate(node.fine)))
+                deciding[j] = deciding[j].at_least(found) if j in deciding else found
+            best = tuple(relaxed[j].best if j in relaxed else fine for j, fine in enumerate(node.fine))
+            if self._try(best) or rng.random() < 0.02:
+                self._descend(best, run, rng)
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
 
     def _open(self, states: Sequence[State]) -> list[int]:
