@@ -1,6 +1,6 @@
 """The least costs of the six schemes on Adult, known from an independent trial, found by all three searches.
 
-    python -m experiments.schemes.oracles [--data FOLDER] [--out FOLDER] [--limit SECONDS] [--searches NAME ...]
+    python -m experiments.schemes.oracles [--data FOLDER] [--out FOLDER] [--limit SECONDS] [--searches ...]
 
 FOLDER holds arx-adult-hierarchies/ (default: the environment variable KOHORT_DATA). Four quasi-identifiers,
 records withheld freely. Writes oracles-SEARCH.csv. bottom-up gets harder with k, top-down-search easier: what

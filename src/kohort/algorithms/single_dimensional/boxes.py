@@ -32,9 +32,9 @@ from kohort.kernels.recoding_bounds import KEPT, LOST, OPEN
 __all__ = ["BoxBound", "Prices"]
 
 _PATIENCE = 2  # steps without a better bound until they get shorter
-_SHORTER = 0.6
-_LEAST_STEP = 0.02
-_GROW_EVERY = 25
+_SHORTER = 0.8
+_LEAST_STEP = 0.15  # of a node's first step
+_GROW_EVERY = 25  # steps, since it takes as long as many of them
 _CAPS = 0.6  # how fast the price that counts for records below k follows what they cost now
 
 
@@ -216,10 +216,13 @@ class _Relaxation:
             summed = np.bincount(pair_of, self.prices, minlength=len(part))
             own = self.part_masks[j][part]
             costs = self.block_costs[j] + inside_costs(self.blocks[j].masks, own, boxes, summed)
-            found[j] = self.bounds.sides[j].decide(self.blocks[j], costs)
+            limit = self.limit - total if j == self.attributes[-1] else np.inf  # more is of no use
+            found[j] = self.bounds.sides[j].decide(self.blocks[j], costs, limit)
             total += found[j].least
             in_block = _masks_of_values(found[j].best)[self.first_values[j]][part]
             sticks += ((in_block & ~boxes) != 0)[pair_of]
+        if total == np.inf:
+            return total, {}, sticks
         return total, {j: one.plus(total - one.least) for j, one in found.items()}, sticks
 
     def _grown(self, found: dict[int, Deciding], sticks: np.ndarray) -> np.ndarray:

@@ -21,8 +21,11 @@ __all__ = ["Found", "Search"]
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
-_FEW = 2
-_FIRST_STEPS, _STEPS = 300, 25  # of raising and lowering the prices of boxes, at the first node and at others
+_FEW = 2  # attributes: with more to decide, tables of each take longer than they help
+_STEPS = (300, 25)  # of raising and lowering the prices of boxes, at the first node and at others
+_STEPS_OF_SETS = (100, 8)  # where a step takes long
+_MANY_SIBLINGS = 10
+_SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +44,10 @@ class Search:
 
     At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
     merged). A record costs at least what it costs at F; if its class is below k at C, it is withheld. If its
-    class is below k at F only, it is withheld or something around it is merged, which has a price (dual
-    ascent). Given that much about the others, each attribute is decided exactly by dynamic programming,
-    which bounds the node and decides whatever costs too much otherwise. Best bound first.
+    class is below k at F only, it is withheld or sticks out of every box of fewer than k records around it,
+    which has a price (`boxes`). At the first node, and where few attributes are left, each is also decided
+    exactly by dynamic programming, given that much about the others (`bounds`). Both bound the node and
+    decide whatever costs too much otherwise. Best bound first.
     """
 
     def __init__(self, pricing: Pricing) -> None:
@@ -109,15 +113,19 @@ class Search:
         self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
     ) -> list[tuple[float, States, Prices]]:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
+        first = not len(prices.boxes)
         current = list(states)
         while True:
-            opened = self._open(current)
-            tables = len(opened) <= _FEW or not self.boxes.usable or not len(prices.boxes)
+            undecided = self._open(current)
+            tables = first or not self.boxes.usable or len(undecided) <= _FEW
             node = self.bounds.node(tuple(current), dual_ascent=tables)
             if node is None or node.bound >= self._limit:
                 return []
+            if not undecided:
+                self._try(node.fine)
+                return []
             bound, deciding, changed = max(bound, node.bound), {}, False
-            for j in opened if tables else []:
+            for j in undecided if tables else []:
                 if changed and j == self._most_sets:
                     break  # it takes longer than all others
                 found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
@@ -130,27 +138,31 @@ class Search:
                 break
             if run.out_of_time:
                 return [(bound, tuple(current), prices)]
-        if not opened:
-            self._try(node.fine)
-            return []
         if deciding:
             self._try_best_of(node, deciding, run, rng)
-        if len(deciding) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+        if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
-        if self.boxes.usable and len(opened) > 1:
-            node = replace(node, states=tuple(current))
-            steps = _STEPS if len(prices.boxes) else _FIRST_STEPS
-            lower, prices, relaxed = self.boxes.bound(node, opened, prices, self._limit, steps, run)
+        if self.boxes.usable and len(undecided) > 1:
+            node, steps = replace(node, states=tuple(current)), self._steps[0 if first else 1]
+            lower, prices, relaxed = self.boxes.bound(node, undecided, prices, self._limit, steps, run)
             bound = max(bound, lower)
             if bound >= self._limit:
                 return []
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
                 deciding[j] = deciding[j].at_least(found) if j in deciding else found
-            best = tuple(relaxed[j].best if j in relaxed else fine for j, fine in enumerate(node.fine))
-            if self._try(best) or rng.random() < 0.02:
-                self._descend(best, run, rng)
+            self._try_best_of(node, relaxed, run, rng)
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
+
+    @cached_property
+    def _steps(self) -> tuple[int, int]:
+        siblings = [
+            len(children)
+            for space in self.pricing.spaces
+            for children, merging in zip(space.space.children, space.space.merging)
+            if merging == "sets"
+        ]
+        return _STEPS_OF_SETS if max(siblings, default=0) > _MANY_SIBLINGS else _STEPS
 
     def _open(self, states: Sequence[State]) -> list[int]:
         """Attributes with something undecided; the one with most sets is the last."""
@@ -205,7 +217,7 @@ class Search:
     ) -> None:
         """Put together what is best for each attribute by itself, and improve on it."""
         best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
-        if self._try(best) or rng.random() < 0.05:
+        if self._try(best) or rng.random() < _SHARE_OF_DESCENTS:
             self._descend(best, run, rng)
 
     def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
