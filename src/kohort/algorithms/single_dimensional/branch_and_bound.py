@@ -187,7 +187,7 @@ class Search:
     def _halves(
         self, states: list[State], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice of which the cheaper way costs most.
+        """Two nodes: one choice made each way. The choice that raises the bound most both ways, by their product.
 
         Of attributes that are parted into sets the one with most values is left for the end, where it is
         decided at once: it has too many choices to make them one by one.
@@ -197,7 +197,8 @@ class Search:
             if j == self._most_sets and len(deciding) > 1:
                 continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
-                score = (min(merged, cut), max(merged, cut))
+                rises = [max(min(least, self._limit) - bound, 0.0) for least in (merged, cut)]
+                score = (rises[0] * rises[1], rises[0] + rises[1])
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
         if chosen is None:  # all is decided but for the last attribute
