@@ -25,6 +25,7 @@ _FEW = 2  # attributes: with more to decide, tables of each take longer than the
 _STEPS = (300, 25)  # of raising and lowering the prices of boxes, at the first node and at others
 _STEPS_OF_SETS = (100, 8)  # where a step takes long
 _MANY_SIBLINGS = 10
+_LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
 _SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
 
 
@@ -187,18 +188,18 @@ class Search:
     def _halves(
         self, states: list[State], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice that raises the bound most both ways, by their product.
+        """Two nodes: one choice made each way. The choice that raises the bound most, by the product.
 
         Of attributes that are parted into sets the one with most values is left for the end, where it is
         decided at once: it has too many choices to make them one by one.
         """
-        most, chosen = (-np.inf, -np.inf), None
+        most, chosen, least_rise = -np.inf, None, _LEAST_RISE * abs(bound)
         for j, found in deciding.items():
             if j == self._most_sets and len(deciding) > 1:
                 continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
                 rises = [max(min(least, self._limit) - bound, 0.0) for least in (merged, cut)]
-                score = (rises[0] * rises[1], rises[0] + rises[1])
+                score = (rises[0] + least_rise) * (rises[1] + least_rise)
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
         if chosen is None:  # all is decided but for the last attribute
