@@ -178,7 +178,7 @@ class _Relaxation:
 
     def solve(self, steps: int, run: Run) -> tuple[float, Prices, dict[int, Deciding]]:
         best, best_prices, decided = -np.inf, (self.numbers, self.prices), {}
-        patience = 0
+        patience, moved = 0, False
         for turn in range(steps):
             bound, found, sticks = self._relaxed()
             if bound > best:
@@ -189,11 +189,12 @@ class _Relaxation:
                     self.step, patience = self.step * _SHORTER, 0
             if best >= self.limit or turn == steps - 1 or run.out_of_time:
                 break
-            if turn % _GROW_EVERY == 0:
+            grow = turn % _GROW_EVERY == 0 or not moved
+            if grow:
                 sticks = self._grown(found, sticks)
             short = self.step * (self.limit - bound)
             self.prices, moved = step_prices(self.prices, sticks, self.owner_cells, self.room, short)
-            if not moved:
+            if grow and not moved:
                 break
         numbers, prices = best_prices
         there = prices > 0

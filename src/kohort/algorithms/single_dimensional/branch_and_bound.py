@@ -22,8 +22,8 @@ _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
 _FEW = 2  # attributes: with more to decide, tables of each take longer than they help
-_STEPS = (300, 25)  # of raising and lowering the prices of boxes, at the first node and at others
-_STEPS_OF_SETS = (100, 8)  # where a step takes long
+_STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
+_FIRST_ROUNDS = 12  # of these at the first node
 _MANY_SIBLINGS = 10
 _LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
 _SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
@@ -144,11 +144,14 @@ class Search:
         if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
         if self.boxes.usable and len(undecided) > 1:
-            node, steps = replace(node, states=tuple(current)), self._steps[0 if first else 1]
-            lower, prices, relaxed = self.boxes.bound(node, undecided, prices, self._limit, steps, run)
-            bound = max(bound, lower)
-            if bound >= self._limit:
-                return []
+            node = replace(node, states=tuple(current))
+            for _ in range(_FIRST_ROUNDS if first else 1):
+                lower, prices, relaxed = self.boxes.bound(
+                    node, undecided, prices, self._limit, self._steps, run
+                )
+                bound = max(bound, lower)
+                if bound >= self._limit:
+                    return []
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
                 deciding[j] = deciding[j].at_least(found) if j in deciding else found
@@ -156,7 +159,7 @@ class Search:
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
 
     @cached_property
-    def _steps(self) -> tuple[int, int]:
+    def _steps(self) -> int:
         siblings = [
             len(children)
             for space in self.pricing.spaces
