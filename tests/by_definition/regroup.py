@@ -5,14 +5,17 @@ from kohort.kernels.generalization import SET, TREE
 
 def record_cost_by_definition(tables, rows):
     """The cost of one record of a group with these rows."""
-    return sum(_cell(tables, a, sorted({int(row[a]) for row in rows})) for a in range(rows.shape[1]))
+    return sum(
+        cell_by_definition(tables, a, sorted({int(row[a]) for row in rows})) for a in range(rows.shape[1])
+    )
 
 
 def joined_by_definition(tables, rows, inside, record):
     return record_cost_by_definition(tables, rows[[*inside, record]])
 
 
-def _cell(tables, a, values):
+def cell_by_definition(tables, a, values):
+    """The cost of a cell that stands for these values, in rising order."""
     first, last, start = values[0], values[-1], tables.leaf_start[a]
     if len(values) == 1:
         return tables.leaf_cost[start + first]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.local.improve import Improve
+from kohort.algorithms.local.improve import SECONDS, Improve
 from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
@@ -16,7 +16,6 @@ from kohort.recoding.recoding import Recoding
 __all__ = ["Auto"]
 
 _MOST_RECORDS = 500_000
-_MORE_TIME = ". With a time limit, improve would be taken, and lose less"
 _BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
 
 
@@ -40,11 +39,11 @@ class Auto:
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
         obstacle = _BESIDE_ITEMS if items else _obstacle(problem)
-        if obstacle is None and time_limit is not None:
-            return Improve(), f"improve was chosen for {table}: it loses least in the time allowed."
+        if obstacle is None:
+            seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
+            return Improve(), f"improve was chosen for {table}: it loses least, in {seconds} at most."
         return Mondrian(), (
-            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model"
-            f"{_MORE_TIME if obstacle is None else '; ' + obstacle}."
+            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}."
         )
 
     def refuse(self, problem: Problem) -> None:

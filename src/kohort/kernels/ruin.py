@@ -27,7 +27,7 @@ from kohort.kernels.assignment import (
 from kohort.kernels.filling import EPSILON
 from kohort.kernels.opening import place_waiting, polish, try_open
 
-__all__ = ["Near", "ruin_and_recreate"]
+__all__ = ["Near", "most_under", "ruin_and_recreate"]
 
 _MOST_RUINED = 14
 _MOST_TRIED = 100
@@ -41,7 +41,25 @@ class Near(NamedTuple):
     slack: np.ndarray  # per near record: how far it is from a place in the dual's solution
     start: np.ndarray  # per row and one more: the near records over it, by number in `record`
     over: np.ndarray
-    wide: np.ndarray  # closed records of 3k to 12k records, to ruin
+    centre: np.ndarray  # closed records, to ruin what is under them: near ones
+    wide: np.ndarray  # and others, of 3k to 12k records
+
+
+@njit(cache=True, nogil=True)
+def most_under(start, rows, records, copies):
+    """Per closed record the part that has most of the records under it. O(rows under them * parts).
+
+    copies  rows by parts: how many of its records are in each
+    """
+    most = np.empty(len(records), np.int64)
+    total = np.empty(copies.shape[1], np.int64)
+    for r in range(len(records)):
+        total[:] = 0
+        for row in rows[start[records[r]] : start[records[r] + 1]]:
+            for part in range(len(total)):
+                total[part] += copies[row, part]
+        most[r] = np.argmax(total)
+    return most
 
 
 @njit(cache=True, nogil=True)
@@ -75,7 +93,7 @@ def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
 def _ruin(offers, promises, state, near, scratch):
     """Let all records of some slots that share records with a random closed record wait."""
     if np.random.random() < 0.7 or len(near.wide) == 0:
-        q = near.record[np.random.randint(len(near.record))]
+        q = near.centre[np.random.randint(len(near.centre))]
     else:
         q = near.wide[np.random.randint(len(near.wide))]
     state.numbers[STAMP] += 2

@@ -10,10 +10,11 @@ import kohort as ko
 from by_definition.regroup import joined_by_definition, record_cost_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.local.mondrian import Mondrian
-from kohort.algorithms.local.regrouping import _cells, regrouped
+from kohort.algorithms.local.regrouping import _Search, cells_of, regrouped
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
-from kohort.kernels.pool import _joined, _without, new_parts, put
+from kohort.kernels.counted_groups import add, cost_exchanged, cost_joined, cost_without, new_groups, take_out
+from kohort.kernels.regroup import MOST_POOLED, regroup
 from small_problems import ShortRun, problem_of, problems
 
 
@@ -48,22 +49,80 @@ def test_groups_keep_their_promise_and_cost_no_more(problem):
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
     tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
-    cells = _cells(tables)
-    parts, inside = new_parts(cells, 1), []
-    for record in np.random.default_rng(seed).permutation(len(rows)):
-        assert _joined(cells, parts, 0, rows[record]) == pytest.approx(
-            joined_by_definition(tables, rows, inside, record)
-        )
-        put(cells, parts, 0, rows[record], 1)
+    cells = cells_of(tables)
+    first, *others = np.random.default_rng(seed).permutation(len(rows))
+    counts = new_groups(cells, rows[[first]], np.array([0]), 1, 1).counts
+    inside = [first]
+    for record in others:
+        expected = joined_by_definition(tables, rows, inside, record)
+        assert cost_joined(cells, counts, 0, rows[record]) == pytest.approx(expected)
+        add(cells, counts, 0, rows[record])
         inside.append(record)
-        assert parts.cost[0] == pytest.approx(record_cost_by_definition(tables, rows[inside]))
+        assert counts.cost[0] == pytest.approx(expected)
     while len(inside) > 1:
         record = inside.pop(len(inside) // 2)
-        assert _without(cells, parts, 0, rows[record]) == pytest.approx(
-            record_cost_by_definition(tables, rows[inside])
-        )
-        put(cells, parts, 0, rows[record], -1)
-        assert parts.cost[0] == pytest.approx(record_cost_by_definition(tables, rows[inside]))
+        expected = record_cost_by_definition(tables, rows[inside])
+        assert cost_without(cells, counts, 0, rows[record]) == pytest.approx(expected)
+        for other in others[:3]:
+            assert cost_exchanged(cells, counts, 0, rows[record], rows[other]) == pytest.approx(
+                joined_by_definition(tables, rows, inside, other)
+            )
+        take_out(cells, counts, 0, rows[record])
+        assert counts.cost[0] == pytest.approx(expected)
+
+
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, seed):
+    tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
+    group = np.unique(np.random.default_rng(seed).integers(0, 2, len(rows)), return_inverse=True)[1]
+    n_groups = int(group.max()) + 1
+    groups = new_groups(cells_of(tables), rows, group, n_groups, 3)
+    for number in range(n_groups):
+        inside = np.flatnonzero(group == number)
+        for record in range(len(rows)):
+            joined = groups.joined[tables.leaf_start + rows[record], number]
+            assert joined.sum() == pytest.approx(joined_by_definition(tables, rows, inside, record), abs=1e-5)
+
+
+@given(problems(), st.sampled_from([0.0, 0.05]))
+def test_counts_stay_right_round_after_round(problem, heat):
+    start = Mondrian().solve(problem, Run())
+    rows = searched_leaves(problem).astype(np.int64)
+    search = _Search.of(problem, kernel_tables(problem), rows, np.arange(len(rows)))
+    room = max(start.n_groups, len(rows) // problem.k) + 2 * MOST_POOLED
+    label = np.unique(start.group_of_record, return_inverse=True)[1]
+    groups = new_groups(search.cells, rows, label, start.n_groups, room)
+    regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat)
+    numbers, label = np.unique(groups.group, return_inverse=True)
+    anew = new_groups(search.cells, rows, label, len(numbers), len(numbers))
+    assert np.bincount(label).min() >= problem.k
+    assert (groups.counts.size > 0).sum() + groups.free[0] == room
+    np.testing.assert_array_equal(groups.counts.copies[numbers], anew.counts.copies)
+    np.testing.assert_array_equal(groups.counts.span[numbers], anew.counts.span)
+    np.testing.assert_allclose(groups.counts.cost[numbers], anew.counts.cost, atol=1e-9)
+    np.testing.assert_allclose(groups.joined[:, numbers], anew.joined, atol=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["distinct", "frequency"]), st.sampled_from([0.0, 1e-5]))
+def test_promises_about_sensitive_values_are_kept(seed, kind, worth):
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.integers(0, 9, 30),
+        "job": rng.choice(list("pqrs"), 30),
+        "ill": rng.choice(["x", "y", "z"], 30),
+    }
+    release = ko.anonymize(
+        pa.table(columns),
+        quasi_identifiers=["age", "job"],
+        sensitive=["ill"],
+        privacy=[ko.KAnonymity(3), ko.LDiversity("ill", 2 if kind == "distinct" else 1.5, kind=kind)],
+        labels="tight",
+        algorithm="mondrian",
+    )
+    start = Mondrian().solve(release.problem, Run())
+    found = regrouped(release.problem, start, Run(time_limit=0.05), worth)
+    assert release.problem.satisfied(found.group_of_record, slice(None), found.n_groups).all()
+    assert total_by_definition(release.problem, found) <= total_by_definition(release.problem, start) + 1e-9
 
 
 @pytest.mark.parametrize("labels", ["tight", "hierarchy"])

@@ -119,17 +119,20 @@ class Search:
 
     def construct(self, run: Run) -> bool:
         """Open closed records of little slack, ever more willing to pay; whether all found a place."""
-        by_slack = np.argsort(self.slack, kind="stable")
-        near = by_slack[: np.searchsorted(self.slack[by_slack], _RATHER_NEAR, side="right")]
         for willing in _WILLING:
-            self._open(near, willing, run)
-        self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)
+            self._open(self._within(_RATHER_NEAR), willing, run)
+        self._open(self._within(_FAR), 1.0, run)
         self._place()
         if self.n_waiting and not run.out_of_time:
             self.state.amounts[MU] = _ANYTHING
             self.state.numbers[LOGGED] = 0
             gather_at(self.offers, self.promises, self.state, 0, self.scratch)
         return self.n_waiting == 0
+
+    def _within(self, slack: float) -> np.ndarray:
+        """The closed records of so little slack, those of least slack first."""
+        near = np.flatnonzero(self.slack <= slack)
+        return near[np.argsort(self.slack[near], kind="stable")]
 
     def _open(self, order: np.ndarray, willing: float, run: Run) -> None:
         self.state.amounts[MU] = willing
@@ -163,28 +166,41 @@ class Search:
         for j, (tree, attribute) in enumerate(zip(hierarchies_of(self.problem), self.problem.attributes)):
             lo, hi = ranges_by_group(attribute.leaves, groups.group_of_record, groups.n_groups)
             nodes[:, j] = np.where((lo == hi) & tree.hidden[lo], 0, tree.node(lo, hi))
-        factor, order, keys = self._sorted_keys
-        found = order[np.minimum(np.searchsorted(keys, nodes @ factor), len(order) - 1)]
+        return self._numbers(nodes)
+
+    def _numbers(self, nodes: np.ndarray) -> np.ndarray:
+        """Which closed records these are. O(closed records * log of how many are looked for)."""
+        wanted, which = np.unique(nodes @ self._factor, return_inverse=True)
+        place = np.minimum(np.searchsorted(wanted, self._keys), len(wanted) - 1)
+        hit = np.flatnonzero(wanted[place] == self._keys)
+        number = np.zeros(len(wanted), dtype=np.int64)
+        number[place[hit]] = hit
+        found = number[which]
         if (self.closed.nodes[found] != nodes).any():
             raise InternalError("improve: the closure of a group is not among the closed records.")
         return found
 
     @cached_property
-    def _sorted_keys(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Closed records by a key of their nodes: how keys are made, the order, and the keys in it."""
+    def _keys(self) -> np.ndarray:
+        """A number for the nodes of each closed record."""
+        keys = np.zeros(len(self.closed), dtype=np.int64)
+        for column, factor in zip(self.closed.nodes.T, self._factor):
+            keys += column * factor
+        return keys
+
+    @cached_property
+    def _factor(self) -> np.ndarray:
         factor: np.ndarray = np.random.default_rng(0).integers(1, 2**62, (self.closed.nodes.shape[1],))
-        keys = self.closed.nodes.astype(np.int64) @ factor
-        order = np.argsort(keys)
-        return factor, order, keys[order]
+        return factor
 
     def improve(self, run: Run) -> None:
-        """Close and open what costs less, near records first, until the time is up."""
+        """Close and open what costs less, near records first and again at the end, until the time is up."""
         for slot in self.open_slots:
             try_close(self.offers, self.promises, self.state, slot)
             self.state.numbers[LOGGED] = 0
         self._open(self.open_slots, 1.0, run)
-        by_slack = np.argsort(self.slack, kind="stable")
-        self._open(by_slack[: np.searchsorted(self.slack[by_slack], _FAR, side="right")], 1.0, run)
+        for slack in (_RATHER_NEAR, _FAR, _RATHER_NEAR):
+            self._open(self._within(slack), 1.0, run)
 
     def near(self) -> Near:
         """The closed records to recreate with, and which of them are over each row."""
@@ -205,6 +221,7 @@ class Search:
             slack=self.slack[near],
             start=np.searchsorted(rows[order], np.arange(len(self.problem.rows.counts) + 1)),
             over=np.repeat(np.arange(len(near)), length)[order],
+            centre=near,
             wide=wide,
         )
 

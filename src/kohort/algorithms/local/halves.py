@@ -8,12 +8,12 @@ import numpy as np
 
 from kohort.algorithms.local.assigning import Pieces, Search
 from kohort.algorithms.run import Run
-from kohort.kernels.ruin import Near
+from kohort.kernels.ruin import Near, most_under
 
 __all__ = ["ruin_in_halves"]
 
 _LEAST_SLOTS = 40  # fewer are not halved
-_AT_A_TIME = 50  # rounds between two looks at the clock, at most
+_AT_A_TIME = 2_000  # records, about, that are dissolved between two looks at the clock
 
 
 def ruin_in_halves(search: Search, near: Near, seed: int, rounds: int, run: Run) -> None:
@@ -26,33 +26,48 @@ def ruin_in_halves(search: Search, near: Near, seed: int, rounds: int, run: Run)
     if len(slots) < _LEAST_SLOTS:
         _ruin(search, near, seed, rounds, run)
         return
-    halves = _halves(search, slots, np.random.default_rng(seed))
+    pieces, rng = search.pieces(), np.random.default_rng(seed)
+    half = _halves(search, near, slots, pieces, rng)[pieces.slot]
+    most_withheld = (search.problem.max_withheld, 0)  # who is withheld may come back in the first half
+    halves = [search.with_only(pieces.some(half == h), most_withheld[h]) for h in (0, 1)]
+    centres = _centres(search, near, pieces, half)
+    n_centres = [len(part.centre) for part in centres]
+    shares = [rounds * n // sum(n_centres) for n in n_centres]
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_ruin, halves[1], near, seed + 1, rounds // 2, run)
-        _ruin(halves[0], near, seed, rounds // 2, run)
+        other = pool.submit(_ruin, halves[1], centres[1], seed + 1, shares[1], run)
+        _ruin(halves[0], centres[0], seed, shares[0], run)
         other.result()
     search.hold(Pieces(*(np.concatenate(both) for both in zip(*(half.pieces() for half in halves)))))
 
 
-def _halves(search: Search, slots: np.ndarray, rng: np.random.Generator) -> tuple[Search, Search]:
-    """Half of the records each: the slots in the order of their nodes, attributes in random order."""
-    pieces = search.pieces()
+def _halves(
+    search: Search, near: Near, slots: np.ndarray, pieces: Pieces, rng: np.random.Generator
+) -> np.ndarray:
+    """The half of each slot: in the order of their nodes, attributes in random order, half of the work each.
+
+    Work is counted in near records over the rows of a slot: so many are looked at when it is ruined.
+    """
     nodes = search.closed.nodes[slots][:, rng.permutation(search.closed.nodes.shape[1])]
     order = slots[np.lexsort(nodes.T)]
-    sizes = np.bincount(pieces.slot, weights=pieces.copies)
-    before = np.cumsum(sizes[order]) - sizes[order]
-    is_first = np.zeros(search.nowhere + 2, dtype=bool)
-    is_first[order[2 * before < sizes[order].sum()]] = True
-    is_first[search.nowhere + 1] = True  # who is withheld may come back in the first half
-    first = is_first[pieces.slot]
-    return (
-        search.with_only(pieces.some(first), search.problem.max_withheld),
-        search.with_only(pieces.some(~first), 0),
-    )
+    looks = np.diff(near.start)[search.offers.row_of_unit[pieces.unit]]
+    work = np.bincount(pieces.slot, weights=looks, minlength=search.nowhere + 2)[order]
+    half = np.zeros(search.nowhere + 2, dtype=np.int64)
+    half[order[2 * (np.cumsum(work) - work) >= work.sum()]] = 1
+    return half
+
+
+def _centres(search: Search, near: Near, pieces: Pieces, half: np.ndarray) -> list[Near]:
+    """What is ruined in each half: what is under closed records that have most of their records there."""
+    offers = search.offers
+    copies = np.zeros((len(offers.value), 2), dtype=np.int64)
+    np.add.at(copies, (offers.row_of_unit[pieces.unit], half), pieces.copies)
+    of_near = most_under(offers.start, offers.rows, near.centre, copies)
+    of_wide = most_under(offers.start, offers.rows, near.wide, copies)
+    return [near._replace(centre=near.centre[of_near == h], wide=near.wide[of_wide == h]) for h in (0, 1)]
 
 
 def _ruin(search: Search, near: Near, seed: int, rounds: int, run: Run) -> None:
-    at_a_time = int(np.clip(len(search.open_slots), 10, _AT_A_TIME))
+    at_a_time = max(1, _AT_A_TIME // search.problem.k // 8)
     for done in range(0, rounds, at_a_time):
         if run.out_of_time:
             return

@@ -45,7 +45,6 @@ _STARTS: dict[str, type[Algorithm]] = {
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
 _LEAST_ROUNDS = 500
-_STRETCHES = 4  # in which these rounds are made
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.7, 0.35  # of the time that is left
@@ -142,7 +141,9 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     if groups is None and prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
         search.construct(run)
-    _start_from_cheapest(search, [given] if cover is None else [given, cover])
+    for start in [given] if cover is None else [given, cover]:
+        if search.n_waiting or search.cost_of(start) < search.total:
+            search.start_from(start)
     search.improve(run)
     _ruin(search, problem, run, bound, worth)
     search.check()
@@ -184,13 +185,6 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     return closed if closed.complete and closed.has_supports else None
 
 
-def _start_from_cheapest(search: Search, starts: list[Groups]) -> None:
-    """Go on from the cheapest of these groups if they cost less than what the search has."""
-    costs = [search.cost_of(groups) for groups in starts]
-    if search.n_waiting or min(costs) < search.total:
-        search.start_from(starts[int(np.argmin(costs))])
-
-
 def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves."""
     near = search.near()
@@ -201,11 +195,11 @@ def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth
         reached = in_measured_units(problem, totals[-1])
         if bound and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH):
             return
-        if number >= _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
+        if number > 0 and totals[-1] > totals[-2] * (1 - worth):
             return
-        run.report(_standing(reached, bound), min(1.0, number / (4 * _STRETCHES)))
-        seed = problem.seed * 1_000_003 + number * patience
-        ruin_in_halves(search, near, seed, patience // _STRETCHES, run)
+        run.report(_standing(reached, bound), min(1.0, number / 4))
+        seed = problem.seed * 1_000_003 + 2 * number * patience
+        ruin_in_halves(search, near, seed, patience, run)
         totals.append(search.total)
         number += 1
 

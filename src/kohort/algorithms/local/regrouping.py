@@ -11,21 +11,27 @@ from kohort.algorithms.local.promised import promises_of
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import InternalError, UnsupportedError
-from kohort.kernels.generalization import SET, TREE, Tables
+from kohort.kernels.cells import N_LEAVES, Cells, pair_costs
+from kohort.kernels.counted_groups import new_groups, total_cost
+from kohort.kernels.eject import MOST_CHANGED
+from kohort.kernels.generalization import TREE, Tables
 from kohort.kernels.group_costs import costs_by_group
-from kohort.kernels.pool import Cells, pair_costs
 from kohort.kernels.promises import Promises
-from kohort.kernels.regroup import MOST_POOLED, new_grouping, regroup, total_cost
+from kohort.kernels.regroup import MOST_POOLED, regroup
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["refuse_wide_hierarchies", "regrouped"]
+__all__ = ["cells_of", "refuse_wide_hierarchies", "regrouped"]
 
 _MOST_PAIRS = 20_000_000  # of leaves of hierarchies
 _AT_A_TIME = 5_000_000  # looks at cells between two looks at the clock
-_PATIENCE = 3  # times the groups: rounds in which the cost must fall by so much to go on
+_PATIENCE = 12  # times the groups: rounds in which the cost must fall by so much to go on
 _STRETCHES = 4  # in which these rounds are made
-_LEAST_GROUPS = 40  # fewer are not halved
+_LEAST_GROUPS = 40  # fewer are not parted
+_MOST_GROUPS, _MOST_COUNTS = 1_500, 10_000_000  # in a part; a group has as many counts as there are leaves
+_HOT = 0.002  # of what k records lose that keep nothing: what a round may add at first
+_OUT = 1 / 40  # of the first heat
+_WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
 _ROUNDING = 1e-6
 
 
@@ -40,30 +46,65 @@ def refuse_wide_hierarchies(problem: Problem) -> None:
 def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model.
 
-    Ends when the time is up, or when many rounds lower the cost by less than the share `worth`. Deterministic
-    for a seed but for the time limit. O(groups + pooled records squared) per round.
+    Ends when the time is up, or when many rounds lower the cost by less than the share `worth`. Where a tiny
+    share is worth the time, rounds may add to the cost at first, and less and less as time passes.
+    Deterministic for a seed but for the time limit. O(groups + pooled records squared) per round.
     """
     tables, rows = kernel_tables(problem), searched_leaves(problem)
     kept = np.flatnonzero(~groups.withheld)
-    group = _cut_large(problem, rows, groups.group_of_record[kept], kept)
     search = _Search.of(problem, tables, rows[kept].astype(np.int64), kept)
-    n_groups = int(group.max()) + 1
-    patience = max(500, _PATIENCE * n_groups)
-    total, group = search.stretch(group, problem.seed, 0, run)
-    totals, number = [total], 0
-    while totals[-1] > 0 and not run.out_of_time:
-        if number >= _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
-            break
-        reached = totals[-1] / problem.n_records
-        run.report(f"ruining and recreating groups: {reached:.4f}", min(number / (4 * _STRETCHES), 1.0))
-        seed = problem.seed * 1_000_003 + number * patience
-        total, group = search.stretch(group, seed, patience // _STRETCHES, run)
-        totals.append(total)
-        number += 1
-    _check(tables, search.rows, group, totals[-1])
+    group = _cut_large(problem, rows, groups.group_of_record[kept], kept)
+    total, group = _lowered(problem, search, group, run, worth)
+    _check(tables, search.rows, group, total)
     of_record = np.full(problem.n_records, -1, dtype=np.int32)
     of_record[kept] = group
     return replace(groups, group_of_record=of_record, guarantee=None)
+
+
+def _lowered(
+    problem: Problem, search: _Search, group: np.ndarray, run: Run, worth: float
+) -> tuple[float, np.ndarray]:
+    """The least cost that was found in stretches of rounds, and its groups."""
+    patience = max(500, _PATIENCE * (int(group.max()) + 1))
+    heat = _Heat(run, _HOT * problem.k * search.cost_of_nothing if worth < _WORTH_HEATING else 0.0)
+    best = total, group = search.stretch(group, (problem.seed, 0), 0, run, heat)
+    totals, number = [total], 0
+    while best[0] > 0 and not run.out_of_time:
+        if len(totals) > _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
+            if heat.is_out:
+                break
+            heat.cool()
+            totals = totals[-1:]
+        run.report(
+            f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", number / (number + 20)
+        )
+        number += 1
+        total, group = search.stretch(group, (problem.seed, number), patience // _STRETCHES, run, heat)
+        totals.append(total)
+        best = min(best, (total, group), key=lambda found: found[0])
+    return best
+
+
+class _Heat:
+    """What a round may add to the cost, on average where it adds anything: falls to 0 with the time.
+
+    It is halved whenever it keeps the cost from falling, and soon out.
+    """
+
+    def __init__(self, run: Run, most: float) -> None:
+        self.run, self.seconds = run, run.seconds_left or 0.0
+        self.most = most if self.seconds else 0.0
+        self.least = self.most * _OUT
+
+    @property
+    def is_out(self) -> bool:
+        return self.most <= self.least
+
+    def cool(self) -> None:
+        self.most /= 2
+
+    def now(self) -> float:
+        return 0.0 if self.is_out else self.most * (self.run.seconds_left or 0.0) / self.seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,72 +114,86 @@ class _Search:
     cells: Cells
     rows: np.ndarray
     promises: Promises
-    word_start: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem, tables: Tables, rows: np.ndarray, kept: np.ndarray) -> _Search:
-        cells = _cells(tables)
-        words = np.where(tables.kind == SET, (np.diff(cells.leaf_start) + 63) // 64, 0)
-        promises = promises_of(problem, np.arange(problem.n_records), MOST_POOLED)
-        return cls(cells, rows, promises._replace(value=promises.value[kept]), np.cumsum([0, *words]))
+        promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
+        return cls(cells_of(tables), rows, promises._replace(value=promises.value[kept]))
 
-    def stretch(self, group: np.ndarray, seed: int, rounds: int, run: Run) -> tuple[float, np.ndarray]:
-        """So many rounds in two halves of the groups, on two cores; the cost, and the new groups."""
-        halves = self._halves(group, np.random.default_rng(seed))
-        share = rounds // len(halves)
-        with ThreadPoolExecutor(1) as pool:
-            others = [pool.submit(self._regrouped, group, half, seed + 1, share, run) for half in halves[1:]]
-            done = [self._regrouped(group, halves[0], seed, share, run), *(o.result() for o in others)]
+    @property
+    def cost_of_nothing(self) -> float:
+        """What a record loses that keeps nothing: all are in one group."""
+        together = np.zeros(len(self.rows), dtype=np.int64)
+        return float(new_groups(self.cells, self.rows, together, 1, 1).counts.cost[0])
+
+    def stretch(
+        self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
+    ) -> tuple[float, np.ndarray]:
+        """So many rounds in parts of the groups, on two cores; the cost, and the new groups."""
+        parts = self._parts(group, np.random.default_rng(seed))
+        share = -(-rounds // len(parts))
+        with ThreadPoolExecutor(2) as pool:
+            doing = [
+                pool.submit(self._regrouped, group, part, (*seed, number), share, run, heat)
+                for number, part in enumerate(parts)
+            ]
+            done = [one.result() for one in doing]
         group, n_groups = np.empty_like(group), 0
-        for half, (_, labels) in zip(halves, done):
-            group[half] = labels + n_groups
+        for part, (_, labels) in zip(parts, done):
+            group[part] = labels + n_groups
             n_groups += int(labels.max()) + 1
         return sum(cost for cost, _ in done), group
 
-    def _halves(self, group: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """The records in two parts of whole groups that lie apart: in the order of a record of each."""
+    def _parts(self, group: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """The records in parts of whole groups that lie apart: in the order of a record of each."""
         groups, first = np.unique(group, return_index=True)
         if len(groups) < _LEAST_GROUPS:
             return [np.arange(len(group))]
+        most = np.clip(_MOST_COUNTS // self.cells.about[:, N_LEAVES].sum(), _LEAST_GROUPS, _MOST_GROUPS)
+        n_parts = max(2, -(-len(groups) // int(most)))
         order = np.lexsort(self.rows[first][:, rng.permutation(self.rows.shape[1])].T)
-        is_first = np.zeros(len(groups), dtype=bool)
-        is_first[order[: len(groups) // 2]] = True
-        return [np.flatnonzero(is_first[group]), np.flatnonzero(~is_first[group])]
+        part = np.empty(len(groups), dtype=np.int64)
+        part[order] = np.arange(len(groups)) * n_parts // len(groups)
+        return [np.flatnonzero(part[group] == number) for number in range(n_parts)]
 
     def _regrouped(
-        self, group: np.ndarray, half: np.ndarray, seed: int, rounds: int, run: Run
+        self,
+        group: np.ndarray,
+        part: np.ndarray,
+        seed: tuple[int, int, int],
+        rounds: int,
+        run: Run,
+        heat: _Heat,
     ) -> tuple[float, np.ndarray]:
         """The cost and the new groups, from 0 on, of some of the records."""
-        rows, labels = self.rows[half], np.unique(group[half], return_inverse=True)[1]
+        rows, labels = self.rows[part], np.unique(group[part], return_inverse=True)[1]
         n_groups, k = int(labels.max()) + 1, self.promises.k
-        room = max(n_groups, len(rows) // k) + MOST_POOLED
-        state = new_grouping(self.cells, rows, self.word_start, labels, n_groups, room)
+        room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
+        groups = new_groups(self.cells, rows, labels, n_groups, room)
         promises = self.promises._replace(
-            value=self.promises.value[half],
+            value=self.promises.value[part],
             tally=self.promises.tally.copy(),
             tally_of=self.promises.tally_of.copy(),
             free=self.promises.free.copy(),
         )
         at_a_time = int(np.clip(_AT_A_TIME / (n_groups + (3 * k) ** 2) / rows.shape[1], 1, 1000))
+        rng = np.random.default_rng(seed)
         for begin in range(0, rounds, at_a_time):
             if run.out_of_time:
                 break
             some = min(at_a_time, rounds - begin)
-            regroup(self.cells, promises, state, rows, seed + 2 * begin, some)
-        return total_cost(state), np.unique(state.group, return_inverse=True)[1]
+            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat.now())
+        return total_cost(groups.counts), np.unique(groups.group, return_inverse=True)[1]
 
 
-def _cells(tables: Tables) -> Cells:
+def cells_of(tables: Tables) -> Cells:
     leaf_start = np.append(tables.leaf_start, len(tables.leaf_cost))
     n_leaves = np.diff(leaf_start)
     pairs = [pair_costs(tables, a, n if tables.kind[a] == TREE else 0) for a, n in enumerate(n_leaves)]
+    pair_start = np.cumsum([0, *(len(p) for p in pairs)])[:-1]
     return Cells(
-        kind=tables.kind,
-        n_leaves=n_leaves,
-        leaf_start=leaf_start,
-        loners_from=tables.loners_from,
+        about=np.column_stack([tables.kind, n_leaves, tables.leaf_start, tables.loners_from, pair_start]),
         line=np.column_stack([tables.base, tables.slope, tables.full]),
-        pair_start=np.cumsum([0, *(len(p) for p in pairs)])[:-1],
         pair=np.concatenate([*pairs, np.zeros(1)]),
     )
 
