@@ -24,7 +24,7 @@ import numpy as np
 from kohort.algorithms.run import Run
 from kohort.algorithms.single_dimensional.bounds import Bounds, Node
 from kohort.algorithms.single_dimensional.node_table import Deciding
-from kohort.algorithms.single_dimensional.spaces import Partition, blocks_of
+from kohort.algorithms.single_dimensional.spaces import Partition
 from kohort.algorithms.single_dimensional.undecided_runs import MOST_BITS
 from kohort.kernels.boxes import fit_prices, grow_boxes, inside_costs, number_pairs, part_bits, step_prices
 from kohort.kernels.recoding_bounds import KEPT, LOST, OPEN
@@ -182,7 +182,8 @@ class _Relaxation:
         for turn in range(steps):
             bound, found, sticks = self._relaxed()
             if bound > best:
-                best, best_prices, decided, patience = bound, (self.numbers, self.prices), found, 0
+                best, best_prices, patience = bound, (self.numbers, self.prices), 0
+                decided = {j: one.plus(bound - one.least) for j, one in found.items() if bound < np.inf}
             else:
                 patience += 1
                 if patience == _PATIENCE:
@@ -222,9 +223,7 @@ class _Relaxation:
             total += found[j].least
             in_block = _masks_of_values(found[j].best)[self.first_values[j]][part]
             sticks += ((in_block & ~boxes) != 0)[pair_of]
-        if total == np.inf:
-            return total, {}, sticks
-        return total, {j: one.plus(total - one.least) for j, one in found.items()}, sticks
+        return total, found, sticks
 
     def _grown(self, found: dict[int, Deciding], sticks: np.ndarray) -> np.ndarray:
         """Add boxes around cells that pay for none of theirs, though their class is below k."""
@@ -277,8 +276,10 @@ def _first_values(partition: Partition) -> np.ndarray:
 
 def _masks(partition: Partition) -> np.ndarray:
     """Per block its values, as bits."""
-    return np.array([sum(1 << value for value in block) for block in blocks_of(partition)], dtype=np.int64)
+    return _masks_of_values(partition)[_first_values(partition)]
 
 
 def _masks_of_values(partition: Partition) -> np.ndarray:
-    return _masks(partition)[np.array(partition)]
+    """Per value the values of its block, as bits."""
+    block_of = np.array(partition)
+    return (block_of[:, None] == block_of) @ (1 << np.arange(len(block_of)))
