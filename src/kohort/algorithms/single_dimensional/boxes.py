@@ -52,11 +52,17 @@ class Prices:
 
 
 class BoxBound:
-    """All boxes found so far: the row that each is around, and its values in each attribute, as bits."""
+    """All boxes found so far: the row that each is around, and its values in each attribute, as bits.
+
+    `usable` where values fit into bits, and where it pays: discernibility under levels or nodes of a hierarchy
+    is proven sooner without (8 columns of Adult in 7 seconds, not in 60).
+    """
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds, self.pricing = bounds, bounds.pricing
-        self.usable = all(space.n <= MOST_BITS for space in self.pricing.spaces)
+        few_values = all(space.n <= MOST_BITS for space in self.pricing.spaces)
+        few_ways = all(set(space.space.merging) <= {"all"} for space in self.pricing.spaces)
+        self.usable = few_values and not (few_ways and self.pricing.discernible)
         self._owners = np.zeros(0, dtype=np.int64)
         self._boxes = np.zeros((0, len(self.pricing.spaces)), dtype=np.int64)
         self._n = 0
