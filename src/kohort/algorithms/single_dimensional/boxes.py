@@ -54,8 +54,8 @@ class Prices:
 class BoxBound:
     """All boxes found so far: the row that each is around, and its values in each attribute, as bits.
 
-    `usable` where values fit into bits, and where it pays: discernibility under levels or nodes of a hierarchy
-    is proven sooner without (8 columns of Adult in 7 seconds, not in 60).
+    `usable` where values fit into bits, and where it pays: discernibility under levels or nodes of a
+    hierarchy is proven sooner without (8 columns of Adult in 7 seconds, not in 60).
     """
 
     def __init__(self, bounds: Bounds) -> None:

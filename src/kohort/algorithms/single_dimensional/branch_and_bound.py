@@ -191,18 +191,17 @@ class Search:
     def _halves(
         self, states: list[State], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice that raises the bound most, by the product.
+        """Two nodes: one choice made each way. The choice that raises the bound most.
 
         Of attributes that are parted into sets the one with most values is left for the end, where it is
         decided at once: it has too many choices to make them one by one.
         """
-        most, chosen, least_rise = -np.inf, None, _LEAST_RISE * abs(bound)
+        most, chosen = (-np.inf, -np.inf), None
         for j, found in deciding.items():
             if j == self._most_sets and len(deciding) > 1:
                 continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
-                rises = [max(min(least, self._limit) - bound, 0.0) for least in (merged, cut)]
-                score = (rises[0] + least_rise) * (rises[1] + least_rise)
+                score = self._score(bound, merged, cut)
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
         if chosen is None:  # all is decided but for the last attribute
@@ -214,6 +213,15 @@ class Search:
                 state = self.sides[j].with_choice(states[j], choice, way)
                 halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
         return halves
+
+    def _score(self, bound: float, merged: float, cut: float) -> tuple[float, float]:
+        """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
+        if not self.boxes.usable:
+            return min(merged, cut), max(merged, cut)
+        rises = [
+            max(min(least, self._limit) - bound, 0.0) + _LEAST_RISE * abs(bound) for least in (merged, cut)
+        ]
+        return rises[0] * rises[1], 0.0
 
     # -- recodings ---------------------------------------------------------------------------------
 
