@@ -86,22 +86,23 @@ def hierarchy(table: pl.DataFrame, name: str) -> ko.Hierarchy:
 def problem(table: pl.DataFrame, k: int, n_columns: int, cost: str) -> Problem:
     """Records may be withheld freely."""
     names = list(COLUMNS[:n_columns])
+    return posed(table.select(names), {name: hierarchy(table, name) for name in names}, k, cost)
+
+
+def posed(people: Any, trees: dict[str, ko.Hierarchy], k: int, cost: str) -> Problem:
+    """The problem of a table of quasi-identifiers, with records withheld freely."""
     release = ko.anonymize(
-        table.select(names),
-        quasi_identifiers={name: hierarchy(table, name) for name in names},
-        privacy=ko.KAnonymity(k),
-        algorithm="mondrian",
-        time_limit=1e-9,
+        people, quasi_identifiers=trees, privacy=ko.KAnonymity(k), algorithm="mondrian", time_limit=1e-9
     )
     return replace(release.problem, cost=cost_named(COSTS[cost]), suppression=1.0)
 
 
-def measured(posed: Problem, search: Any, limit: float) -> Record:
+def measured(problem: Problem, search: Any, limit: float) -> Record:
     """Cost, bound, nodes and CPU seconds, once compiled."""
-    _compile(type(search), posed.cost.name, search.scheme)
+    _compile(type(search), problem.cost.name, search.scheme)
     start = time.process_time()
     run = Run(time_limit=limit, besides=lambda: time.monotonic() - time.process_time())  # CPU seconds count
-    found = search.solve(posed, run).search
+    found = search.solve(problem, run).search
     seconds = time.process_time() - start
     gap = found["gap"]
     return {

@@ -1,6 +1,6 @@
 """The three searches find the least cost of all recodings, and say so only where it is true."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -153,6 +153,66 @@ def test_the_bound_of_the_first_node_is_below_the_least_cost(posed):
     assert node.bound <= least + 1e-9
     for j, side in enumerate(search.sides):
         assert side.bound(node.states[j], search.bounds.table(node, j)).least <= least + 1e-9
+
+
+@settings(max_examples=60)
+@given(
+    posed=scheme_problems(costs=(*PAPER_COSTS, "loss"), most_columns=3),
+    seed=st.integers(0, 2**32 - 1),
+    steps=st.integers(1, 30),
+)
+def test_no_recoding_of_a_node_costs_less_than_boxes_say(posed, seed, steps):
+    """Neither at the first node nor after random decisions, nor with any choice made."""
+    problem, chosen = posed
+    pricing = Pricing(problem, scheme_spaces(problem, chosen))
+    search, rng = Search(pricing), np.random.default_rng(seed)
+    everything = product(*(sorted(space.space) for space in pricing.spaces))
+    allowed = [
+        (r, found.cost) for r in everything if (found := pricing.evaluate(r)).withheld <= search.most_withheld
+    ]
+    states, prices = tuple(side.start for side in search.sides), search.boxes.start
+    for _ in range(3):
+        node, opened = search.bounds.node(states), search._open(states)
+        if node is None or not opened:
+            return
+        bound, prices, relaxed = search.boxes.bound(
+            node, opened, prices, max(c for _, c in allowed) + 1, steps, Run()
+        )
+        here = [(r, c) for r, c in allowed if all(map(_may_become, search.sides, states, r))]
+        assert all(cost >= bound - 1e-9 for _, cost in here)
+        for j, found in relaxed.items():
+            for choice, merged, cut in zip(found.choices, found.merged, found.cut):
+                one, other = choice if isinstance(choice, tuple) else (choice, choice + 1)
+                for recoded, cost in here:
+                    assert cost >= (merged if recoded[j][one] == recoded[j][other] else cut) - 1e-9
+        j = opened[int(rng.integers(len(opened)))]
+        choices = [c for c in relaxed[j].choices if search.sides[j].is_open(states[j], c)]
+        if choices:
+            decided = search.sides[j].with_choice(
+                states[j], choices[int(rng.integers(len(choices)))], bool(rng.integers(2))
+            )
+            states = (*states[:j], decided, *states[j + 1 :])
+
+
+def _may_become(side, state, partition):
+    """Whether a partition is between the fine and the coarse one, and no pair is otherwise than decided."""
+    fine, coarse = side.fine(state), side.coarse(state)
+    return (
+        _is_finer(fine, partition)
+        and _is_finer(partition, coarse)
+        and (
+            not hasattr(state, "pairs")
+            or all(
+                (state.pairs[a, b] != 2 or partition[a] != partition[b])
+                for a in range(side.n)
+                for b in range(a)
+            )
+        )
+    )
+
+
+def _is_finer(one, other):
+    return len(set(zip(one, other))) == len(set(one))
 
 
 ADULT = ("marital-status", "race", "sex")

@@ -15,6 +15,7 @@ from kohort.algorithms.single_dimensional.undecided_sets import UndecidedSets
 from kohort.kernels.class_tables import number_classes, sum_by_class
 from kohort.kernels.recoding_bounds import (
     KEPT,
+    LOST,
     OPEN,
     class_costs,
     grouped,
@@ -39,6 +40,7 @@ class Node:
     coarse: Recoded
     cells: Cells
     penalties: np.ndarray
+    least: np.ndarray
     state: np.ndarray
     events: list[Events]
     left: np.ndarray
@@ -61,11 +63,13 @@ class Bounds:
         ]
         self.starts = np.cumsum([0, *(side.n_variables for side in self.sides)])
 
-    def node(self, states: States) -> Node | None:
-        """A node with its bound by dual ascent; None where too many records are withheld."""
+    def node(self, states: States, *, dual_ascent: bool = True) -> Node | None:
+        """A node with its bound; None where too many records are withheld."""
         node, least, lost = self.bare(states)
         if lost > self.most_withheld:
             return None
+        if not dual_ascent:
+            return replace(node, bound=float(least.sum()))
         events = [self._events(j, one, node.fine) for j, one in enumerate(states)]
         left = self._merge_costs(states, node.fine, node.cells, node.state)
         node = replace(node, events=events, left=left, prices=np.zeros(len(least)))
@@ -85,7 +89,7 @@ class Bounds:
         room = np.zeros(len(least))  # until withholding is cheaper
         room[state == OPEN] = self.withheld_cost * cells.sizes[state == OPEN] - least[state == OPEN]
         nothing = np.zeros(0)
-        node = Node(states, fine, coarse, cells, penalties, state, [], nothing, nothing, room, -np.inf)
+        node = Node(states, fine, coarse, cells, penalties, least, state, [], nothing, nothing, room, -np.inf)
         return node, least, int(lost)
 
     def _merge_costs(self, states: States, fine: Recoded, cells: Cells, state: np.ndarray) -> np.ndarray:
@@ -94,7 +98,7 @@ class Bounds:
         for j, side in enumerate(self.sides):
             here = left[self.starts[j] : self.starts[j + 1]]
             variables = side.variables(states[j])
-            part_of = self._parts(fine, cells, j)
+            part_of = self.parts(fine, cells, j)
             if self.pricing.discernible:
                 groups = self._groups(fine, cells, j)
                 order, start = grouped(groups[0], part_of, groups[1], len(variables))
@@ -123,7 +127,7 @@ class Bounds:
         width = np.bincount(fine[j]).astype(float)
         return self.pricing.measures(space.summed(width, counts, counts, space.leaf[:1], space.leaf[:1]))
 
-    def _parts(self, recoded: Recoded, cells: Cells, j: int) -> np.ndarray:
+    def parts(self, recoded: Recoded, cells: Cells, j: int) -> np.ndarray:
         return np.array(recoded[j], dtype=np.int64)[self.pricing.values[cells.first, j]]
 
     def _groups(self, recoded: Recoded, cells: Cells, j: int) -> tuple[np.ndarray, int]:
@@ -142,7 +146,7 @@ class Bounds:
         owners, variables, own_costs = [], [], []
         for j in attributes:
             events = node.events[j]
-            part = self._parts(node.fine, node.cells, j)[open_cells]
+            part = self.parts(node.fine, node.cells, j)[open_cells]
             n_events = np.diff(events.start)[part]
             owner = np.repeat(np.arange(len(open_cells)), n_events)
             within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
@@ -171,7 +175,7 @@ class Bounds:
         if node.events and len(self.sides) > 1:
             prices, left = node.prices.copy(), node.left.copy()
             self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
-        part_of = self._parts(node.fine, cells, j)
+        part_of = self.parts(node.fine, cells, j)
         n_parts = max(node.fine[j]) + 1
         group_of, n_groups = self._groups(node.fine, cells, j)
         outer, n_outer = self._groups(node.coarse, cells, j)
@@ -194,4 +198,25 @@ class Bounds:
             withheld_cost=self.withheld_cost,
             discernible=pricing.discernible,
             limit=limit,
+        )
+
+    def published(self, node: Node, j: int) -> NodeTable:
+        """The node from the side of one attribute, with nobody withheld but those who always are."""
+        part_of = self.parts(node.fine, node.cells, j)
+        n_parts = max(node.fine[j]) + 1
+        group_of, n_groups = self._groups(node.fine, node.cells, j)
+        order, start = grouped(group_of, part_of, n_groups, n_parts)
+        cells = np.zeros((4, len(part_of)))
+        cells[0] = np.where(node.state == LOST, 0, node.cells.sizes)
+        return NodeTable(
+            part_of=part_of,
+            order=order,
+            start=start,
+            cells=cells,
+            outer_of=np.zeros(n_groups, dtype=np.int64),
+            records=np.full((1, n_parts), float(self.k)),
+            k=self.k,
+            withheld_cost=np.inf,
+            discernible=True,
+            limit=np.inf,
         )

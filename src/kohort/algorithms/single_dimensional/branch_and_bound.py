@@ -12,6 +12,7 @@ import numpy as np
 
 from kohort.algorithms.run import Run
 from kohort.algorithms.single_dimensional.bounds import Bounds, Node, State, States
+from kohort.algorithms.single_dimensional.boxes import BoxBound, Prices
 from kohort.algorithms.single_dimensional.node_table import Deciding
 from kohort.algorithms.single_dimensional.pricing import Pricing, Recoded
 
@@ -20,6 +21,12 @@ __all__ = ["Found", "Search"]
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _TIES = 1e-9
+_FEW = 2  # attributes: with more to decide, tables of each take longer than they help
+_STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
+_FIRST_ROUNDS = 12  # of these at the first node
+_MANY_SIBLINGS = 10
+_LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
+_SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +45,16 @@ class Search:
 
     At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
     merged). A record costs at least what it costs at F; if its class is below k at C, it is withheld. If its
-    class is below k at F only, it is withheld or something around it is merged, which has a price (dual
-    ascent). Given that much about the others, each attribute is decided exactly by dynamic programming,
-    which bounds the node and decides whatever costs too much otherwise. Best bound first.
+    class is below k at F only, it is withheld or sticks out of every box of fewer than k records around it,
+    which has a price (`boxes`). At the first node, and where few attributes are left, each is also decided
+    exactly by dynamic programming, given that much about the others (`bounds`). Both bound the node and
+    decide whatever costs too much otherwise. Best bound first.
     """
 
     def __init__(self, pricing: Pricing) -> None:
         self.pricing = pricing
         self.bounds = Bounds(pricing)
+        self.boxes = BoxBound(self.bounds)
         self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
         everything = pricing.coarsest
         first = pricing.evaluate(everything)
@@ -63,17 +72,17 @@ class Search:
             run.report("looking for good recodings", start / _STARTS)
             self._descend(self._random(rng), first, rng)
         number = count()
-        waiting: list[tuple[float, int, States]] = [
-            (0.0, next(number), tuple(side.start for side in self.sides))
+        waiting: list[tuple[float, int, States, Prices]] = [
+            (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
         ]
         nodes = 0
         while waiting and waiting[0][0] < self._limit and not run.out_of_time:
             if nodes % 16 == 0:
                 self._report(run, waiting[0][0], nodes)
-            bound, _, states = heapq.heappop(waiting)
+            bound, _, states, prices = heapq.heappop(waiting)
             nodes += 1
-            for lower, child in self._expanded(states, bound, run, rng):
-                heapq.heappush(waiting, (lower, next(number), child))
+            for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
+                heapq.heappush(waiting, (lower, next(number), child, inherited))
         bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
         if bound >= self._limit:
             bound = self.best.cost
@@ -102,16 +111,22 @@ class Search:
     # -- a node ------------------------------------------------------------------------------------
 
     def _expanded(
-        self, states: States, bound: float, run: Run, rng: np.random.Generator
-    ) -> list[tuple[float, States]]:
+        self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States, Prices]]:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
+        first = not len(prices.boxes)
         current = list(states)
         while True:
-            node = self.bounds.node(tuple(current))
+            undecided = self._open(current)
+            tables = first or not self.boxes.usable or len(undecided) <= _FEW
+            node = self.bounds.node(tuple(current), dual_ascent=tables)
             if node is None or node.bound >= self._limit:
                 return []
+            if not undecided:
+                self._try(node.fine)
+                return []
             bound, deciding, changed = max(bound, node.bound), {}, False
-            for j in self._open(current):
+            for j in undecided if tables else []:
                 if changed and j == self._most_sets:
                     break  # it takes longer than all others
                 found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
@@ -123,14 +138,35 @@ class Search:
             if not changed:
                 break
             if run.out_of_time:
-                return [(bound, tuple(current))]
-        if not deciding:
-            self._try(node.fine)
-            return []
-        self._try_best_of(node, deciding, run, rng)
-        if len(deciding) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+                return [(bound, tuple(current), prices)]
+        if deciding:
+            self._try_best_of(node, deciding, run, rng)
+        if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
-        return self._halves(current, deciding, bound)
+        if self.boxes.usable and len(undecided) > 1:
+            node = replace(node, states=tuple(current))
+            for _ in range(_FIRST_ROUNDS if first else 1):
+                lower, prices, relaxed = self.boxes.bound(
+                    node, undecided, prices, self._limit, self._steps, run
+                )
+                bound = max(bound, lower)
+                if bound >= self._limit:
+                    return []
+            for j, found in relaxed.items():
+                current[j], _ = self._narrowed(j, current[j], found)
+                deciding[j] = deciding[j].at_least(found) if j in deciding else found
+            self._try_best_of(node, relaxed, run, rng)
+        return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
+
+    @cached_property
+    def _steps(self) -> int:
+        siblings = [
+            len(children)
+            for space in self.pricing.spaces
+            for children, merging in zip(space.space.children, space.space.merging)
+            if merging == "sets"
+        ]
+        return _STEPS_OF_SETS if max(siblings, default=0) > _MANY_SIBLINGS else _STEPS
 
     def _open(self, states: Sequence[State]) -> list[int]:
         """Attributes with something undecided; the one with most sets is the last."""
@@ -155,7 +191,7 @@ class Search:
     def _halves(
         self, states: list[State], deciding: dict[int, Deciding], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice of which the cheaper way costs most.
+        """Two nodes: one choice made each way. The choice that raises the bound most.
 
         Of attributes that are parted into sets the one with most values is left for the end, where it is
         decided at once: it has too many choices to make them one by one.
@@ -165,10 +201,11 @@ class Search:
             if j == self._most_sets and len(deciding) > 1:
                 continue
             for choice, merged, cut in zip(found.choices, found.merged, found.cut):
-                score = (min(merged, cut), max(merged, cut))
+                score = self._score(bound, merged, cut)
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
-        assert chosen is not None
+        if chosen is None:  # all is decided but for the last attribute
+            return [(bound, tuple(states))]
         j, choice, merged, cut = chosen
         halves = []
         for way, least in ((True, merged), (False, cut)):
@@ -177,6 +214,15 @@ class Search:
                 halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
         return halves
 
+    def _score(self, bound: float, merged: float, cut: float) -> tuple[float, float]:
+        """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
+        if not self.boxes.usable:
+            return min(merged, cut), max(merged, cut)
+        rises = [
+            max(min(least, self._limit) - bound, 0.0) + _LEAST_RISE * abs(bound) for least in (merged, cut)
+        ]
+        return rises[0] * rises[1], 0.0
+
     # -- recodings ---------------------------------------------------------------------------------
 
     def _try_best_of(
@@ -184,7 +230,7 @@ class Search:
     ) -> None:
         """Put together what is best for each attribute by itself, and improve on it."""
         best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
-        if self._try(best) or rng.random() < 0.05:
+        if self._try(best) or rng.random() < _SHARE_OF_DESCENTS:
             self._descend(best, run, rng)
 
     def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from kohort.algorithms.single_dimensional.spaces import Partition
 
-__all__ = ["Deciding", "Events", "NodeTable"]
+__all__ = ["Blocks", "Deciding", "Events", "NodeTable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,20 @@ class NodeTable:
 
 
 @dataclass(frozen=True, eq=False)
+class Blocks:
+    """What may still be a block of one attribute, side by side.
+
+    masks   the values of each, as bits; 0 where there are too many values
+    prices  of each
+    layout  how the attribute's side puts them together
+    """
+
+    masks: np.ndarray
+    prices: np.ndarray
+    layout: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Deciding:
     """The least cost of an attribute's ways, the best way, and the least cost with each choice made.
 
@@ -72,3 +87,23 @@ class Deciding:
     merged: np.ndarray
     cut: np.ndarray
     with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def plus(self, cost: float) -> Deciding:
+        """With so much more for what is not part of it."""
+        with_block = {node: (sets, costs + cost) for node, (sets, costs) in self.with_block.items()}
+        return replace(
+            self,
+            least=self.least + cost,
+            merged=self.merged + cost,
+            cut=self.cut + cost,
+            with_block=with_block,
+        )
+
+    def at_least(self, other: Deciding) -> Deciding:
+        """The higher of two bounds on the same choices."""
+        return replace(
+            self,
+            least=max(self.least, other.least),
+            merged=np.maximum(self.merged, other.merged),
+            cut=np.maximum(self.cut, other.cut),
+        )

@@ -33,9 +33,10 @@ class OptimalRecoding:
     mapping, for each. By default ghs: nodes of the hierarchy; ops, intervals, for columns without one.
     Records in classes below k are withheld as far as the problem allows.
 
-    Exponential in the worst case. A node of the search takes O(distinct rows * attributes), and O(3^siblings)
-    for columns that are parted into sets. At the time limit the best recoding found is returned, with a bound
-    on the least cost.
+    Exponential in the worst case. A node of the search takes O(distinct rows * attributes) and some steps of
+    O(boxes * attributes), and O(3^siblings) for columns that are parted into sets; adding boxes takes
+    O(rows below k * values * distinct rows / 64). At the time limit the best recoding found is returned, with
+    a bound on the least cost.
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 24, 41, 42, 47]})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from kohort.algorithms.single_dimensional.node_table import Deciding, Events, NodeTable
+from kohort.algorithms.single_dimensional.node_table import Blocks, Deciding, Events, NodeTable
 from kohort.algorithms.single_dimensional.pricing import Pricing
 from kohort.algorithms.single_dimensional.spaces import Partition, numbered
 from kohort.kernels.part_costs import best_runs, run_costs
@@ -15,6 +16,19 @@ from kohort.kernels.part_costs import best_runs, run_costs
 __all__ = ["UndecidedRuns"]
 
 MERGED, CUT = 1, 2
+MOST_BITS = 62
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """The parts of a fine partition, how far a run from each may go, and the runs that are allowed."""
+
+    state: np.ndarray
+    firsts: np.ndarray
+    lasts: np.ndarray
+    last: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
 
 
 class UndecidedRuns:
@@ -172,31 +186,58 @@ class UndecidedRuns:
 
     def bound(self, state: np.ndarray, table: NodeTable) -> Deciding:
         """The least cost of all ways to decide this attribute, and of each way to decide a border."""
+        blocks = self.blocks(state)
+        return self.decide(blocks, self.costs(blocks, table))
+
+    def blocks(self, state: np.ndarray) -> Blocks:
+        """The runs that are still allowed."""
         firsts, lasts = self._parts(state)
         coarse = np.array(self.coarse(state))[firsts]
         last = np.searchsorted(coarse, coarse, side="right") - 1
-        price = self._price[np.ix_(firsts, lasts)]
-        costs = run_costs(
+        allowed = self.allowed[np.ix_(firsts, lasts)] & (np.arange(len(firsts)) <= last[:, None])
+        runs = _Runs(state, firsts, lasts, last, *np.nonzero(np.triu(allowed)))
+        first, after = firsts[runs.begin], lasts[runs.end] + 1
+        few = self.n <= MOST_BITS
+        masks = (1 << after) - (1 << first) if few else np.zeros(len(first), dtype=np.int64)
+        return Blocks(masks, self._price[first, after - 1], runs)
+
+    def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
+        """What each run costs at least."""
+        runs: _Runs = blocks.layout
+        found = run_costs(
             table.order,
             table.start,
             table.part_of,
             table.cells,
             table.outer_of,
             table.records_before,
-            last,
-            price,
+            runs.last,
+            self._price[np.ix_(runs.firsts, runs.lasts)],
             table.k,
             table.withheld_cost,
             table.discernible,
         )
-        costs[~self.allowed[np.ix_(firsts, lasts)]] = np.inf
+        return found[runs.begin, runs.end]
+
+    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> Deciding:
+        """The best way to put runs together, given what each costs; `limit` only matters for sets."""
+        runs: _Runs = blocks.layout
+        table = np.full((len(runs.firsts), len(runs.firsts)), np.inf)
+        table[runs.begin, runs.end] = costs
         if self.space.space.levels:
-            least, best, cut, merged = self._best_level(costs, firsts, lasts, state)
+            least, best, cut, merged = self._best_level(table, runs.firsts, runs.lasts, runs.state)
         else:
-            least, block_of, cut, merged = best_runs(costs)
-            best = numbered(np.repeat(block_of, lasts - firsts + 1).tolist())
-        borders = lasts[:-1]
-        return Deciding(float(least), best, list(borders.tolist()), merged, cut)
+            least, block_of, cut, merged = best_runs(table)
+            best = numbered(np.repeat(block_of, runs.lasts - runs.firsts + 1).tolist())
+        return Deciding(float(least), best, runs.lasts[:-1].tolist(), merged, cut)
+
+    def distances(self, state: np.ndarray, decided: Deciding) -> np.ndarray:
+        """Between parts of the fine partition: what it costs more to merge all from one to the other."""
+        more = decided.merged - decided.least
+        found = np.full((len(more) + 1, len(more) + 1), np.inf)
+        for part in range(len(more)):
+            found[part, part + 1 :] = np.maximum.accumulate(more[part:])
+        return np.minimum(found, found.T)
 
     def narrowed(self, state: np.ndarray, found: Deciding, limit: float) -> np.ndarray:
         """The state as it is: runs that cost too much are left out by the borders."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.single_dimensional.node_table import Deciding, NodeTable
+from kohort.algorithms.single_dimensional.node_table import Blocks, Deciding, NodeTable
 from kohort.algorithms.single_dimensional.pair_rules import APART, PairRules, PairState
 from kohort.algorithms.single_dimensional.pricing import Pricing
 from kohort.algorithms.single_dimensional.spaces import Partition, blocks_of, numbered
@@ -35,6 +35,15 @@ class _Units:
     of_children: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """The fine partition, the units of the tree's nodes, and where the sets of each begin."""
+
+    partition: Partition
+    nodes: list[_Units]
+    starts: np.ndarray
+
+
 class UndecidedSets(PairRules):
     """gsps and sps: a state says of each pair of values whether they are together, and what is no block."""
 
@@ -45,27 +54,65 @@ class UndecidedSets(PairRules):
 
     def bound(self, state: PairState, table: NodeTable) -> Deciding:
         """The least cost of all ways to decide this attribute, and of each way to decide a pair."""
+        blocks = self.blocks(state)
+        return self.decide(blocks, self.costs(blocks, table), table.limit)
+
+    def blocks(self, state: PairState) -> Blocks:
+        """The sets that are still allowed, node by node, children first."""
         partition = self.fine(state)
         blocks = blocks_of(partition)
         if len(blocks) == 1:
-            whole = _Units(0, [blocks[0]], [-1], "sets", np.ones(1, np.int64), np.ones(1, np.int64))
-            price = self.pricing.prices(self.j, partition)[:1]
-            cost = set_costs(*self._arguments(table, np.zeros(1, np.int64), whole, price))[0]
-            return Deciding(float(cost), partition, [], np.zeros(0), np.zeros(0))
+            one = np.ones(1, np.int64)
+            nodes = [_Units(0, [blocks[0]], [-1], "sets", one, one)]
+            prices = [self.pricing.prices(self.j, partition)[:1]]
+        else:
+            units = (
+                self._units(node, blocks, partition, state) for node in range(self.n, len(self.tree.ranges))
+            )
+            nodes = [found for found in units if found is not None]
+            prices = [self._prices(one, partition)[one.sets] for one in nodes]
+        bits = [[sum(1 << value for value in values) for values in one.values] for one in nodes]
+        masks = [_over_sets(of_units, np.add, 0)[one.sets] for of_units, one in zip(bits, nodes)]
+        starts = np.cumsum([0, *(len(one.sets) for one in nodes)])
+        return Blocks(np.concatenate(masks), np.concatenate(prices), _Layout(partition, nodes, starts))
+
+    def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
+        """What each set costs at least as a block."""
+        layout: _Layout = blocks.layout
+        found = []
+        for units, start in zip(layout.nodes, layout.starts):
+            price = blocks.prices[start : start + len(units.sets)]
+            found.append(
+                set_costs(*self._arguments(table, self._unit_of_part(units, layout.partition), units, price))
+            )
+        return np.concatenate(found)
+
+    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> Deciding:
+        """The best way to put sets together, given their costs; what is not below the limit is infinite."""
+        layout: _Layout = blocks.layout
+        if len(layout.nodes[-1].values) == 1:
+            return Deciding(float(costs[0]), layout.partition, [], np.zeros(0), np.zeros(0))
         solved: dict[int, tuple[_Units, tuple]] = {}
-        least: dict[int, float] = {}
-        for node in range(self.n, len(self.tree.ranges)):  # children first
-            units = self._units(node, blocks, partition, state)
-            if units is None:
-                continue
-            costs = self._unit_costs(units, partition, table)
+        for units, start in zip(layout.nodes, layout.starts):
+            of_sets = costs[start : start + len(units.sets)].copy()
             for place, inner in enumerate(units.inner):
                 if inner >= 0:
-                    costs[units.sets == 1 << place] = least[inner]
-            limit = table.limit if node == len(self.tree.ranges) - 1 else np.inf
-            solved[node] = (units, best_sets(units.sets, costs, len(units.values), limit))
-            least[node] = float(solved[node][1][0])
+                    of_sets[units.sets == 1 << place] = solved[inner][1][0]
+            below = limit if units.node == len(self.tree.ranges) - 1 else np.inf
+            solved[units.node] = (units, best_sets(units.sets, of_sets, len(units.values), below))
         return self._decided(solved)
+
+    def distances(self, state: PairState, decided: Deciding) -> np.ndarray:
+        """Between parts of the fine partition: what it costs more to have both in one block."""
+        blocks = blocks_of(self.fine(state))
+        cost_of = dict(zip(decided.choices, (decided.merged - decided.least).tolist()))
+        found = np.full((len(blocks), len(blocks)), np.inf)
+        for a, one in enumerate(blocks):
+            for b, other in enumerate(blocks[:a]):
+                node = int(self.above[one[0], other[0]])
+                first, second = sorted((self._first(node, one), self._first(node, other)))
+                found[a, b] = found[b, a] = cost_of.get((first, second), np.inf)
+        return found
 
     def narrowed(self, state: PairState, found: Deciding, limit: float) -> PairState:
         """The state without the blocks with which everything costs too much."""
@@ -109,13 +156,12 @@ class UndecidedSets(PairRules):
             allowed &= (sets & both) != both
         return sets[allowed], blocks[allowed]
 
-    def _unit_costs(self, units: _Units, partition: Partition, table: NodeTable) -> np.ndarray:
-        """Per set of units that is allowed what it costs as a block."""
-        unit_of_part = np.full(max(partition) + 1, -1, dtype=np.int64)
+    def _unit_of_part(self, units: _Units, partition: Partition) -> np.ndarray:
+        """Per part of the fine partition its unit, or -1."""
+        found = np.full(max(partition) + 1, -1, dtype=np.int64)
         for place, values in enumerate(units.values):
-            unit_of_part[[partition[value] for value in values]] = place
-        price = self._prices(units, partition)[units.sets]
-        return set_costs(*self._arguments(table, unit_of_part, units, price))
+            found[[partition[value] for value in values]] = place
+        return found
 
     def _arguments(
         self, table: NodeTable, unit_of_part: np.ndarray, units: _Units, price: np.ndarray

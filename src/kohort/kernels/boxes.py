@@ -1,0 +1,167 @@
+"""Boxes around records that hold fewer than k: a record is withheld, or its class sticks out of them.
+
+A box has a set of parts in each attribute. Parts of all attributes are numbered through.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["fit_prices", "grow_boxes", "inside_costs", "number_pairs", "part_bits", "step_prices"]
+
+
+@njit(cache=True, nogil=True)
+def part_bits(parts, n_parts):
+    """Per part the cells that are in it, as bits. `parts[c, j]` is the part of the cell c in attribute j."""
+    found = np.zeros((n_parts, (len(parts) + 63) // 64), np.uint64)
+    for cell in range(len(parts)):
+        for j in range(parts.shape[1]):
+            found[parts[cell, j], cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k):
+    """A largest box of fewer than k records around the class of each owner, and whether there is one.
+
+    Its class has the parts with the same `block_of` as the owner's. `distance[p, q]` says how far from the
+    part p another of the same attribute is (start[j] to start[j + 1]): the nearest that fit are taken in
+    first, and none at an infinite distance. O(owners * parts * cells / 64).
+    """
+    n_attributes = parts.shape[1]
+    n_words = bits.shape[1]
+    boxes = np.zeros((len(owners), len(block_of)), np.bool_)
+    found = np.zeros(len(owners), np.bool_)
+    spans = np.zeros((n_attributes, n_words), np.uint64)
+    far = np.empty(len(block_of))
+    attribute = np.empty(len(block_of), np.int64)
+    for j in range(n_attributes):
+        attribute[start[j] : start[j + 1]] = j
+    everything = np.full(n_words, ~np.uint64(0))
+    for i in range(len(owners)):
+        spans[:] = np.uint64(0)
+        for j in range(n_attributes):
+            own = parts[owners[i], j]
+            for part in range(start[j], start[j + 1]):
+                far[part] = distance[own, part]
+                if block_of[part] == block_of[own]:
+                    far[part] = np.inf
+                    boxes[i, part] = True
+                    spans[j] |= bits[part]
+        held = _records(everything, spans, -1, sizes, k)
+        found[i] = held < k
+        if not found[i]:
+            continue
+        for part in np.argsort(far, kind="mergesort"):
+            if far[part] == np.inf:
+                break
+            more = _records(bits[part], spans, attribute[part], sizes, k - held)
+            if held + more < k:
+                held += more
+                boxes[i, part] = True
+                spans[attribute[part]] |= bits[part]
+    return boxes, found
+
+
+@njit(cache=True, nogil=True)
+def _records(cells, spans, but, sizes, enough):
+    """How many records are in some cells and in the spans of all attributes but one; at most `enough`."""
+    total = 0
+    for word in range(len(cells)):
+        left = cells[word]
+        for j in range(len(spans)):
+            if not left:
+                break
+            if j != but:
+                left &= spans[j, word]
+        while left:
+            lowest = left & (~left + np.uint64(1))
+            place = 0
+            while lowest > np.uint64(1):
+                lowest >>= np.uint64(1)
+                place += 1
+            total += sizes[(word << 6) + place]
+            if total >= enough:
+                return enough
+            left &= left - np.uint64(1)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def inside_costs(blocks, own, boxes, prices):
+    """Per block of one attribute the prices of those with a value in it whose box it does not stick out of.
+
+    Blocks, own values and boxes are sets of values, as bits. O(blocks * boxes).
+    """
+    costs = np.zeros(len(blocks))
+    for box in range(len(boxes)):
+        if prices[box] > 0.0:
+            outside = ~boxes[box]
+            for block in range(len(blocks)):
+                if own[box] & blocks[block] and not blocks[block] & outside:
+                    costs[block] += prices[box]
+    return costs
+
+
+@njit(cache=True, nogil=True)
+def number_pairs(parts, boxes):
+    """Number the different pairs of a part and a box: the pair of each, the part and the box of each pair.
+
+    O(boxes), by hashing.
+    """
+    bits = 4
+    while 1 << bits < 2 * len(parts):
+        bits += 1
+    at = np.full(1 << bits, -1, np.int64)
+    shift, last_slot = np.uint64(64 - bits), (1 << bits) - 1
+    pair_of = np.empty(len(parts), np.int64)
+    first = np.empty(len(parts), np.int64)
+    n_pairs = 0
+    for i in range(len(parts)):
+        key = np.uint64(boxes[i]) * np.uint64(11400714819323198485) + np.uint64(parts[i])
+        slot = np.int64((key ^ (key >> np.uint64(32))) * np.uint64(11400714819323198485) >> shift)
+        while at[slot] >= 0 and (parts[first[at[slot]]] != parts[i] or boxes[first[at[slot]]] != boxes[i]):
+            slot = (slot + 1) & last_slot
+        if at[slot] < 0:
+            at[slot] = n_pairs
+            first[n_pairs] = i
+            n_pairs += 1
+        pair_of[i] = at[slot]
+    return pair_of, parts[first[:n_pairs]], boxes[first[:n_pairs]]
+
+
+@njit(cache=True, nogil=True)
+def step_prices(prices, sticks, owner, room, short):
+    """Prices after a step along the subgradient: up for classes inside their boxes, down for all others.
+
+    `sticks` counts the attributes they stick out in. The prices of an owner are together at most its room.
+    The step is `short`, the cost that is missing, over the squared length of the subgradient.
+    """
+    total = np.zeros(len(room))
+    for i in range(len(prices)):
+        total[owner[i]] += prices[i]
+    length = 0.0
+    for i in range(len(prices)):
+        slope = 1.0 - sticks[i]
+        if (slope > 0.0 and total[owner[i]] < room[owner[i]] * (1.0 - 1e-9)) or (slope < 0.0 < prices[i]):
+            length += slope * slope
+    if length == 0.0:
+        return prices, False
+    changed = np.empty(len(prices))
+    for i in range(len(prices)):
+        changed[i] = max(prices[i] + (1.0 - sticks[i]) * short / length, 0.0)
+    return fit_prices(changed, owner, room), True
+
+
+@njit(cache=True, nogil=True)
+def fit_prices(prices, owner, room):
+    """Prices, lowered in proportion where those of an owner are together more than its room."""
+    total = np.zeros(len(room))
+    for i in range(len(prices)):
+        total[owner[i]] += prices[i]
+    fitting = prices.copy()
+    for i in range(len(prices)):
+        if total[owner[i]] > room[owner[i]]:
+            fitting[i] *= max(room[owner[i]], 0.0) / total[owner[i]]
+    return fitting
