@@ -35,7 +35,7 @@ MODELS = {
 }
 CENSUS = [
     *("age", "class_of_worker", "education", "marital_stat", "race", "sex", "major_occupation_code"),
-    "country_of_birth_self",
+    "detailed_household_and_family_stat",
 ]
 
 
@@ -51,7 +51,7 @@ def runs(table: str) -> Iterator[Record]:
             yield {"algorithm": "mondrian", "k": k, "limit": None}
     elif table == "adult-sensitive":
         for model in MODELS:
-            yield {"algorithm": "improve", "k": 5, "limit": 10, "model": model}
+            yield {"algorithm": "improve", "k": 5, "limit": 20, "model": model}
             yield {"algorithm": "mondrian", "k": 5, "limit": None, "model": model}
     elif table == "adult-withheld":
         for share in (0.0, 0.02):
