@@ -55,6 +55,7 @@ _FENCE = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^<!-- (?P<hidden>\$ .*?) -->$", re.MULTILINE | re.DOTALL
 )
 _FILE_NAME = re.compile(r"# (\S+\.\w+)\n")
+_PROGRESS = re.compile(r".+: \d+%(, about \d+ s left)?")
 _EXAMPLE = re.compile(r"^Example: \*\*(.+)\*\*$", re.MULTILINE)
 
 
@@ -316,7 +317,8 @@ def _printed(line: str, last_code: int) -> tuple[str, int]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return "\n".join(row.rstrip() for row in done.stdout.rstrip().split("\n")), done.returncode
+    rows = [row.rstrip() for row in done.stdout.rstrip().split("\n")]
+    return "\n".join(row for row in rows if not _PROGRESS.fullmatch(row)), done.returncode
 
 
 def _cut(printed: str, before: str) -> str:

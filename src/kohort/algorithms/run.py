@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 __all__ = ["Progress", "Run"]
 
@@ -74,6 +75,23 @@ class Run:
         run = self.at_most(None)
         run._progress = None
         return run
+
+    @contextmanager
+    def until_failure(self) -> Iterator[Run]:
+        """The same run for work in other threads: out of time as soon as the block fails, or is interrupted.
+
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> run = Run()
+        >>> with ThreadPoolExecutor(1) as pool, run.until_failure() as beside:
+        ...     pool.submit(lambda: beside.out_of_time).result()
+        False
+        """
+        run = self.at_most(None)
+        try:
+            yield run
+        except BaseException:
+            run._limit = -1.0
+            raise
 
     def part(self, what: str, begin: float, end: float) -> Run:
         """The same run for a part of the work, under one name, that makes up the shares from begin to end."""

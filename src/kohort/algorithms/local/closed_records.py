@@ -105,7 +105,7 @@ def mine(
         found.append((*_nothing(len(table.node_start)), False))
 
     def work(task: _Task) -> tuple:
-        if budget.records_left <= 0 or run.out_of_time:
+        if budget.records_left <= 0 or mining.out_of_time:
             return (*_nothing(len(task.above)), False)
         mined = extend_closed(
             table.lineages,
@@ -121,7 +121,7 @@ def mine(
         budget.take(mined)
         return mined
 
-    with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+    with ThreadPoolExecutor(numba.get_num_threads()) as pool, run.until_failure() as mining:
         for number, mined in enumerate(pool.map(work, tasks)):
             run.report("mining closed records", (number + 1) / len(tasks))
             found.append(mined)

@@ -33,9 +33,9 @@ def ruin_in_halves(search: Search, near: Near, seed: int, rounds: int, run: Run)
     centres = _centres(search, near, pieces, half)
     n_centres = [len(part.centre) for part in centres]
     shares = [rounds * n // sum(n_centres) for n in n_centres]
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_ruin, halves[1], centres[1], seed + 1, shares[1], run)
-        _ruin(halves[0], centres[0], seed, shares[0], run)
+    with ThreadPoolExecutor(1) as pool, run.until_failure() as ruining:
+        other = pool.submit(_ruin, halves[1], centres[1], seed + 1, shares[1], ruining)
+        _ruin(halves[0], centres[0], seed, shares[0], ruining)
         other.result()
     search.hold(Pieces(*(np.concatenate(both) for both in zip(*(half.pieces() for half in halves)))))
 

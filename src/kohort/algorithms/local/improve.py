@@ -47,6 +47,7 @@ _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
 _LEAST_ROUNDS = 500
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
+_WORTH_A_TURN = 0.001  # of groups without closed records, when no more is won with these
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
 _SHARE_FOR_WITHHOLDING = 0.3
@@ -134,11 +135,13 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         found = regrouped(problem, given, run, worth)
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     short = _is_short(problem, run)
-    with ThreadPoolExecutor(1) as pool:  # for the other core
+    with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
-            beside = run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+            beside = running.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
             regrouping = pool.submit(regrouped, problem, given, beside, worth)
-        priced = _priced(problem, run, None if asked else _ENOUGH_ROUNDS, None if short or groups else pool)
+        priced = _priced(
+            problem, running, None if asked else _ENOUGH_ROUNDS, None if short or groups is not None else pool
+        )
         given = regrouping.result() if short else given
     if priced is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
@@ -152,10 +155,10 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
             search.start_from(start)
     search.improve(run)
     if problem.max_withheld:  # better late than early, where they would be withheld that a group could take
-        _ruin(search, problem, run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), bound, worth)
+        _search_on(search, problem, run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), bound, asked)
         search.withhold()
         search.improve(run)
-    _ruin(search, problem, run, bound, worth)
+    _search_on(search, problem, run, bound, asked)
     search.check()
     found = Groups(search.groups(), bound=bound)
     return found if _holds(problem, found) else replace(given, bound=bound)
@@ -229,23 +232,48 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     return closed if closed.complete and closed.has_supports else None
 
 
-def _ruin(search: Search, problem: Problem, run: Run, bound: float | None, worth: float) -> None:
-    """Ruin and recreate until the time is up, the bound is near, or hardly anything improves."""
+def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, asked: bool) -> None:
+    """Ruin and recreate, with closed records and without in turn where a time limit was asked for."""
+    if not asked:
+        _ruin(search, problem, run, bound, _WORTH_IT)
+        return
+    before, number = np.inf, 0
+    while search.total < before * (1 - _WORTH_ANY_TIME) and not _is_done(search, problem, run, bound):
+        before = search.total
+        number = _ruin(search, problem, run, bound, _WORTH_A_TURN, number)
+        if not search.offers.most_withheld and not _is_done(search, problem, run, bound):
+            beside = run.share_of_time(_SHARE_FOR_REGROUPING)
+            groups = regrouped(problem, Groups(search.groups()), beside, _WORTH_A_TURN)
+            if search.cost_of(groups) < search.total:
+                search.start_from(groups)
+                search.improve(run)
+
+
+def _ruin(
+    search: Search, problem: Problem, run: Run, bound: float | None, worth: float, number: int = 0
+) -> int:
+    """Ruin and recreate until the time is up, the bound is near, or hardly anything improves.
+
+    number  of stretches so far, which is returned with those made here added
+    """
     near = search.near()
     patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
-    totals = [search.total]
-    number = 0
-    while not run.out_of_time and totals[-1] > 0:
-        reached = in_measured_units(problem, totals[-1])
-        if bound and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH):
-            return
-        if number > 0 and totals[-1] > totals[-2] * (1 - worth):
-            return
-        run.report(_standing(reached, bound), min(1.0, number / 4))
+    before = np.inf
+    while search.total < before * (1 - worth) and not _is_done(search, problem, run, bound):
+        before = search.total
+        run.report(_standing(in_measured_units(problem, before), bound), min(1.0, number / 4))
         seed = problem.seed * 1_000_003 + 2 * number * patience
         ruin_in_halves(search, near, seed, patience, run)
-        totals.append(search.total)
         number += 1
+    return number
+
+
+def _is_done(search: Search, problem: Problem, run: Run, bound: float | None) -> bool:
+    """Whether the time is up, or so little more than the bound is paid that no search is worth its time."""
+    if run.out_of_time or search.total <= 0:
+        return True
+    reached = in_measured_units(problem, search.total)
+    return bound is not None and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH)
 
 
 def _standing(reached: float | None, bound: float | None) -> str:

@@ -132,9 +132,9 @@ class _Search:
         """So many rounds in parts of the groups, on two cores; the cost, and the new groups."""
         parts = self._parts(group, np.random.default_rng(seed))
         share = -(-rounds // len(parts))
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(2) as pool, run.until_failure() as regrouping:
             doing = [
-                pool.submit(self._regrouped, group, part, (*seed, number), share, run, heat)
+                pool.submit(self._regrouped, group, part, (*seed, number), share, regrouping, heat)
                 for number, part in enumerate(parts)
             ]
             done = [one.result() for one in doing]
