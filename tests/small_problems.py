@@ -62,12 +62,12 @@ def _varied(draw, problem):
     return replace(problem, seed=draw(st.integers(0, 3)))
 
 
-def problem_of(columns, quasi_identifiers, k, *, cost="loss", **options):
+def problem_of(columns, quasi_identifiers, k, *, cost="loss", models=(), **options):
     """The problem of a table, with a cost that Mondrian need not know."""
     release = ko.anonymize(
         pa.table(columns),
         quasi_identifiers=quasi_identifiers,
-        privacy=[ko.KAnonymity(k)],
+        privacy=[ko.KAnonymity(k), *models],
         algorithm="mondrian",
         time_limit=1e-9,
         **options,

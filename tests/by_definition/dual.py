@@ -26,5 +26,5 @@ def shortfall_by_definition(promises, values, k):
             sum(max(n - promises.share[v] * size, 0) for v, n in counts.items()) - limit * size,
             limit * size + sum(n * math.log(n / size) for n in counts.values()),
         ][int(kind)]
-        missing += max(amount, 0)
+        missing += amount if amount > 1e-9 else 0  # so near is near enough
     return missing

@@ -306,7 +306,7 @@ def closing(offers, state, slot):
 
 @njit(cache=True, nogil=True)
 def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
-    """The cheapest other open slot for copies of a unit in `slot`, or -1.
+    """The cheapest other open slot for copies of a unit in `slot`; if there is none, WITHHELD, or -1.
 
     Slots whose `touched` is `avoided` are left out, and such as would break a promise.
     """
@@ -334,7 +334,7 @@ def can_take(promises, state, unit, copies, slot):
 
 @njit(cache=True, nogil=True)
 def can_spare(promises, state, unit, copies, slot):
-    """How many of these copies can leave a slot that then still keeps its promises."""
+    """These copies, or half of them, or a quarter, ...: so many that the slot still keeps its promises."""
     copies = min(copies, state.slots[slot, SIZE] - promises.k)
     if len(promises.rules) == 0 or copies <= 0:
         return max(copies, 0)

@@ -15,7 +15,10 @@ EPSILON = 1e-9  # costs are at most about 1 a record; less than this is rounding
 
 @njit(cache=True, nogil=True)
 def cheapest_filler(offers, promises, state, q, missing):
-    """What a record of a cheaper slot would add at least; infinite where too few can be spared."""
+    """What a record of a cheaper slot would add at least; infinite where too few can be spared.
+
+    An estimate: all records of a slot with more than k count, and such as wait or are withheld.
+    """
     least, n_spare = np.inf, 0
     withheld = len(offers.cost) - 1
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:

@@ -40,7 +40,8 @@ def try_open(offers, promises, state, q, scratch):
 
     A slot that would be left with too few records gives only what it can spare, or all, and is closed: its
     other records go to their cheapest open slots. If too few come, cheaper slots that can spare records fill
-    it up. O(rows under the slot + records of the slots that lose some).
+    it up; it is not tried where, by what they can spare now, that would cost more than is won. O(rows under
+    the slot + records of the slots that lose some).
     """
     gain, waiting, n_donors = _look(offers, state, q, scratch)
     if gain <= EPSILON:
@@ -237,7 +238,7 @@ def try_close(offers, promises, state, slot):
 
 @njit(cache=True, nogil=True)
 def place_waiting(offers, promises, state):
-    """Move every waiting record to its cheapest open slot; whether all have a place."""
+    """Move waiting records to their cheapest open slots, until one has no place; whether all have one."""
     nowhere = len(offers.cost) - 2
     if log_is_full(state, len(state.pieces)):
         return False
@@ -272,7 +273,7 @@ def open_in_order(offers, promises, state, order, scratch):
 def gather_at(offers, promises, state, root, scratch):
     """Open a closed record over all rows for the waiting records, dissolving the smallest slots if it must.
 
-    Whether it could. O(records).
+    Whether it could. MU must be above all costs: at less, some would rather wait, and there were no end.
     """
     nowhere = len(offers.cost) - 2
     while state.slots[nowhere, SIZE] > 0:
