@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.schemes import best_recoding, recoding_cost
 from kohort.algorithms import Run
-from kohort.algorithms.single_dimensional import SEARCHES, BottomUp, OptimalRecoding, TopDownSearch
+from kohort.algorithms.single_dimensional import (
+    SEARCHES,
+    BottomUp,
+    OptimalRecoding,
+    TopDownSearch,
+    branch_and_bound,
+)
 from kohort.algorithms.single_dimensional.branch_and_bound import Search
 from kohort.algorithms.single_dimensional.pricing import COSTS_OF_SCHEMES, Pricing
 from kohort.algorithms.single_dimensional.schemes import SCHEMES, scheme_spaces
 from kohort.algorithms.single_dimensional.spaces import blocks_of
+from kohort.algorithms.single_dimensional.warm_starts import from_fewer_columns, warm_starts
 from kohort.errors import InputError, UnsupportedError
 from small_problems import ShortRun, problem_of
 from strategies import PLAIN_TEXTS, hierarchies
@@ -129,18 +136,54 @@ def test_the_price_of_any_recoding_is_its_cost_by_definition(posed, data):
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
     recoded = tuple(data.draw(st.sampled_from(sorted(space.space))) for space in pricing.spaces)
-    blocks = []
+    found = pricing.evaluate(recoded)
+    assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
+
+
+def cost_by_definition(pricing, recoded):
+    problem, blocks = pricing.problem, []
     for space, partition in zip(pricing.spaces, recoded):
         taken = [space.leaves(block, partition).tolist() for block in blocks_of(partition)]
         rest = set(range(space.attribute.n_leaves)) - {leaf for block in taken for leaf in block}
         blocks.append([*taken, *([leaf] for leaf in rest)])
     records = list(map(tuple, problem.leaves.tolist()))
     domains = [attribute.domain for attribute in problem.attributes]
-    total, withheld = recoding_cost(
-        problem.cost.name, domains, problem.weights.tolist(), records, blocks, problem.k
-    )
-    found = pricing.evaluate(recoded)
-    assert found.cost == pytest.approx(total, abs=1e-9) and found.withheld == withheld
+    return recoding_cost(problem.cost.name, domains, problem.weights.tolist(), records, blocks, problem.k)
+
+
+@settings(max_examples=30)
+@given(posed=scheme_problems(most_columns=3))
+def test_warm_starts_are_recodings_of_the_schemes_at_the_cost_they_have(posed):
+    problem, chosen = posed
+    pricing = Pricing(problem, scheme_spaces(problem, chosen))
+    for recoded in from_fewer_columns(pricing, Run(), np.random.default_rng(0)):
+        assert all(partition in set(space.space) for space, partition in zip(pricing.spaces, recoded))
+        found = pricing.evaluate(recoded)
+        assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(posed=scheme_problems(most_columns=3))
+def test_warm_starts_change_no_optimum(posed):
+    problem, chosen = posed
+    spaces = scheme_spaces(problem, chosen)
+    without = Search(Pricing(problem, spaces)).solve(Run())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(branch_and_bound, "_STARTS", 0)  # so that they matter
+        patch.setattr(branch_and_bound, "_NODES_BEFORE_WARM_STARTS", 0)
+        found = Search(Pricing(problem, spaces)).solve(Run(), from_fewer_columns)
+    assert found.cost == pytest.approx(without.cost, abs=1e-9)
+    assert found.bound == found.cost and found.withheld <= problem.max_withheld
+
+
+@pytest.mark.parametrize(
+    "scheme, cost, n", [("gops", 0, 3), ("ops", 0, 3), ("ghs", 0, 0), ("ops", 1, 0), ("sps", 0, 0)]
+)
+def test_warm_starts_leave_out_one_column_each_where_that_helps(scheme, cost, n):
+    problem = adult(5, PAPER_COSTS[cost], 300)
+    pricing = Pricing(problem, scheme_spaces(problem, scheme))
+    assert len(list(warm_starts(pricing, Run(), np.random.default_rng(0)))) == n
+    assert not list(warm_starts(pricing, ShortRun(0), np.random.default_rng(0)))
 
 
 @settings(max_examples=30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -20,6 +20,8 @@ __all__ = ["Found", "Search"]
 
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
+_NODES_BEFORE_WARM_STARTS = 32
+_SHARE_OF_WARM_STARTS = 0.3  # of the time that is left then
 _TIES = 1e-9
 _FEW = 2  # attributes: with more to decide, tables of each take longer than they help
 _STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
@@ -27,6 +29,12 @@ _FIRST_ROUNDS = 12  # of these at the first node
 _MANY_SIBLINGS = 10
 _LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
 _SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
+
+WarmStarts = Callable[[Pricing, Run, np.random.Generator], Iterable[Recoded]]
+
+
+def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable[Recoded]:
+    return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +70,13 @@ class Search:
 
     # -- the search --------------------------------------------------------------------------------
 
-    def solve(self, run: Run, starts: tuple[Recoded, ...] = ()) -> Found:
-        """The best recoding; proven where the bound is the cost, else the best in the time there is."""
+    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> Found:
+        """The best recoding; proven where the bound is the cost, else the best in the time there is.
+
+        Warm starts take a while to find: they are asked for where the first nodes have not proven anything.
+        """
         rng = np.random.default_rng(self.pricing.problem.seed)
-        first = run.share_of_time(_SHARE_OF_STARTS)
-        for recoded in (self.pricing.coarsest, self.pricing.finest, *starts):
-            self._descend(recoded, first, rng)
-        for start in range(_STARTS):
-            run.report("looking for good recodings", start / _STARTS)
-            self._descend(self._random(rng), first, rng)
+        self.look_around(run.share_of_time(_SHARE_OF_STARTS), rng, _STARTS)
         number = count()
         waiting: list[tuple[float, int, States, Prices]] = [
             (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
@@ -79,6 +85,10 @@ class Search:
         while waiting and waiting[0][0] < self._limit and not run.out_of_time:
             if nodes % 16 == 0:
                 self._report(run, waiting[0][0], nodes)
+            if nodes == _NODES_BEFORE_WARM_STARTS:
+                some_time = run.share_of_time(_SHARE_OF_WARM_STARTS).in_silence()
+                for recoded in warm_starts(self.pricing, some_time, rng):
+                    self._descend(recoded, some_time, rng)
             bound, _, states, prices = heapq.heappop(waiting)
             nodes += 1
             for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
@@ -87,6 +97,15 @@ class Search:
         if bound >= self._limit:
             bound = self.best.cost
         return replace(self.best, bound=bound, nodes=nodes)
+
+    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> Found:
+        """The best recoding that descents find: from the coarsest, the finest and random ones."""
+        for recoded in (self.pricing.coarsest, self.pricing.finest):
+            self._descend(recoded, run, rng)
+        for start in range(n_random):
+            run.report("looking for good recodings", start / n_random)
+            self._descend(self._random(rng), run, rng)
+        return self.best
 
     @property
     def _limit(self) -> float:

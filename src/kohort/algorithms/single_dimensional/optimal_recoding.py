@@ -16,6 +16,7 @@ from kohort.algorithms.single_dimensional.recode import (
     refuse_for_schemes,
 )
 from kohort.algorithms.single_dimensional.undecided_sets import MOST_SIBLINGS
+from kohort.algorithms.single_dimensional.warm_starts import warm_starts
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
@@ -78,4 +79,4 @@ class OptimalRecoding:
 
     def solve(self, problem: Problem, run: Run) -> Partitions:
         pricing = Pricing(problem, refuse_for_schemes(self, problem, self.scheme))
-        return as_partitions(pricing, Search(pricing).solve(run))
+        return as_partitions(pricing, Search(pricing).solve(run, warm_starts))
