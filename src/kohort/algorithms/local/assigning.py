@@ -198,13 +198,16 @@ class Search:
         factor: np.ndarray = np.random.default_rng(0).integers(1, 2**62, (self.closed.nodes.shape[1],))
         return factor
 
-    def improve(self, run: Run) -> None:
-        """Close and open what costs less, near records first and again at the end, until the time is up."""
+    def improve(self, run: Run, *, far: bool = True) -> None:
+        """Close and open what costs less, near records first and again at the end, until the time is up.
+
+        far  also records of much slack, which are many
+        """
         for slot in self.open_slots:
             try_close(self.offers, self.promises, self.state, slot)
             self.state.numbers[LOGGED] = 0
         self._open(self.open_slots, 1.0, run)
-        for slack in (_RATHER_NEAR, _FAR, _RATHER_NEAR):
+        for slack in (_RATHER_NEAR, _FAR, _RATHER_NEAR) if far else (_RATHER_NEAR,):
             self._open(self._within(slack), 1.0, run)
 
     def near(self) -> Near:

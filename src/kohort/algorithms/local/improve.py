@@ -46,8 +46,10 @@ _STARTS: dict[str, type[Algorithm]] = {
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
 _LEAST_ROUNDS = 500
+_STRETCHES = 4  # in which these rounds are made, so that few slots are halved in many ways
+_MANY_SLOTS = 1000
 _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
-_WORTH_A_TURN = 0.001  # of groups without closed records, when no more is won with these
+_WORTH_A_TURN = 0.0003  # of groups without closed records, when no more is won with these
 _NEAR_ENOUGH = 0.001  # of the bound
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
 _SHARE_FOR_WITHHOLDING = 0.3
@@ -243,10 +245,10 @@ def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, 
         number = _ruin(search, problem, run, bound, _WORTH_A_TURN, number)
         if not search.offers.most_withheld and not _is_done(search, problem, run, bound):
             beside = run.share_of_time(_SHARE_FOR_REGROUPING)
-            groups = regrouped(problem, Groups(search.groups()), beside, _WORTH_A_TURN)
+            groups = regrouped(problem, Groups(search.groups()), beside, _WORTH_IT)
             if search.cost_of(groups) < search.total:
                 search.start_from(groups)
-                search.improve(run)
+                search.improve(run, far=False)
 
 
 def _ruin(
@@ -258,12 +260,15 @@ def _ruin(
     """
     near = search.near()
     patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
-    before = np.inf
-    while search.total < before * (1 - worth) and not _is_done(search, problem, run, bound):
-        before = search.total
-        run.report(_standing(in_measured_units(problem, before), bound), min(1.0, number / 4))
+    stretches = 1 if len(search.open_slots) >= _MANY_SLOTS else _STRETCHES
+    before = [np.inf] * stretches  # the costs before the last stretches
+    while search.total < before[0] * (1 - worth) and not _is_done(search, problem, run, bound):
+        before = [*before[1:], search.total]
+        run.report(
+            _standing(in_measured_units(problem, search.total), bound), min(1.0, number / 4 / stretches)
+        )
         seed = problem.seed * 1_000_003 + 2 * number * patience
-        ruin_in_halves(search, near, seed, patience, run)
+        ruin_in_halves(search, near, seed, patience // stretches, run)
         number += 1
     return number
 
