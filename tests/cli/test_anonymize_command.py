@@ -86,7 +86,7 @@ def test_flags_override_the_spec(folder):
     result = anonymize("--k", "5", "--cost", "ncp", "--seed", "7", "--algorithm", "mondrian", "--json")
     facts = json.loads(result.out)
     assert (facts["models"][0]["asked"], facts["cost"], facts["seed"]) == (5, "ncp", 7)
-    assert facts["algorithm"] == "improve"
+    assert facts["algorithm"] == "mondrian"
 
 
 def test_quiet_prints_nothing(folder):
