@@ -38,3 +38,11 @@ def test_a_part_has_no_more_time_than_the_whole():
     assert run.share_of_time(0.5).seconds_left <= 0.5
     with run.until_failure() as beside:
         assert beside.seconds_left <= 1
+
+
+def test_the_share_that_is_gone_is_that_of_the_nearest_limit():
+    assert Run().gone == 0
+    run = Run(time_limit=0.02)
+    time.sleep(0.03)
+    assert run.gone == run.in_silence().gone == 1
+    assert run.at_most(100).gone < 0.5

@@ -59,6 +59,13 @@ class Run:
         left = max(self._limit - self._seconds, 0.0)
         return left if outer is None else min(left, outer)
 
+    @property
+    def gone(self) -> float:
+        """The share of its time that is gone; 0 where there is no limit."""
+        if self._limit:
+            return min(self._seconds / self._limit, 1.0)
+        return 0.0 if self._outer is None else self._outer.gone
+
     def at_most(self, seconds: float | None) -> Run:
         """The same run, limited to so many seconds from now on if it has more."""
         run = Run(time_limit=seconds, progress=self._progress, besides=self._besides)

@@ -244,8 +244,8 @@ def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, 
         before = search.total
         number = _ruin(search, problem, run, bound, _WORTH_A_TURN, number)
         if not search.offers.most_withheld and not _is_done(search, problem, run, bound):
-            beside = run.share_of_time(_SHARE_FOR_REGROUPING)
-            groups = regrouped(problem, Groups(search.groups()), beside, _WORTH_IT)
+            turn = run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+            groups = regrouped(problem, Groups(search.groups()), turn, _WORTH_IT)
             if search.cost_of(groups) < search.total:
                 search.start_from(groups)
                 search.improve(run, far=False)
@@ -264,9 +264,8 @@ def _ruin(
     before = [np.inf] * stretches  # the costs before the last stretches
     while search.total < before[0] * (1 - worth) and not _is_done(search, problem, run, bound):
         before = [*before[1:], search.total]
-        run.report(
-            _standing(in_measured_units(problem, search.total), bound), min(1.0, number / 4 / stretches)
-        )
+        share = run.gone if worth < _WORTH_IT else min(1.0, number / 4 / stretches)
+        run.report(_standing(in_measured_units(problem, search.total), bound), share)
         seed = problem.seed * 1_000_003 + 2 * number * patience
         ruin_in_halves(search, near, seed, patience // stretches, run)
         number += 1

@@ -75,9 +75,8 @@ def _lowered(
                 break
             heat.cool()
             totals = totals[-1:]
-        run.report(
-            f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", number / (number + 20)
-        )
+        share = run.gone if worth < _WORTH_HEATING else number / (number + _STRETCHES)
+        run.report(f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", share)
         number += 1
         total, group = search.stretch(group, (problem.seed, number), patience // _STRETCHES, run, heat)
         totals.append(total)
