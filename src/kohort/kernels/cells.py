@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from kohort.kernels.generalization import SET, TREE, range_cost
+from kohort.kernels.lean import lean
 
 __all__ = ["KIND", "LEAF_START", "LONERS", "N_LEAVES", "PAIR_START", "Cells", "cell_cost", "pair_costs"]
 
@@ -33,7 +34,7 @@ def pair_costs(tables, attribute, n):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@lean
 def cell_cost(cells, a, lo, hi, width):
     """Of a cell that stands for so many values from lo to hi."""
     if cells.about[a, KIND] == TREE:

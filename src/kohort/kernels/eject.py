@@ -7,162 +7,179 @@ from numba import njit
 
 from kohort.kernels.cells import KIND, LEAF_START
 from kohort.kernels.counted_groups import (
+    HI,
+    LO,
+    WIDTH,
     add,
     cost_joined,
     cost_without,
     link,
     members,
+    show,
     show_attribute,
+    show_size,
     take_out,
     unlink,
 )
 from kohort.kernels.generalization import SET
+from kohort.kernels.lean import lean
+from kohort.kernels.nearest_groups import nearest_groups
 from kohort.kernels.pool import keeps_promises
 
-__all__ = ["MOST_CHANGED", "ejected", "look_around"]
+__all__ = ["MOST_CHANGED", "ejected"]
 
 _MOST_EJECTED = 12  # records
+_ROUNDING = 1e-5
 MOST_CHANGED = 2 * _MOST_EJECTED + 1  # groups
 _N_SPARING = 4  # near groups, of which one gives a record to a group that has too few
 
 
 @njit(cache=True, nogil=True)
-def ejected(cells, promises, groups, rows, record, added, allowed):
-    """Let a group lose a value of one of its records; what that adds, or infinity where it was undone."""
-    group = groups.group[record]
-    a = _attribute_to_narrow(cells, groups.counts, group, rows[record])
+def ejected(cells, promises, groups, rows, record, near, allowed):
+    """Let a group lose a value of one of its records; what that adds, or infinity where it was undone.
+
+    What the group wins is known first, so that most rounds end before a record has moved.
+    """
+    home = groups.group[record]
+    a = _attribute_to_narrow(cells, groups.counts, home, rows, record)
     if a < 0:
         return np.inf
-    lo, hi, _ = groups.counts.span[group, a]
-    copies = groups.counts.copies[group, cells.about[a, LEAF_START] :]
-    first, last = _leaves_to_lose(cells.about[a, KIND], copies, lo, hi, rows[record, a])
-    n_moved, change = 0, 0.0
     moved, source = np.empty(MOST_CHANGED, np.int64), np.empty(MOST_CHANGED, np.int64)
-    member, kept = groups.first[group], True
-    while member >= 0 and kept:
-        after = groups.after[member]
-        if first <= rows[member, a] <= last:
-            look_around(cells, groups, rows, member, added)
-            to = _least(added, group, 0, groups.counts.size)
-            kept = to >= 0
-            if kept:
-                moved[n_moved], source[n_moved] = member, group
-                n_moved += 1
-                change += _transfer(cells, groups, rows, member, to)
-        member = after
-    while kept and groups.counts.size[group] < promises.k:
-        filler = -1 if change > allowed else _filler(cells, groups, rows, group, promises.k, added)
+    change = -groups.counts.size[home] * groups.counts.cost[home]
+    n_out = _take_out_all(cells, groups, rows, record, a, moved, source)
+    change += groups.counts.size[home] * groups.counts.cost[home]
+    n_moved, kept = 0, True
+    while kept and n_moved < n_out:
+        most = allowed - change + _ROUNDING
+        kept = nearest_groups(cells, groups, rows, moved[n_moved], near, 1, 0, most) == 1
+        if kept:
+            change += _come(cells, groups, rows, moved[n_moved], near.group[0])
+            n_moved += 1
+    while kept and groups.counts.size[home] < promises.k:
+        filler = -1 if change > allowed else _filler(cells, groups, rows, home, promises.k, near)
         kept = filler >= 0
         if kept:
             moved[n_moved], source[n_moved] = filler, groups.group[filler]
+            change += _go(cells, groups, rows, filler) + _come(cells, groups, rows, filler, home)
             n_moved += 1
-            change += _transfer(cells, groups, rows, filler, group)
     kept = kept and change <= allowed
     if kept and (len(promises.rules) == 0 or _all_keep(promises, groups, moved[:n_moved], source[:n_moved])):
+        show(cells, groups, home)
         return change
-    for number in range(n_moved - 1, -1, -1):
-        _transfer(cells, groups, rows, moved[number], source[number])
+    _undo(cells, groups, rows, moved, source, n_out, n_moved)
     return np.inf
 
 
-@njit(cache=True, nogil=True)
-def _attribute_to_narrow(cells, counts, group, row):
+@lean
+def _undo(cells, groups, rows, moved, source, n_out, n_moved):
+    """Let all records that were taken out, and those that moved, be where they were."""
+    for number in range(n_moved - 1, -1, -1):
+        _go(cells, groups, rows, moved[number])
+        if number >= n_out:
+            _come(cells, groups, rows, moved[number], source[number])
+    for number in range(n_out):
+        add(cells, groups.counts, source[number], rows, moved[number])
+        link(groups, moved[number], source[number])
+    if n_moved > n_out:
+        show(cells, groups, source[0])
+
+
+@lean
+def _take_out_all(cells, groups, rows, record, a, taken, source):
+    """Take out, without showing it, the records whose values the group of this one is to lose; how many."""
+    home = groups.group[record]
+    first, last, _ = _leaves_to_lose(cells, groups.counts, home, a, rows[record, a])
+    n, member = 0, groups.first[home]
+    while member >= 0:
+        after = groups.after[member]
+        if first <= rows[member, a] <= last:
+            unlink(groups, member)
+            take_out(cells, groups.counts, home, rows, member)
+            taken[n], source[n] = member, home
+            n += 1
+        member = after
+    return n
+
+
+@lean
+def _attribute_to_narrow(cells, counts, group, rows, record):
     """The attribute in which losing this row's value wins much and few have it; -1: there is none."""
     best, most = -1, 0.0
-    for a in range(len(row)):
-        lo, hi, width = counts.span[group, a]
+    for a in range(rows.shape[1]):
+        lo, hi = counts.span[group, a, LO], counts.span[group, a, HI]
         if lo == hi:
             continue
-        copies = counts.copies[group, cells.about[a, LEAF_START] :]
-        first, last = _leaves_to_lose(cells.about[a, KIND], copies, lo, hi, row[a])
-        n_ejected = copies[first : last + 1].sum()
-        if n_ejected > _MOST_EJECTED or n_ejected == counts.size[group]:
+        first, last, n_lost = _leaves_to_lose(cells, counts, group, a, rows[record, a])
+        if n_lost > _MOST_EJECTED or n_lost == counts.size[group]:
             continue
-        share = 1 / width if cells.about[a, KIND] == SET else (last - first + 1) / (hi - lo + 1)
-        worth = counts.cell[group, a] * share / n_ejected * np.random.random()
+        if cells.about[a, KIND] == SET:
+            share = 1 / counts.span[group, a, WIDTH]
+        else:
+            share = (last - first + 1) / (hi - lo + 1)
+        worth = counts.cell[group, a] * share / n_lost * np.random.random()
         if worth > most:
             best, most = a, worth
     return best
 
 
-@njit(cache=True, nogil=True)
-def _leaves_to_lose(kind, copies, lo, hi, x):
-    """Of a set, x alone; else all from x to the end that has fewer records."""
-    if kind == SET:
-        return x, x
-    if copies[lo : x + 1].sum() <= copies[x : hi + 1].sum():
-        return np.int64(lo), x
-    return x, np.int64(hi)
+@lean
+def _leaves_to_lose(cells, counts, group, a, x):
+    """Of a set, x alone; else all from x to the end that has fewer records. Then: how many have these."""
+    start = cells.about[a, LEAF_START]
+    if cells.about[a, KIND] == SET:
+        return x, x, counts.copies[group, start + x]
+    lo, hi = np.int64(counts.span[group, a, LO]), np.int64(counts.span[group, a, HI])
+    below, above = np.int32(0), np.int32(0)
+    for leaf in range(lo, x + 1):
+        below += counts.copies[group, start + leaf]
+    for leaf in range(x, hi + 1):
+        above += counts.copies[group, start + leaf]
+    return (lo, x, below) if below <= above else (x, hi, above)
 
 
-@njit(cache=True, nogil=True)
-def look_around(cells, groups, rows, record, added):
-    """What it would add if the record joined each group, in simple loops; infinite where there is none."""
-    for group in range(len(added)):
-        added[group] = 0.0
-    for a in range(rows.shape[1]):
-        joined = groups.joined[cells.about[a, LEAF_START] + rows[record, a]]
-        for group in range(len(added)):
-            added[group] += joined[group]
-    for group in range(len(added)):
-        size, cost = np.float32(groups.counts.size[group]), np.float32(groups.counts.cost[group])
-        added[group] = (size + np.float32(1)) * added[group] - size * cost if size > 0 else np.inf
-
-
-@njit(cache=True, nogil=True)
-def _least(added, excluded, above, size):
-    """The group to which a record adds least, of those with more than so many records; or -1."""
-    best, least = -1, np.float32(np.inf)
-    for group in range(len(added)):
-        if added[group] < least and group != excluded and size[group] > above:
-            best, least = group, added[group]
-    return best
-
-
-@njit(cache=True, nogil=True)
-def _transfer(cells, groups, rows, record, to):
-    """Move a record to another group; what that adds to the cost of all."""
-    group, row = groups.group[record], rows[record]
-    before = (
-        groups.counts.size[group] * groups.counts.cost[group]
-        + groups.counts.size[to] * groups.counts.cost[to]
-    )
-    unlink(groups, record)
-    take_out(cells, groups.counts, group, row)
-    add(cells, groups.counts, to, row)
+@lean
+def _come(cells, groups, rows, record, to):
+    """Let a record join a group; what that adds to the cost of all."""
+    counts = groups.counts
+    before = counts.size[to] * counts.cost[to]
+    add(cells, counts, to, rows, record)
     link(groups, record, to)
-    for a in range(len(row)):
-        place = cells.about[a, LEAF_START] + row[a]
-        if groups.counts.copies[group, place] == 0 and groups.counts.size[group]:
-            show_attribute(cells, groups, group, a)
-        if groups.counts.copies[to, place] == 1:
+    show_size(groups, to)
+    for a in range(rows.shape[1]):
+        if counts.copies[to, cells.about[a, LEAF_START] + rows[record, a]] == 1:
             show_attribute(cells, groups, to, a)
-    return (
-        groups.counts.size[group] * groups.counts.cost[group]
-        + groups.counts.size[to] * groups.counts.cost[to]
-        - before
-    )
+    return counts.size[to] * counts.cost[to] - before
 
 
-@njit(cache=True, nogil=True)
-def _filler(cells, groups, rows, group, k, added):
+@lean
+def _go(cells, groups, rows, record):
+    """Let a record leave its group, which has others; what that adds to the cost of all."""
+    counts, group = groups.counts, groups.group[record]
+    before = counts.size[group] * counts.cost[group]
+    unlink(groups, record)
+    take_out(cells, counts, group, rows, record)
+    show_size(groups, group)
+    for a in range(rows.shape[1]):
+        if counts.copies[group, cells.about[a, LEAF_START] + rows[record, a]] == 0:
+            show_attribute(cells, groups, group, a)
+    return counts.size[group] * counts.cost[group] - before
+
+
+@lean
+def _filler(cells, groups, rows, home, k, near):
     """Of the records in near groups that can spare one, that which adds least in a group; or -1."""
-    record = groups.first[group]
-    for _ in range(np.random.randint(groups.counts.size[group])):
+    counts, record = groups.counts, groups.first[home]
+    for _ in range(np.random.randint(counts.size[home])):
         record = groups.after[record]
-    look_around(cells, groups, rows, record, added)
     best, least = -1, np.inf
-    for _ in range(_N_SPARING):
-        near = _least(added, group, k, groups.counts.size)
-        if near < 0:
-            break
-        added[near] = np.inf
-        size, old = groups.counts.size[near], groups.counts.cost[near]
-        other = groups.first[near]
+    for number in range(nearest_groups(cells, groups, rows, record, near, _N_SPARING, k, np.inf)):
+        group = near.group[number]
+        size, old = counts.size[group], counts.cost[group]
+        other = groups.first[group]
         while other >= 0:
-            change = (groups.counts.size[group] + 1) * cost_joined(cells, groups.counts, group, rows[other])
+            change = (counts.size[home] + 1) * cost_joined(cells, counts, home, rows, other)
             if change - size * old < least:
-                change += (size - 1) * cost_without(cells, groups.counts, near, rows[other]) - size * old
+                change += (size - 1) * cost_without(cells, counts, group, rows, other) - size * old
                 if change < least:
                     best, least = other, change
             other = groups.after[other]

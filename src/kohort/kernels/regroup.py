@@ -11,19 +11,31 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kohort.kernels.counted_groups import add, forget, give_back, link, members, show, take_number
-from kohort.kernels.eject import ejected, look_around
+from kohort.kernels.counted_groups import (
+    add,
+    forget,
+    give_back,
+    link,
+    members,
+    move_group,
+    show,
+    show_lowest,
+    take_number,
+)
+from kohort.kernels.eject import ejected
+from kohort.kernels.lean import lean
+from kohort.kernels.nearest_groups import nearest_groups, new_near
 from kohort.kernels.pool import clear, gather, keeps_promises, polish, pool_cost
 
 __all__ = ["MOST_POOLED", "regroup"]
 
 MOST_POOLED = 6  # groups that are built, one more than are taken
 _MOST_RECORDS = 4_000  # in a pool
-_EJECTING = 0.7  # of the rounds
-_ONLY_POLISH = 0.2  # of the rebuilding rounds leave groups as they are but for moves
+_EJECTING = 0.85  # of the rounds
+_ONLY_POLISH = 0.5  # of the rebuilding rounds leave groups as they are but for moves
 _NEAR = 1.15  # times the old cost: so near, moves may make it cheaper
 _EPSILON = 1e-9
-_N_NEAR = 10  # groups, of which one to four are pooled with that of a record
+_N_NEAR = 6  # groups, of which one to four are pooled with that of a record; the most that are looked for
 
 
 @njit(cache=True, nogil=True)
@@ -34,7 +46,8 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
     O(groups * attributes + pool^2 * attributes) each.
     """
     np.random.seed(seed)
-    added = np.empty(len(groups.counts.size), np.float32)
+    show_lowest(cells, groups)
+    near = new_near(groups, _N_NEAR)
     n_better = 0
     for _ in range(rounds):
         record = np.random.randint(len(rows))
@@ -44,30 +57,37 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
             record = np.random.randint(len(rows))
         allowed = _EPSILON - heat * np.log(1 - np.random.random())
         if np.random.random() < _EJECTING:
-            change = ejected(cells, promises, groups, rows, record, added, allowed)
+            change = ejected(cells, promises, groups, rows, record, near, allowed)
         else:
-            change = _rebuilt(cells, promises, groups, rows, record, added, allowed)
+            change = _rebuilt(cells, promises, groups, rows, record, near, allowed)
         n_better += change < -_EPSILON
     return n_better
 
 
 @njit(cache=True, nogil=True)
-def _rebuilt(cells, promises, groups, rows, record, added, allowed):
+def _rebuilt(cells, promises, groups, rows, record, near, allowed):
     """Build the groups around a record anew; what that adds, or infinity where it was not kept."""
-    look_around(cells, groups, rows, record, added)
-    pooled = _nearest(groups, record, added)
+    pooled = _pooled(
+        groups, record, near, nearest_groups(cells, groups, rows, record, near, _N_NEAR, 0, np.inf)
+    )
     records, labels = members(groups, pooled)
     before = pool_cost(groups.counts, pooled)
     if before <= _EPSILON or len(records) > _MOST_RECORDS:
         return np.inf
     own, part_of = rows[records], np.full(len(records), -1)
-    numbers = _built(cells, promises, groups, own, part_of, labels, len(pooled))
-    if pool_cost(groups.counts, numbers) <= _NEAR * before:
-        polish(cells, groups.counts, numbers, own, part_of, promises.k)
-    change = pool_cost(groups.counts, numbers) - before
-    if change <= allowed and _parts_keep(promises, records, part_of, numbers):
-        _replace(cells, groups, rows, records, part_of, pooled, numbers)
-        return change
+    only_polish = np.random.random() < _ONLY_POLISH
+    if only_polish:
+        numbers = _copied(cells, groups, own, part_of, labels, len(pooled))
+    else:
+        numbers = _built(cells, promises, groups, own, part_of, len(pooled))
+    if only_polish or not _are_same(part_of, labels, len(pooled)):
+        if pool_cost(groups.counts, numbers) <= _NEAR * before:
+            polish(cells, groups.counts, numbers, own, part_of, promises.k)
+        change = pool_cost(groups.counts, numbers) - before
+        kept = change <= allowed and not _are_same(part_of, labels, len(pooled))
+        if kept and _parts_keep(promises, records, part_of, numbers):
+            _replace(cells, groups, rows, records, part_of, pooled, numbers)
+            return change
     clear(cells, groups.counts, numbers, own, part_of)
     for number in numbers:
         give_back(groups, number)
@@ -75,47 +95,54 @@ def _rebuilt(cells, promises, groups, rows, record, added, allowed):
 
 
 @njit(cache=True, nogil=True)
-def _nearest(groups, record, added):
-    """The group of a record and one to four of the others that it could nearly as well be in."""
-    near, mine = np.empty(_N_NEAR, np.int64), groups.group[record]
-    n_near = 0
-    farthest = np.float32(np.inf)
-    for group in range(len(added)):
-        if added[group] >= farthest or group == mine:
-            continue
-        n_near = min(n_near + 1, _N_NEAR)
-        place = n_near - 1
-        while place > 0 and added[near[place - 1]] > added[group]:
-            near[place] = near[place - 1]
-            place -= 1
-        near[place] = group
-        if n_near == _N_NEAR:
-            farthest = added[near[n_near - 1]]
+def _pooled(groups, record, near, n_near):
+    """The group of a record and one to four of the near ones."""
     wanted = min(1 + np.random.randint(MOST_POOLED - 2), n_near)
     pooled = np.empty(wanted + 1, np.int64)
-    pooled[0] = mine
+    pooled[0] = groups.group[record]
     for number in range(wanted):  # the nearer, the likelier
         place = number + int((n_near - number) * np.random.random() ** 2)
-        near[number], near[place] = near[place], near[number]
-        pooled[number + 1] = near[number]
+        near.group[number], near.group[place] = near.group[place], near.group[number]
+        pooled[number + 1] = near.group[number]
     return pooled
 
 
 @njit(cache=True, nogil=True)
-def _built(cells, promises, groups, own, part_of, labels, n_pooled):
-    """Put rows into as many new groups as there were, or one more, or fewer; the numbers of these."""
-    as_they_are = np.random.random() < _ONLY_POLISH
-    n_parts = n_pooled if as_they_are else min(len(own) // promises.k, n_pooled + np.random.randint(2))
-    numbers = np.empty(n_parts, np.int64)
-    for part in range(n_parts):
-        numbers[part] = take_number(groups)
-    if as_they_are:
-        for i in range(len(own)):
-            part_of[i] = numbers[labels[i]]
-            add(cells, groups.counts, part_of[i], own[i])
-    else:
-        gather(cells, groups.counts, numbers, own, part_of, promises.k)
+def _built(cells, promises, groups, own, part_of, n_pooled):
+    """Put rows into as many new groups as there were, or one more; the numbers of these."""
+    numbers = _taken_numbers(groups, min(len(own) // promises.k, n_pooled + np.random.randint(2)))
+    gather(cells, groups.counts, numbers, own, part_of, promises.k, np.empty(len(own)))
     return numbers
+
+
+@njit(cache=True, nogil=True)
+def _copied(cells, groups, own, part_of, labels, n_pooled):
+    """Put rows into new groups as they were; the numbers of these."""
+    numbers = _taken_numbers(groups, n_pooled)
+    for i in range(len(own)):
+        part_of[i] = numbers[labels[i]]
+        add(cells, groups.counts, part_of[i], own, i)
+    return numbers
+
+
+@njit(cache=True, nogil=True)
+def _taken_numbers(groups, n):
+    numbers = np.empty(n, np.int64)
+    for part in range(n):
+        numbers[part] = take_number(groups)
+    return numbers
+
+
+@njit(cache=True, nogil=True)
+def _are_same(part_of, labels, n_labels):
+    """Whether rows are together where they were, which is what most rounds end with."""
+    part = np.full(n_labels, -1)
+    for i in range(len(labels)):
+        if part[labels[i]] < 0:
+            part[labels[i]] = part_of[i]
+        elif part[labels[i]] != part_of[i]:
+            return False
+    return len(np.unique(part)) == n_labels
 
 
 @njit(cache=True, nogil=True)
@@ -129,13 +156,18 @@ def _parts_keep(promises, records, part_of, numbers):
     return keeps_promises(promises, records, labels, len(numbers))
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _replace(cells, groups, rows, records, part_of, pooled, numbers):
-    """Let these records be in the new groups, and free the numbers of the old ones."""
+    """Let these records be in the new groups, which get the numbers of the old ones, and more if needed."""
     for i in range(len(records)):
-        forget(cells, groups.counts, groups.group[records[i]], rows[records[i]])
-        link(groups, records[i], part_of[i])
+        forget(cells, groups.counts, groups.group[records[i]], rows, records[i])
     for group in pooled:
-        give_back(groups, group)
-    for number in numbers:
+        groups.first[group] = -1
+    for place in range(len(numbers)):
+        number = pooled[place] if place < len(pooled) else numbers[place]
+        for i in range(len(records)):
+            if part_of[i] == numbers[place]:
+                link(groups, records[i], number)
+        if place < len(pooled):
+            move_group(groups, numbers[place], number)
         show(cells, groups, number)

@@ -13,7 +13,16 @@ from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.regrouping import _Search, cells_of, regrouped
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
-from kohort.kernels.counted_groups import add, cost_exchanged, cost_joined, cost_without, new_groups, take_out
+from kohort.kernels.counted_groups import (
+    PAID,
+    add,
+    cost_exchanged,
+    cost_joined,
+    cost_without,
+    new_groups,
+    take_out,
+)
+from kohort.kernels.nearest_groups import nearest_groups, new_near
 from kohort.kernels.regroup import MOST_POOLED, regroup
 from small_problems import ShortRun, problem_of, problems
 
@@ -51,23 +60,23 @@ def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
     tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
     cells = cells_of(tables)
     first, *others = np.random.default_rng(seed).permutation(len(rows))
-    counts = new_groups(cells, rows[[first]], np.array([0]), 1, 1).counts
+    counts = new_groups(cells, rows[[first]], np.array([0]), 1, 1, problem.k).counts
     inside = [first]
     for record in others:
         expected = joined_by_definition(tables, rows, inside, record)
-        assert cost_joined(cells, counts, 0, rows[record]) == pytest.approx(expected)
-        add(cells, counts, 0, rows[record])
+        assert cost_joined(cells, counts, 0, rows, record) == pytest.approx(expected)
+        add(cells, counts, 0, rows, record)
         inside.append(record)
         assert counts.cost[0] == pytest.approx(expected)
     while len(inside) > 1:
         record = inside.pop(len(inside) // 2)
         expected = record_cost_by_definition(tables, rows[inside])
-        assert cost_without(cells, counts, 0, rows[record]) == pytest.approx(expected)
+        assert cost_without(cells, counts, 0, rows, record) == pytest.approx(expected)
         for other in others[:3]:
-            assert cost_exchanged(cells, counts, 0, rows[record], rows[other]) == pytest.approx(
+            assert cost_exchanged(cells, counts, 0, rows, record, other) == pytest.approx(
                 joined_by_definition(tables, rows, inside, other)
             )
-        take_out(cells, counts, 0, rows[record])
+        take_out(cells, counts, 0, rows, record)
         assert counts.cost[0] == pytest.approx(expected)
 
 
@@ -76,11 +85,11 @@ def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, see
     tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
     group = np.unique(np.random.default_rng(seed).integers(0, 2, len(rows)), return_inverse=True)[1]
     n_groups = int(group.max()) + 1
-    groups = new_groups(cells_of(tables), rows, group, n_groups, 3)
+    groups = new_groups(cells_of(tables), rows, group, n_groups, 3, problem.k)
     for number in range(n_groups):
         inside = np.flatnonzero(group == number)
         for record in range(len(rows)):
-            joined = groups.joined[tables.leaf_start + rows[record], number]
+            joined = groups.joined[0, tables.leaf_start + rows[record], number]
             assert joined.sum() == pytest.approx(joined_by_definition(tables, rows, inside, record), abs=1e-5)
 
 
@@ -91,16 +100,45 @@ def test_counts_stay_right_round_after_round(problem, heat):
     search = _Search.of(problem, kernel_tables(problem), rows, np.arange(len(rows)))
     room = max(start.n_groups, len(rows) // problem.k) + 2 * MOST_POOLED
     label = np.unique(start.group_of_record, return_inverse=True)[1]
-    groups = new_groups(search.cells, rows, label, start.n_groups, room)
+    groups = new_groups(search.cells, rows, label, start.n_groups, room, problem.k)
     regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat)
     numbers, label = np.unique(groups.group, return_inverse=True)
-    anew = new_groups(search.cells, rows, label, len(numbers), len(numbers))
+    anew = new_groups(search.cells, rows, label, len(numbers), len(numbers), problem.k)
     assert np.bincount(label).min() >= problem.k
     assert (groups.counts.size > 0).sum() + groups.free[0] == room
     np.testing.assert_array_equal(groups.counts.copies[numbers], anew.counts.copies)
     np.testing.assert_array_equal(groups.counts.span[numbers], anew.counts.span)
     np.testing.assert_allclose(groups.counts.cost[numbers], anew.counts.cost, atol=1e-9)
-    np.testing.assert_allclose(groups.joined[:, numbers], anew.joined, atol=1e-6)
+    np.testing.assert_allclose(shown(groups)[numbers], shown(anew)[: len(numbers)], atol=1e-6)
+    np.testing.assert_allclose(groups.standing[:, numbers], anew.standing[:, : len(numbers)], atol=1e-6)
+    assert (groups.standing[PAID, np.setdiff1d(np.arange(room), numbers)] == -np.inf).all()
+
+
+def shown(groups):
+    """Groups by leaves: what a cell would cost."""
+    return groups.joined.transpose(0, 2, 1).reshape(-1, groups.joined.shape[1])
+
+
+@given(problems(), st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0, 3]), st.floats(0.1, 30))
+def test_the_nearest_groups_are_those_by_definition(problem, seed, wanted, above, most):
+    tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
+    rng = np.random.default_rng(seed)
+    copies = rng.integers(0, len(rows), 300)  # in three blocks and more, of which some groups are given back
+    rows, group = rows[copies], np.unique(rng.integers(0, 60, 300), return_inverse=True)[1]
+    sizes, n_groups = np.bincount(group), int(group.max()) + 1
+    groups = new_groups(cells_of(tables), rows, group, n_groups, n_groups, int(sizes.min()))
+    near = new_near(groups, 4)
+    for record in range(5):
+        expected = sorted(
+            len(inside) * joined_by_definition(tables, rows, inside[:-1], inside[-1])
+            - sizes[number] * record_cost_by_definition(tables, rows[inside[:-1]])
+            for number in range(n_groups)
+            if number != group[record] and sizes[number] > above
+            for inside in [[*np.flatnonzero(group == number), record]]
+        )
+        n_found = nearest_groups(cells_of(tables), groups, rows, record, near, wanted, above, most)
+        np.testing.assert_allclose(near.added[:n_found], expected[:n_found], atol=1e-3)
+        assert n_found == wanted or all(cost > most - 1e-3 for cost in expected[n_found:])
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["distinct", "frequency"]), st.sampled_from([0.0, 1e-5]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kohort.algorithms.local.promised import promises_of
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import InternalError, UnsupportedError
-from kohort.kernels.cells import N_LEAVES, Cells, pair_costs
+from kohort.kernels.cells import KIND, N_LEAVES, PAIR_START, Cells, pair_costs
 from kohort.kernels.counted_groups import new_groups, total_cost
 from kohort.kernels.eject import MOST_CHANGED
 from kohort.kernels.generalization import TREE, Tables
@@ -24,13 +25,13 @@ from kohort.recoding.groups import Groups
 __all__ = ["cells_of", "refuse_wide_hierarchies", "regrouped"]
 
 _MOST_PAIRS = 20_000_000  # of leaves of hierarchies
-_AT_A_TIME = 5_000_000  # looks at cells between two looks at the clock
+_AT_A_TIME = 25_000_000  # looks at cells between two looks at the clock
 _PATIENCE = 12  # times the groups: rounds in which the cost must fall by so much to go on
 _STRETCHES = 4  # in which these rounds are made
 _LEAST_GROUPS = 40  # fewer are not parted
-_MOST_GROUPS, _MOST_COUNTS = 1_500, 10_000_000  # in a part; a group has as many counts as there are leaves
-_HOT = 0.002  # of what k records lose that keep nothing: what a round may add at first
-_OUT = 1 / 40  # of the first heat
+_MOST_GROUPS, _MOST_COUNTS = 3_500, 10_000_000  # in a part; a group has as many counts as there are leaves
+_HOT = 0.003  # of what k records lose that keep nothing: what a round may add at first
+_LONG = 3_000  # times the groups: rounds after which it is 0, if the time is not up before
 _WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
 _ROUNDING = 1e-6
 
@@ -52,7 +53,7 @@ def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Group
     """
     tables, rows = kernel_tables(problem), searched_leaves(problem)
     kept = np.flatnonzero(~groups.withheld)
-    search = _Search.of(problem, tables, rows[kept].astype(np.int64), kept)
+    search = _Search.of(problem, tables, rows[kept].astype(np.int32), kept)
     group = _cut_large(problem, rows, groups.group_of_record[kept], kept)
     total, group = _lowered(problem, search, group, run, worth)
     _check(tables, search.rows, group, total)
@@ -65,45 +66,51 @@ def _lowered(
     problem: Problem, search: _Search, group: np.ndarray, run: Run, worth: float
 ) -> tuple[float, np.ndarray]:
     """The least cost that was found in stretches of rounds, and its groups."""
-    patience = max(500, _PATIENCE * (int(group.max()) + 1))
-    heat = _Heat(run, _HOT * problem.k * search.cost_of_nothing if worth < _WORTH_HEATING else 0.0)
+    n_groups = int(group.max()) + 1
+    rounds = max(500, _PATIENCE * n_groups)
+    most = _HOT * problem.k * search.cost_of_nothing if worth < _WORTH_HEATING else 0.0
+    heat = _Heat(run, most, max(1, _LONG * n_groups // rounds))
+    rounds = rounds if most else rounds // _STRETCHES
     best = total, group = search.stretch(group, (problem.seed, 0), 0, run, heat)
-    totals, number = [total], 0
+    totals = [total]
     while best[0] > 0 and not run.out_of_time:
-        if len(totals) > _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth):
-            if heat.is_out:
-                break
-            heat.cool()
-            totals = totals[-1:]
-        share = run.gone if worth < _WORTH_HEATING else number / (number + _STRETCHES)
+        stalls = len(totals) > _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth)
+        if stalls and heat.is_out:
+            break
+        number = len(totals)
+        share = heat.gone if most else number / (number + _STRETCHES)
         run.report(f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", share)
-        number += 1
-        total, group = search.stretch(group, (problem.seed, number), patience // _STRETCHES, run, heat)
+        total, group = search.stretch(group, (problem.seed, number), rounds, run, heat)
+        heat.stretches += 1
         totals.append(total)
         best = min(best, (total, group), key=lambda found: found[0])
     return best
 
 
 class _Heat:
-    """What a round may add to the cost, on average where it adds anything: falls to 0 with the time.
+    """What a round may add to the cost, on average where it adds anything.
 
-    It is halved whenever it keeps the cost from falling, and soon out.
+    Falls to 0 until the time is up, or after many stretches of rounds if these are made before. There is none
+    without a time limit.
     """
 
-    def __init__(self, run: Run, most: float) -> None:
-        self.run, self.seconds = run, run.seconds_left or 0.0
+    def __init__(self, run: Run, most: float, long: int) -> None:
+        self.run, self.seconds, self.long = run, run.seconds_left or 0.0, long
         self.most = most if self.seconds else 0.0
-        self.least = self.most * _OUT
+        self.stretches = 0
+
+    @property
+    def gone(self) -> float:
+        """The share of the time, or of the stretches."""
+        left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
+        return min(1.0, max(1 - left, self.stretches / self.long))
 
     @property
     def is_out(self) -> bool:
-        return self.most <= self.least
-
-    def cool(self) -> None:
-        self.most /= 2
+        return not self.most or self.gone >= 1
 
     def now(self) -> float:
-        return 0.0 if self.is_out else self.most * (self.run.seconds_left or 0.0) / self.seconds
+        return self.most * (1 - self.gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +126,19 @@ class _Search:
         promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
         return cls(cells_of(tables), rows, promises._replace(value=promises.value[kept]))
 
+    @cached_property
+    def dearness(self) -> np.ndarray:
+        """Per attribute: what a cell with two values costs at least."""
+        about = self.cells.about
+        pairs = np.split(self.cells.pair[:-1], about[1:, PAIR_START])
+        least = [pair[pair > 0].min(initial=np.inf) for pair in pairs]
+        return np.where(about[:, KIND] == TREE, least, self.cells.line[:, :2].sum(axis=1))
+
     @property
     def cost_of_nothing(self) -> float:
         """What a record loses that keeps nothing: all are in one group."""
         together = np.zeros(len(self.rows), dtype=np.int64)
-        return float(new_groups(self.cells, self.rows, together, 1, 1).counts.cost[0])
+        return float(new_groups(self.cells, self.rows, together, 1, 1, 1).counts.cost[0])
 
     def stretch(
         self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
@@ -149,11 +164,22 @@ class _Search:
         if len(groups) < _LEAST_GROUPS:
             return [np.arange(len(group))]
         most = np.clip(_MOST_COUNTS // self.cells.about[:, N_LEAVES].sum(), _LEAST_GROUPS, _MOST_GROUPS)
-        n_parts = max(2, -(-len(groups) // int(most)))
+        n_parts = 2 * -(-len(groups) // (2 * int(most)))  # two at a time
         order = np.lexsort(self.rows[first][:, rng.permutation(self.rows.shape[1])].T)
         part = np.empty(len(groups), dtype=np.int64)
         part[order] = np.arange(len(groups)) * n_parts // len(groups)
         return [np.flatnonzero(part[group] == number) for number in range(n_parts)]
+
+    def _numbered(self, group: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Numbers from 0 on for groups, in the order of a record of each, so that alike ones are together.
+
+        The order is that of the attributes in which another value costs most.
+        """
+        _, first, label = np.unique(group, return_index=True, return_inverse=True)
+        order = np.lexsort(self.rows[part[first]][:, np.argsort(self.dearness)].T)
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        return number[label]
 
     def _regrouped(
         self,
@@ -165,10 +191,10 @@ class _Search:
         heat: _Heat,
     ) -> tuple[float, np.ndarray]:
         """The cost and the new groups, from 0 on, of some of the records."""
-        rows, labels = self.rows[part], np.unique(group[part], return_inverse=True)[1]
+        rows, labels = self.rows[part], self._numbered(group[part], part)
         n_groups, k = int(labels.max()) + 1, self.promises.k
         room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
-        groups = new_groups(self.cells, rows, labels, n_groups, room)
+        groups = new_groups(self.cells, rows, labels, n_groups, room, k)
         promises = self.promises._replace(
             value=self.promises.value[part],
             tally=self.promises.tally.copy(),
