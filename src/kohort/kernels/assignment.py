@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from kohort.kernels.lean import lean
 from kohort.kernels.promises import drop_tally, recount, shortfall
 
 __all__ = [
@@ -112,7 +113,7 @@ def new_assignment(offers, n_records):
     return state
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _add(state, unit, slot, copies):
     """More copies of a unit in a slot."""
     state.slots[slot, SIZE] += copies
@@ -134,7 +135,7 @@ def _add(state, unit, slot, copies):
     state.slots[slot, FIRST] = piece
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _remove(state, unit, slot, copies):
     """Fewer copies of a unit in a slot."""
     state.slots[slot, SIZE] -= copies
@@ -159,7 +160,7 @@ def _remove(state, unit, slot, copies):
     state.numbers[FREE] = piece
 
 
-@njit(cache=True, nogil=True)
+@lean
 def price(offers, state, row, slot):
     """What a record of a row pays in a slot, or for waiting."""
     if slot == len(offers.cost) - 2:
@@ -167,7 +168,7 @@ def price(offers, state, row, slot):
     return offers.cost[slot]
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _shift(offers, promises, state, unit, old, new, copies):
     nowhere, row = len(offers.cost) - 2, offers.row_of_unit[unit]
     _remove(state, unit, old, copies)
@@ -185,7 +186,7 @@ def _shift(offers, promises, state, unit, old, new, copies):
     state.amounts[SEARCHED] += copies * (price(offers, state, row, new) - price(offers, state, row, old))
 
 
-@njit(cache=True, nogil=True)
+@lean
 def move(offers, promises, state, unit, old, new, copies):
     """Move copies of a unit from slot to slot, and log it. The caller has asked whether the log has room."""
     entry = state.numbers[LOGGED]
@@ -195,13 +196,13 @@ def move(offers, promises, state, unit, old, new, copies):
     _shift(offers, promises, state, unit, old, new, copies)
 
 
-@njit(cache=True, nogil=True)
+@lean
 def log_is_full(state, coming):
     """Whether so many moves might not fit into the log."""
     return state.numbers[LOGGED] + coming > len(state.log)
 
 
-@njit(cache=True, nogil=True)
+@lean
 def undo(offers, promises, state, entry):
     """Take back all moves from this entry of the log on."""
     for e in range(state.numbers[LOGGED] - 1, entry - 1, -1):
@@ -210,7 +211,7 @@ def undo(offers, promises, state, entry):
     state.numbers[LOGGED] = entry
 
 
-@njit(cache=True, nogil=True)
+@lean
 def undo_last(offers, promises, state):
     """Take back the last move, before any row knows of it."""
     state.numbers[LOGGED] -= 1
@@ -218,7 +219,7 @@ def undo_last(offers, promises, state):
     _shift(offers, promises, state, state.log[e, 0], state.log[e, 2], state.log[e, 1], state.log[e, 3])
 
 
-@njit(cache=True, nogil=True)
+@lean
 def sync_lists(offers, state, entry):
     """Let rows know which slots were opened or closed since this entry of the log."""
     for e in range(entry, state.numbers[LOGGED]):
@@ -234,7 +235,7 @@ def sync_lists(offers, state, entry):
                     _forget_closing(offers, state, row)
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _list(offers, state, row, slot):
     """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
     listed, n = state.listed[row], state.listed[row, LIST]
@@ -250,13 +251,13 @@ def _list(offers, state, row, slot):
     return place
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _dearer(offers, one, other):
     a, b = offers.cost[one], offers.cost[other]
     return a > b or (a == b and one > other)
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _unlist(state, row, slot):
     listed, n = state.listed[row], state.listed[row, LIST]
     for place in range(n):
@@ -268,7 +269,7 @@ def _unlist(state, row, slot):
     return n
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _forget_closing(offers, state, row):
     """The cheapest places of a row are others now."""
     for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
@@ -278,7 +279,7 @@ def _forget_closing(offers, state, row):
             piece = state.pieces[piece, NEXT]
 
 
-@njit(cache=True, nogil=True)
+@lean
 def leaving(offers, state, row, slot):
     """What a record of a row adds at least if it leaves a slot for another place."""
     withheld = len(offers.cost) - 1
@@ -290,7 +291,7 @@ def leaving(offers, state, row, slot):
     return least - offers.cost[slot]
 
 
-@njit(cache=True, nogil=True)
+@lean
 def closing(offers, state, slot):
     """What it adds at least to close a slot. O(records of the slot), or O(1) if nothing changed around it."""
     if np.isnan(state.adds[slot, CLOSING]):
@@ -304,7 +305,7 @@ def closing(offers, state, slot):
     return state.adds[slot, CLOSING]
 
 
-@njit(cache=True, nogil=True)
+@lean
 def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
     """The cheapest other open slot for copies of a unit in `slot`; if there is none, WITHHELD, or -1.
 
@@ -321,7 +322,7 @@ def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@lean
 def can_take(promises, state, unit, copies, slot):
     """Whether an open slot keeps its promises with these copies."""
     if len(promises.rules) == 0:
@@ -332,7 +333,7 @@ def can_take(promises, state, unit, copies, slot):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@lean
 def can_spare(promises, state, unit, copies, slot):
     """These copies, or half of them, or a quarter, ...: so many that the slot still keeps its promises."""
     copies = min(copies, state.slots[slot, SIZE] - promises.k)
@@ -348,7 +349,7 @@ def can_spare(promises, state, unit, copies, slot):
     return copies
 
 
-@njit(cache=True, nogil=True)
+@lean
 def assign_all(offers, promises, state, unit, slot, copies):
     """Start from given pieces: copies of units in slots; the records all wait."""
     nowhere = len(offers.cost) - 2

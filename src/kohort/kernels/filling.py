@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from kohort.kernels.assignment import COUNT, NEXT, SIZE, SLOT, can_spare, move, price, undo_last
+from kohort.kernels.lean import lean
 from kohort.kernels.promises import shortfall
 
 __all__ = ["EPSILON", "cheapest_filler", "fill"]
@@ -13,7 +14,7 @@ __all__ = ["EPSILON", "cheapest_filler", "fill"]
 EPSILON = 1e-9  # costs are at most about 1 a record; less than this is rounding
 
 
-@njit(cache=True, nogil=True)
+@lean
 def cheapest_filler(offers, promises, state, q, missing):
     """What a record of a cheaper slot would add at least; infinite where too few can be spared.
 

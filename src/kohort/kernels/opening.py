@@ -30,6 +30,7 @@ from kohort.kernels.assignment import (
     undo,
 )
 from kohort.kernels.filling import EPSILON, cheapest_filler, fill
+from kohort.kernels.lean import lean
 
 __all__ = ["gather_at", "open_in_order", "place_waiting", "polish", "try_close", "try_open"]
 
@@ -65,7 +66,7 @@ def try_open(offers, promises, state, q, scratch):
     return True
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _look(offers, state, q, scratch):
     """What could be won at most, how much of it with waiting or withheld records, and the number of slots
     that records would come from: these are in scratch."""
@@ -96,7 +97,7 @@ def _look(offers, state, q, scratch):
     return gain, waiting, n_donors
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _hope(offers, promises, state, q, donors):
     """What could be won at most from open slots, closing them as cheaply as can be, and how many come."""
     total, n_coming = 0.0, 0
@@ -115,7 +116,7 @@ def _hope(offers, promises, state, q, donors):
     return total, n_coming
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _pays(offers, promises, state, q, gain, n_coming):
     """Whether something is won if the cheapest record that can be spared fills up what is missing."""
     missing = promises.k - state.slots[q, SIZE] - n_coming
@@ -124,7 +125,7 @@ def _pays(offers, promises, state, q, gain, n_coming):
     return gain > EPSILON
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _plan(offers, promises, state, q, donors):
     """Decide for each donor whether it gives what it can spare, or all and is closed.
 
@@ -152,7 +153,7 @@ def _plan(offers, promises, state, q, donors):
     return total, n_coming
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _rest_cost(offers, promises, state, slot, stamp, enough):
     """What it adds to place the records of a slot that are in unmarked rows elsewhere; not counted on when
     that is enough to decide."""
@@ -169,7 +170,7 @@ def _rest_cost(offers, promises, state, slot, stamp, enough):
     return total
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _take(offers, promises, state, q):
     """Move the records that pay less in q, as planned."""
     stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
@@ -192,7 +193,7 @@ def _take(offers, promises, state, q):
                 piece = following
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _close_donors(offers, promises, state, donors):
     """Place what is left of the donors that are to be closed; whether there was a place for all."""
     stamp = state.numbers[STAMP]
@@ -203,7 +204,7 @@ def _close_donors(offers, promises, state, donors):
     return True
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _empty(offers, promises, state, slot, avoided):
     """Move every record of a slot to its cheapest other place; whether each had one."""
     piece = state.slots[slot, FIRST]
@@ -221,7 +222,7 @@ def _empty(offers, promises, state, slot, avoided):
     return True
 
 
-@njit(cache=True, nogil=True)
+@lean
 def try_close(offers, promises, state, slot):
     """Close a slot if its records pay less elsewhere; whether they do. O(records of the slot)."""
     if state.slots[slot, SIZE] == 0 or log_is_full(state, state.slots[slot, SIZE]):
@@ -236,7 +237,7 @@ def try_close(offers, promises, state, slot):
     return False
 
 
-@njit(cache=True, nogil=True)
+@lean
 def place_waiting(offers, promises, state):
     """Move waiting records to their cheapest open slots, until one has no place; whether all have one."""
     nowhere = len(offers.cost) - 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.lean import lean
 
 __all__ = [
     "CLOSE",
@@ -43,7 +44,7 @@ class Promises(NamedTuple):
     free: np.ndarray  # how many tallies no slot has, and these
 
 
-@njit(cache=True, nogil=True)
+@lean
 def recount(promises, unit, slot, copies):
     """Note that so many copies of a unit came to a slot, or left it where the number is below 0."""
     tally = promises.tally_of[slot]
@@ -54,7 +55,7 @@ def recount(promises, unit, slot, copies):
         promises.tally[tally, value] += copies
 
 
-@njit(cache=True, nogil=True)
+@lean
 def drop_tally(promises, slot):
     """Forget an empty slot."""
     tally = promises.tally_of[slot]
@@ -64,7 +65,7 @@ def drop_tally(promises, slot):
         promises.free[promises.free[0]] = tally
 
 
-@njit(cache=True, nogil=True)
+@lean
 def shortfall(promises, slot, size):
     """By how much, in records, a slot of this size breaks its promises: 0 if it keeps them. O(values)."""
     missing = float(max(promises.k - size, 0))
@@ -78,7 +79,7 @@ def shortfall(promises, slot, size):
     return missing
 
 
-@njit(cache=True, nogil=True)
+@lean
 def _amount(promises, rule, counts, size):
     kind, limit = int(promises.rules[rule, 0]), promises.rules[rule, 3]
     total = 0.0
