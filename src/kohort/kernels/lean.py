@@ -18,6 +18,7 @@ if hasattr(DefaultOptions, "_nrt"):  # not a promise of numba, only faster
 def lean(function: Callable[..., Any]) -> Any:
     """Compile without counting references to arrays, which takes longer than the work of a tiny kernel.
 
-    The function must neither create arrays nor return any; views cost nothing.
+    The function must neither create arrays nor return any, and call lean ones alone, since what it calls is
+    compiled as it is itself. Views cost nothing here.
     """
     return njit(**_OPTIONS)(function)
