@@ -1,4 +1,4 @@
-"""Rounds that let a group lose a value: the few records that have it go, others come in."""
+"""Rounds that let a group lose a value: the few records that have it go, others come in; or lose all."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kohort.kernels.counted_groups import (
     add,
     cost_joined,
     cost_without,
+    give_back,
     link,
     members,
     show,
@@ -26,7 +27,7 @@ from kohort.kernels.lean import lean
 from kohort.kernels.nearest_groups import nearest_groups
 from kohort.kernels.pool import keeps_promises
 
-__all__ = ["MOST_CHANGED", "ejected"]
+__all__ = ["MOST_CHANGED", "dissolved", "ejected"]
 
 _MOST_EJECTED = 12  # records
 _ROUNDING = 1e-5
@@ -48,26 +49,69 @@ def ejected(cells, promises, groups, rows, record, near, allowed):
     change = -groups.counts.size[home] * groups.counts.cost[home]
     n_out = _take_out_all(cells, groups, rows, record, a, moved, source)
     change += groups.counts.size[home] * groups.counts.cost[home]
-    n_moved, kept = 0, True
-    while kept and n_moved < n_out:
-        most = allowed - change + _ROUNDING
-        kept = nearest_groups(cells, groups, rows, moved[n_moved], near, 1, 0, most) == 1
-        if kept:
-            change += _come(cells, groups, rows, moved[n_moved], near.group[0])
-            n_moved += 1
-    while kept and groups.counts.size[home] < promises.k:
-        filler = -1 if change > allowed else _filler(cells, groups, rows, home, promises.k, near)
-        kept = filler >= 0
-        if kept:
-            moved[n_moved], source[n_moved] = filler, groups.group[filler]
-            change += _go(cells, groups, rows, filler) + _come(cells, groups, rows, filler, home)
-            n_moved += 1
-    kept = kept and change <= allowed
-    if kept and (len(promises.rules) == 0 or _all_keep(promises, groups, moved[:n_moved], source[:n_moved])):
-        show(cells, groups, home)
+    n_moved, change = _place(cells, groups, rows, moved, n_out, near, change, allowed)
+    if n_moved == n_out:
+        n_moved, change = _fill(
+            cells, promises.k, groups, rows, home, near, change, allowed, moved, source, n_out
+        )
+        kept = change <= allowed and groups.counts.size[home] >= promises.k
+        if kept and _all_keep(promises, groups, moved[:n_moved], source[:n_moved]):
+            show(cells, groups, home)
+            return change
+    _undo(cells, groups, rows, moved, source, n_out, n_moved)
+    return np.inf
+
+
+@njit(cache=True, nogil=True)
+def dissolved(cells, promises, groups, rows, record, near, allowed):
+    """Let all records of a group go where they add least; what that adds, or infinity where it was undone."""
+    home = groups.group[record]
+    n_out = groups.counts.size[home]
+    if n_out > MOST_CHANGED:
+        return np.inf
+    moved, source = np.empty(n_out, np.int64), np.full(n_out, home)
+    change = -n_out * groups.counts.cost[home]
+    for number in range(n_out):
+        moved[number] = groups.first[home]
+        unlink(groups, moved[number])
+        take_out(cells, groups.counts, home, rows, moved[number])
+    n_moved, change = _place(cells, groups, rows, moved, n_out, near, change, allowed)
+    kept = n_moved == n_out and change <= allowed
+    if kept and _all_keep(promises, groups, moved, groups.group[moved]):
+        give_back(groups, home)
         return change
     _undo(cells, groups, rows, moved, source, n_out, n_moved)
     return np.inf
+
+
+@lean
+def _place(cells, groups, rows, out, n_out, near, change, allowed):
+    """Let records that were taken out join the nearest groups, while all adds what is allowed.
+
+    How many did, and what all adds.
+    """
+    for number in range(n_out):
+        most = allowed - change + _ROUNDING
+        if nearest_groups(cells, groups, rows, out[number], near, 1, 0, most) == 0:
+            return number, change
+        change += _come(cells, groups, rows, out[number], near.group[0])
+    return n_out, change
+
+
+@lean
+def _fill(cells, k, groups, rows, home, near, change, allowed, moved, source, n_moved):
+    """Let records that others can spare come to a group of fewer than k, while all adds what is allowed.
+
+    How many have moved then, and what all adds.
+    """
+    while groups.counts.size[home] < k and change <= allowed:
+        filler = _filler(cells, groups, rows, home, k, near)
+        if filler < 0:
+            break
+        moved[n_moved], source[n_moved] = filler, groups.group[filler]
+        change += _go(cells, groups, rows, filler) + _come(cells, groups, rows, filler, home)
+        n_moved += 1
+    return n_moved, change
 
 
 @lean
@@ -188,7 +232,9 @@ def _filler(cells, groups, rows, home, k, near):
 
 @njit(cache=True, nogil=True)
 def _all_keep(promises, groups, moved, source):
-    """Whether all groups that gave or took a record keep their promises."""
+    """Whether all groups that gave or took a record, and have some, keep their promises."""
+    if len(promises.rules) == 0:
+        return True
     numbers = np.unique(np.concatenate((groups.group[moved], source)))
     records, labels = members(groups, numbers)
     return keeps_promises(promises, records, labels, len(numbers))

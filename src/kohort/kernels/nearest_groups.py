@@ -21,20 +21,16 @@ class Near(NamedTuple):
     added: np.ndarray  # what it would add to the cost of all if the record joined each
     low: np.ndarray  # per block of groups
     seen: np.ndarray  # per group of a block
-    bits: np.ndarray  # of `seen`: they are in the order of numbers from 0 on, and faster to compare
+    low_bits: np.ndarray  # of `low` and `seen`, in the order of numbers from 0 on, and faster to compare
+    seen_bits: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def new_near(groups, most):
     """Room for so many groups."""
-    seen = np.empty(BLOCK, np.float32)
-    return Near(
-        np.empty(most, np.int64),
-        np.empty(most, np.float32),
-        np.empty(groups.lowest.shape[1], np.float32),
-        seen,
-        seen.view(np.int32),
-    )
+    low, seen = np.empty(groups.lowest.shape[1], np.float32), np.empty(BLOCK, np.float32)
+    added = np.empty(most, np.float32)
+    return Near(np.empty(most, np.int64), added, low, seen, low.view(np.int32), seen.view(np.int32))
 
 
 @lean
@@ -43,8 +39,8 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
 
     above  only groups with more than so many records
     most   only groups to which it adds less than this
-    A block is passed over where no group can be near enough: with a record, it costs each of the others at
-    least as much as before. O(groups * attributes), much less where alike groups have like numbers.
+    The blocks that may have the nearest come first; those where no group can be near enough are not looked at.
+    O(groups * attributes), much less where alike groups have like numbers.
     """
     home, n_found, farthest = groups.group[record], 0, np.float32(most)
     n_blocks = groups.lowest.shape[1]
@@ -53,18 +49,18 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
         lowest = groups.lowest[cells.about[a, LEAF_START] + rows[record, a]]
         for block in range(n_blocks):
             near.low[block] += lowest[block]
-    block = home // BLOCK - 1  # first where it is, since a record is like those of its group
-    for _ in range(n_blocks):
-        block = block + 1 if block + 1 < n_blocks else 0
+    while True:
+        block = _place_of_least(near.low_bits)
         if near.low[block] >= farthest:
-            continue
+            return n_found
+        near.low[block] = np.inf
         _look(cells, groups, rows, record, block, near)
         if block == home // BLOCK:
             near.seen[home % BLOCK] = np.inf
         if above > 0:
             _leave_out(groups, block, above, near)
         while True:
-            lane = _place_of_least(near.bits)
+            lane = _place_of_least(near.seen_bits)
             if near.seen[lane] >= farthest:
                 break
             place = n_found if n_found < wanted else wanted - 1
@@ -76,7 +72,6 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
             near.seen[lane] = np.inf
             if n_found == wanted:
                 farthest = near.added[wanted - 1]
-    return n_found
 
 
 @lean
@@ -107,9 +102,9 @@ def _leave_out(groups, block, above, near):
 @lean
 def _place_of_least(bits):
     least = bits[0]
-    for lane in range(BLOCK):
-        least = min(least, bits[lane])
-    for lane in range(BLOCK):
-        if bits[lane] == least:
-            return lane
-    return 0
+    for place in range(len(bits)):
+        least = min(least, bits[place])
+    place = 0
+    while bits[place] != least:
+        place += 1
+    return place

@@ -1,9 +1,10 @@
 """Ruin and recreate of groups without a list of what they could be published as: any labels, any table.
 
-There are two kinds of rounds. In one, a few groups around a random record are pooled and built anew. In the
-other, the few records of a group that have a value are ejected: they go where they add least, so that the
-group loses the value, which no single move would do; if it has too few records then, others that fit come
-in. A round is kept if it costs no more, or only a little more while the search is hot.
+There are three kinds of rounds. In most, the few records of a group that have a value are ejected: they go
+where they add least, so that the group loses the value, which no single move would do; if it has too few
+records then, others that fit come in. Or a small group is dissolved: its records go where they add least, and
+can be spared there for others. Or a few groups around a random record are pooled and built anew. A round is
+kept if it costs no more, or only a little more while the search is hot.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kohort.kernels.counted_groups import (
     show_lowest,
     take_number,
 )
-from kohort.kernels.eject import ejected
+from kohort.kernels.eject import dissolved, ejected
 from kohort.kernels.lean import lean
 from kohort.kernels.nearest_groups import nearest_groups, new_near
 from kohort.kernels.pool import clear, gather, keeps_promises, polish, pool_cost
@@ -31,7 +32,7 @@ __all__ = ["MOST_POOLED", "regroup"]
 
 MOST_POOLED = 6  # groups that are built, one more than are taken
 _MOST_RECORDS = 4_000  # in a pool
-_EJECTING = 0.85  # of the rounds
+_DISSOLVING, _EJECTING = 0.1, 0.75  # of the rounds
 _ONLY_POLISH = 0.5  # of the rebuilding rounds leave groups as they are but for moves
 _NEAR = 1.15  # times the old cost: so near, moves may make it cheaper
 _EPSILON = 1e-9
@@ -56,7 +57,10 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
                 break
             record = np.random.randint(len(rows))
         allowed = _EPSILON - heat * np.log(1 - np.random.random())
-        if np.random.random() < _EJECTING:
+        chance = np.random.random()
+        if chance < _DISSOLVING:
+            change = dissolved(cells, promises, groups, rows, record, near, allowed)
+        elif chance < _DISSOLVING + _EJECTING:
             change = ejected(cells, promises, groups, rows, record, near, allowed)
         else:
             change = _rebuilt(cells, promises, groups, rows, record, near, allowed)
