@@ -39,8 +39,8 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
 
     above  only groups with more than so many records
     most   only groups to which it adds less than this
-    The blocks that may have the nearest come first; those where no group can be near enough are not looked at.
-    O(groups * attributes), much less where alike groups have like numbers.
+    The blocks that may have the nearest come first, and those where no group can be near enough are passed
+    over. O(groups * attributes), much less where alike groups have like numbers.
     """
     home, n_found, farthest = groups.group[record], 0, np.float32(most)
     n_blocks = groups.lowest.shape[1]

@@ -13,7 +13,9 @@ from kohort.algorithms.local.mondrian import Mondrian
 from kohort.algorithms.local.regrouping import _Search, cells_of, regrouped
 from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
+from kohort.kernels.cells import N_LEAVES
 from kohort.kernels.counted_groups import (
+    BLOCK,
     PAID,
     add,
     cost_exchanged,
@@ -22,6 +24,7 @@ from kohort.kernels.counted_groups import (
     new_groups,
     take_out,
 )
+from kohort.kernels.eject import dissolved, ejected
 from kohort.kernels.nearest_groups import nearest_groups, new_near
 from kohort.kernels.regroup import MOST_POOLED, regroup
 from small_problems import ShortRun, problem_of, problems
@@ -112,6 +115,40 @@ def test_counts_stay_right_round_after_round(problem, heat):
     np.testing.assert_allclose(shown(groups)[numbers], shown(anew)[: len(numbers)], atol=1e-6)
     np.testing.assert_allclose(groups.standing[:, numbers], anew.standing[:, : len(numbers)], atol=1e-6)
     assert (groups.standing[PAID, np.setdiff1d(np.arange(room), numbers)] == -np.inf).all()
+    attribute = np.repeat(np.arange(rows.shape[1]), search.cells.about[:, N_LEAVES])
+    for number in numbers:  # what a leaf adds to a group of k is never below what blocks are passed over for
+        joined, cell = shown(groups)[number], groups.counts.cell[number, attribute]
+        least = (problem.k + 1) * joined - problem.k * cell
+        assert (groups.lowest[:, number // BLOCK] <= least + 1e-5).all()
+
+
+@given(problems(), st.sampled_from([ejected, dissolved]), st.floats(0, 3), st.integers(0, 2**32 - 1))
+def test_a_round_adds_what_it_says_or_nothing_at_all(problem, step, allowed, seed):
+    tables, rows = kernel_tables(problem), searched_leaves(problem).astype(np.int64)
+    search = _Search.of(problem, tables, rows, np.arange(len(rows)))
+    start = Mondrian().solve(problem, Run())
+    label = np.unique(start.group_of_record, return_inverse=True)[1]
+    groups = new_groups(search.cells, rows, label, start.n_groups, len(rows), problem.k)
+    near = new_near(groups, MOST_POOLED)
+    for record in np.random.default_rng(seed).permutation(len(rows))[:8]:
+        before = groups.group.copy()
+        change = step(search.cells, search.promises, groups, rows, record, near, allowed)
+        if np.isinf(change):
+            np.testing.assert_array_equal(groups.group, before)
+        else:
+            assert change <= allowed
+            assert change == pytest.approx(
+                total_of_numbers(tables, rows, groups.group) - total_of_numbers(tables, rows, before),
+                abs=1e-6,
+            )
+        assert np.unique(groups.group, return_counts=True)[1].min() >= problem.k
+
+
+def total_of_numbers(tables, rows, group):
+    return sum(
+        (group == number).sum() * record_cost_by_definition(tables, rows[group == number])
+        for number in np.unique(group)
+    )
 
 
 def shown(groups):
