@@ -1,6 +1,7 @@
 """Groups of records with counts of their values: what each costs, and would cost with or without a record.
 
-These functions take tables and places in them, not views of their rows: a view costs more than all the rest.
+These functions take tables and places in them, not views of their rows: where references to arrays are
+counted, a view costs more than all the rest.
 """
 
 from __future__ import annotations

@@ -66,11 +66,10 @@ def _lowered(
     problem: Problem, search: _Search, group: np.ndarray, run: Run, worth: float
 ) -> tuple[float, np.ndarray]:
     """The least cost that was found in stretches of rounds, and its groups."""
-    n_groups = int(group.max()) + 1
-    rounds = max(500, _PATIENCE * n_groups)
-    most = _HOT * problem.k * search.cost_of_nothing if worth < _WORTH_HEATING else 0.0
-    heat = _Heat(run, most, max(1, _LONG * n_groups // rounds))
-    rounds = rounds if most else rounds // _STRETCHES
+    n_groups, is_hot = int(group.max()) + 1, worth < _WORTH_HEATING
+    rounds = max(500, _PATIENCE * n_groups) // (1 if is_hot else _STRETCHES)
+    most = _HOT * problem.k * search.cost_of_nothing if is_hot else 0.0
+    heat = _Heat(run, most, n_stretches=max(1, _LONG * n_groups // rounds))
     best = total, group = search.stretch(group, (problem.seed, 0), 0, run, heat)
     totals = [total]
     while best[0] > 0 and not run.out_of_time:
@@ -78,10 +77,10 @@ def _lowered(
         if stalls and heat.is_out:
             break
         number = len(totals)
-        share = heat.gone if most else number / (number + _STRETCHES)
+        share = heat.gone if is_hot else number / (number + _STRETCHES)
         run.report(f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", share)
         total, group = search.stretch(group, (problem.seed, number), rounds, run, heat)
-        heat.stretches += 1
+        heat.n_made += 1
         totals.append(total)
         best = min(best, (total, group), key=lambda found: found[0])
     return best
@@ -94,16 +93,16 @@ class _Heat:
     without a time limit.
     """
 
-    def __init__(self, run: Run, most: float, long: int) -> None:
-        self.run, self.seconds, self.long = run, run.seconds_left or 0.0, long
+    def __init__(self, run: Run, most: float, n_stretches: int) -> None:
+        self.run, self.seconds = run, run.seconds_left or 0.0
         self.most = most if self.seconds else 0.0
-        self.stretches = 0
+        self.n_stretches, self.n_made = n_stretches, 0
 
     @property
     def gone(self) -> float:
         """The share of the time, or of the stretches."""
         left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
-        return min(1.0, max(1 - left, self.stretches / self.long))
+        return min(1.0, max(1 - left, self.n_made / self.n_stretches))
 
     @property
     def is_out(self) -> bool:
