@@ -8,7 +8,6 @@ their distance, so the nearest two are found exactly, whatever the distance.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.clusters import (
     BLOCK,
@@ -19,6 +18,7 @@ from kohort.kernels.clusters import (
     joined,
     union_costs,
 )
+from kohort.kernels.compiled import kernel
 from kohort.kernels.open_clusters import (
     EXTENT,
     NOBODY,
@@ -36,7 +36,7 @@ ADDED, PLAIN, LOG, RATIO = 0, 1, 2, 3  # distances
 RATIO_EPSILON = 0.1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _distances(clusters, tables, kind, logs, c, start, node_costs, distances):
     """From cluster c to each one from `start` on; infinite to holes. `node_costs` is that of c."""
     low, high = clusters.low, clusters.high
@@ -63,7 +63,7 @@ def _distances(clusters, tables, kind, logs, c, start, node_costs, distances):
             distances[i] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look(clusters, tables, kind, logs, c, node_costs, distances):
     """Find the nearest younger cluster, of equally near ones the oldest. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
@@ -78,7 +78,7 @@ def _look(clusters, tables, kind, logs, c, node_costs, distances):
     clusters.distance[c], clusters.nearest[c] = best, nearest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _introduce(clusters, tables, kind, logs, c, node_costs, distances):
     """Tell all older clusters of the youngest. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
@@ -90,7 +90,7 @@ def _introduce(clusters, tables, kind, logs, c, node_costs, distances):
                 clusters.distance[start + i], clusters.nearest[start + i] = some[i], c
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_nearest(clusters, tables, kind, logs, start, stop):
     """The nearest younger one of each of these clusters. O((stop - start) * clusters * attributes)."""
     node_costs = np.empty(len(tables.parent))
@@ -99,7 +99,7 @@ def find_nearest(clusters, tables, kind, logs, start, stop):
         _look(clusters, tables, kind, logs, c, node_costs, distances)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
     """Join the nearest two clusters until one is left, or the work (cells looked at) is done.
 
@@ -133,7 +133,7 @@ def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
     return clusters.counts[OPEN] > 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shed(clusters, rows, tables, first, surplus):
     """Open the surplus of a finished chain again: one by one the record whose absence saves most.
 
@@ -164,7 +164,7 @@ def _shed(clusters, rows, tables, first, surplus):
             open_cluster(clusters, rows, tables, piece, piece, clusters.copies[piece])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _costs_without(clusters, rows, tables, chain, left, costs, after):
     """Into `costs`, per piece of a chain, what a record pays once one copy of that piece is gone."""
     costs[:] = 0.0
@@ -189,7 +189,7 @@ def _costs_without(clusters, rows, tables, chain, left, costs, after):
             low, high = _joined_if_any(tables, j, low, high, rows.low[j, row], rows.high[j, row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _joined_if_any(tables, j, low_a, high_a, low_b, high_b):
     """The cell over two cells, of which one may be nothing (-1)."""
     if low_a < 0:
@@ -199,7 +199,7 @@ def _joined_if_any(tables, j, low_a, high_a, low_b, high_b):
     return joined(tables, j, low_a, high_a, low_b, high_b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_leftovers(rows, tables, row, copies, group):
     """Give every piece without a group to the one that it adds least cost to, of equal ones the first.
 
@@ -227,7 +227,7 @@ def join_leftovers(rows, tables, row, copies, group):
         cost[group[p]] = cells_cost(tables, low, high, group[p])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widen(rows, tables, row, copies, g, low, high, size):
     """Add copies of a row to a group."""
     if size[g] == 0:

@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from kohort.kernels.lean import lean
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.promises import drop_tally, recount, shortfall
 
 __all__ = [
@@ -89,7 +88,7 @@ class Assignment(NamedTuple):
     amounts: np.ndarray  # REAL cost, cost as SEARCHED (waiting records at their price), MU
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_assignment(offers, n_records):
     """Every record waits. `copies` may be 0: no such records."""
     n_units, n_rows, n_slots = len(offers.copies), len(offers.value), len(offers.cost)

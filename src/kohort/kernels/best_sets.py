@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["best_sets", "potentials"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_sets(sets, costs, n_parts, limit):
     """The cheapest partition of all parts, and what deciding on a block or a pair of parts costs.
 
@@ -57,7 +58,7 @@ def best_sets(sets, costs, n_parts, limit):
     return least if least < limit else np.inf, block, with_block, together, apart
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def potentials(sets, costs, n_parts):
     """A number for each part; those of the parts of a block are together no more than its cost.
 
@@ -88,7 +89,7 @@ def potentials(sets, costs, n_parts):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_of(chosen, numbers):
     total = 0.0
     for part in range(len(numbers)):
@@ -97,7 +98,7 @@ def _sum_of(chosen, numbers):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sorted_by_first(sets, costs, n_parts):
     """The cost of every set, infinite where it is not allowed; the allowed ones by their first part."""
     cost_of = np.full(1 << n_parts, np.inf)
@@ -115,7 +116,7 @@ def _sorted_by_first(sets, costs, n_parts):
     return cost_of, by_first, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_part(chosen):
     part = 0
     while not (chosen >> part) & 1:
@@ -123,7 +124,7 @@ def _first_part(chosen):
     return part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewer_are_allowed(left, allowed):
     """Than the set has subsets with its first part."""
     n_parts = 0
@@ -133,7 +134,7 @@ def _fewer_are_allowed(left, allowed):
     return allowed <= 1 << (n_parts - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(left, by_first, start, cost_of, before):
     """Take a block with the first part away from what is left."""
     part = _first_part(left)
@@ -150,7 +151,7 @@ def _take(left, by_first, start, cost_of, before):
         rest = (rest - 1) & others if rest else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _give(left, by_first, start, cost_of, before, best, block, with_set):
     """The best block with the first part of what is left, and what everything costs with each."""
     part = _first_part(left)

@@ -6,12 +6,14 @@ A box has a set of parts in each attribute. Parts of all attributes are numbered
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["fit_prices", "grow_boxes", "inside_costs", "number_pairs", "part_bits", "step_prices"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part_bits(parts, n_parts):
     """Per part the cells that are in it, as bits. `parts[c, j]` is the part of the cell c in attribute j."""
     found = np.zeros((n_parts, (len(parts) + 63) // 64), np.uint64)
@@ -21,7 +23,7 @@ def part_bits(parts, n_parts):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k):
     """A largest box of fewer than k records around the class of each owner, and whether there is one.
 
@@ -53,7 +55,7 @@ def grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k):
         found[i] = held < k
         if not found[i]:
             continue
-        for part in np.argsort(far, kind="mergesort"):
+        for part in stable_order(far):
             if far[part] == np.inf:
                 break
             more = _records(bits[part], spans, attribute[part], sizes, k - held)
@@ -64,7 +66,7 @@ def grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k):
     return boxes, found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _records(cells, spans, but, sizes, enough):
     """How many records are in some cells and in the spans of all attributes but one; at most `enough`."""
     total = 0
@@ -88,7 +90,7 @@ def _records(cells, spans, but, sizes, enough):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inside_costs(blocks, own, boxes, prices):
     """Per block of one attribute the prices of those with a value in it whose box it does not stick out of.
 
@@ -104,7 +106,7 @@ def inside_costs(blocks, own, boxes, prices):
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_pairs(parts, boxes):
     """Number the different pairs of a part and a box: the pair of each, the part and the box of each pair.
 
@@ -131,7 +133,7 @@ def number_pairs(parts, boxes):
     return pair_of, parts[first[:n_pairs]], boxes[first[:n_pairs]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def step_prices(prices, sticks, owner, room, short):
     """Prices after a step along the subgradient: up for classes inside their boxes, down for all others.
 
@@ -154,7 +156,7 @@ def step_prices(prices, sticks, owner, room, short):
     return fit_prices(changed, owner, room), True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit_prices(prices, owner, room):
     """Prices, lowered in proportion where those of an owner are together more than its room."""
     total = np.zeros(len(room))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.generalization import SET, TREE, range_cost
-from kohort.kernels.lean import lean
 
 __all__ = ["KIND", "LEAF_START", "LONERS", "N_LEAVES", "PAIR_START", "Cells", "cell_cost", "pair_costs"]
 
@@ -24,7 +23,7 @@ class Cells(NamedTuple):
     pair: np.ndarray  # of a hierarchy: leaves by leaves
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_costs(tables, attribute, n):
     """The cost of the lowest node over any two leaves of a hierarchy with n leaves, row by row."""
     cost = np.zeros(n * n)

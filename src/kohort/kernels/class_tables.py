@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["number_classes", "sum_by_class"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_classes(values, rows, columns, start, mapped, radix):
     """Number rows by what they are mapped to in some columns: the class of each row, the first of each class.
 
@@ -53,7 +54,7 @@ def number_classes(values, rows, columns, start, mapped, radix):
     return class_of, first[:n_classes].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _alike(values, row, other, columns, start, mapped):
     for c in columns:  # noqa: SIM110 (numba knows no generators)
         if mapped[start[c] + values[row, c]] != mapped[start[c] + values[other, c]]:
@@ -61,7 +62,7 @@ def _alike(values, row, other, columns, start, mapped):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_by_class(class_of, counts, n_classes):
     """The sum of the counts of each class."""
     total = np.zeros(n_classes, np.int64)

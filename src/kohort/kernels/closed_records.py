@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import sorted_copy
 
 __all__ = ["Lineages", "extend_closed", "narrow", "narrowings"]
 
@@ -25,12 +27,12 @@ class Lineages(NamedTuple):
     depth: np.ndarray  # per node: steps below the root
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_lowest_level(lineages, attribute, node):
     return lineages.level[attribute] + lineages.depth[node] + 1 == lineages.level[attribute + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrowed(lineages, rows, start, end, attribute, node):
     """The lowest node at or below `node` over these rows; mostly `node` itself, which few rows show."""
     first = rows[start]
@@ -46,7 +48,7 @@ def _narrowed(lineages, rows, start, end, attribute, node):
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_frequent_child(lineages, counts, k, rows, attribute, node, scratch):
     """Whether a child of `node` covers k records of these rows or more; see `_sort_by_child`."""
     of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
@@ -68,7 +70,7 @@ def _has_frequent_child(lineages, counts, k, rows, attribute, node, scratch):
     return frequent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_by_child(lineages, counts, k, rows, attribute, node, out, runs, scratch):
     """Deal rows out by the child of `node` they are under, frequent children only; how many these are.
 
@@ -87,7 +89,7 @@ def _sort_by_child(lineages, counts, k, rows, attribute, node, out, runs, scratc
             size[child] += 1
             weight[child] += counts[row]
     n_runs = end = 0
-    for child in np.sort(touched[:n_touched]):
+    for child in sorted_copy(touched[:n_touched]):
         if weight[child] >= k:
             begin, end = end, end + size[child]
             size[child] = begin
@@ -106,7 +108,7 @@ def _sort_by_child(lineages, counts, k, rows, attribute, node, out, runs, scratc
     return n_runs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grown(array, size):
     """A longer array with the same beginning."""
     longer = np.empty(size, array.dtype)
@@ -114,7 +116,7 @@ def _grown(array, size):
     return longer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def narrow(lineages, rows, start, end, above, core, record):
     """Write the closure of these rows, all under `above`; whether it leaves the attributes before core."""
     for j in range(len(above)):
@@ -124,7 +126,7 @@ def narrow(lineages, rows, start, end, above, core, record):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def narrowings(lineages, counts, k, record, core, rows):
     """The ways to narrow a record from attribute `core` on: attribute and child that k of its rows are under.
 
@@ -145,7 +147,7 @@ def narrowings(lineages, counts, k, record, core, rows):
     return found[:n_found].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extend_closed(lineages, counts, k, above, rows, attribute, child, max_records, max_rows):
     """All closed frequent records that narrow `above`, with these rows, first in `attribute`, to `child`.
 

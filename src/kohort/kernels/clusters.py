@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import TREE
 
 __all__ = [
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     copies: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cells_of_rows(leaves, tables):
     """The cells of rows of leaves, `low` or `high` alike. O(rows * attributes)."""
     m, r = leaves.shape
@@ -49,7 +49,7 @@ def cells_of_rows(leaves, tables):
     return cells
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joined(tables, j, low_a, high_a, low_b, high_b):
     """The cell over two cells of an attribute. O(height)."""
     if tables.kind[j] != TREE:
@@ -61,14 +61,14 @@ def joined(tables, j, low_a, high_a, low_b, high_b):
     return node, node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_cells(tables, low, high, a, other_low, other_high, b):
     """Widen cluster a by cluster b of other arrays (or the same ones)."""
     for j in range(low.shape[0]):
         low[j, a], high[j, a] = joined(tables, j, low[j, a], high[j, a], other_low[j, b], other_high[j, b])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cell_cost(tables, j, low, high):
     """What one record pays for this cell."""
     if tables.kind[j] == TREE:
@@ -80,7 +80,7 @@ def cell_cost(tables, j, low, high):
     return tables.base[j] + tables.slope[j] * (high - low)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cells_cost(tables, low, high, c):
     """What one record of cluster c pays."""
     total = 0.0
@@ -89,7 +89,7 @@ def cells_cost(tables, low, high, c):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cost_tables(tables, low, c, node_costs):
     """For every node of every hierarchy, into `node_costs`, what it costs joined with the cell of cluster c.
 
@@ -111,7 +111,7 @@ def cost_tables(tables, low, c, node_costs):
             node += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def union_costs(tables, low, high, start, cell_low, cell_high, c, node_costs, costs):
     """What one record pays when cluster c (of other arrays) joins each cluster from `start` on.
 
@@ -135,7 +135,7 @@ def union_costs(tables, low, high, start, cell_low, cell_high, c, node_costs, co
             costs[i] += min(width, 1) * base + slope * width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_loners(tables, j):
     end = tables.leaf_start[j + 1] if j + 1 < len(tables.leaf_start) else len(tables.leaf_cost)
     return tables.loners_from[j] < end - tables.leaf_start[j]

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.cells import LEAF_START, N_LEAVES, cell_cost
-from kohort.kernels.lean import lean
+from kohort.kernels.compiled import kernel, lean
 
 __all__ = [
     "BLOCK",
@@ -76,7 +75,7 @@ class Counted(NamedTuple):
     free: np.ndarray  # how many numbers no group has, and these
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_groups(cells, rows, group_of_record, n_groups, room, k):
     """Given groups, numbered from 0 on, and room for so many in all. Memory: room * leaves."""
     n, r = rows.shape
@@ -352,7 +351,7 @@ def show_lowest(cells, groups):
                 groups.lowest[leaf, block] = lowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def members(groups, numbers):
     """All records of some groups, and the place of the group of each."""
     n = 0

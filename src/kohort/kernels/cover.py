@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.supports import BLOCK, Uncovered, note_covered, support, uncovered_in
 
 __all__ = ["CLUSTERS", "LEFT", "Cover", "cover_greedily", "new_cover"]
@@ -31,7 +31,7 @@ class Cover(NamedTuple):
     counts: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_cover(sets, first_slot, k):
     """Nothing is covered yet. `first_slot` holds per row, and one more, its first record."""
     n_sets, n_records, n_rows = len(sets.cost), first_slot[-1], len(first_slot) - 1
@@ -62,7 +62,7 @@ def new_cover(sets, first_slot, k):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sift_down(heap, key, place, size):
     """Restore a heap of set numbers by (key, number) from one place downwards."""
     item = heap[place]
@@ -82,7 +82,7 @@ def _sift_down(heap, key, place, size):
     heap[place] = item
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(slot, cluster, owner, size):
     """Move a record to a cluster."""
     if owner[slot] >= 0:
@@ -91,7 +91,7 @@ def _take(slot, cluster, owner, size):
     size[cluster] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_uncovered(rows, first_slot, uncovered, cluster, owner, size, most):
     """Cover uncovered records of these rows, at most so many."""
     for row in rows:
@@ -102,7 +102,7 @@ def _take_uncovered(rows, first_slot, uncovered, cluster, owner, size, most):
             _take(slot, cluster, owner, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_spare(rows, first_slot, uncovered, cluster, owner, size, cost, k, dearer):
     """Fill a cluster up to k with records that others can spare; `dearer`: only from dearer ones."""
     for row in rows:
@@ -114,7 +114,7 @@ def _take_spare(rows, first_slot, uncovered, cluster, owner, size, cost, k, dear
                 _take(slot, cluster, owner, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _smallest_owner(rows, first_slot, uncovered, cluster, owner, cost):
     """The cheapest other cluster that holds a covered record of these rows."""
     best = -1
@@ -126,7 +126,7 @@ def _smallest_owner(rows, first_slot, uncovered, cluster, owner, cost):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cover_greedily(sets, first_slot, k, cover, work):
     """Cover records by sets of k to 2k-1, each time the set of least cost per newly covered record.
 
@@ -158,7 +158,7 @@ def cover_greedily(sets, first_slot, k, cover, work):
             note_covered(uncovered)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose(sets, s, first_slot, k, cover, buffer):
     """Make a cluster of a set: of its uncovered records and, to make up k, of covered ones."""
     owner, size, cost, uncovered = cover.owner, cover.size, cover.cost, cover.uncovered.left

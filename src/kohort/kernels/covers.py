@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.nearest import distances
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["centers_of_cover", "pair_leaves"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def centers_of_cover(one, other, covered):
     """Drop every edge whose ends are both covered without it; then each tree is a star.
 
@@ -33,7 +34,7 @@ def centers_of_cover(one, other, covered):
     return center
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_leaves(tables, leaves, hub, rows, keep):
     """Pairs of records of a star that are better off without its hub, until at most `keep` stay with it.
 
@@ -41,7 +42,7 @@ def pair_leaves(tables, leaves, hub, rows, keep):
     both edges to the hub. Numbers into `rows`, pairs side by side, then those that are kept; and how many are
     in pairs. O(rows^2).
     """
-    order = np.argsort(-distances(tables, leaves, np.full(len(rows), hub), rows), kind="mergesort")
+    order = stable_order(-distances(tables, leaves, np.full(len(rows), hub), rows))
     paired = 0
     while len(order) - paired > keep:
         rest = rows[order[paired + 1 :]]

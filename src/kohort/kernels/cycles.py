@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.group_costs import cost_without
 
 __all__ = ["cut_cycle", "walk_cycles"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk_cycles(one, other, n):
     """The vertices of each cycle in the order of a walk, one cycle after another; and where cycles begin."""
     near = np.full((n, 2), -1, np.int64)
@@ -36,7 +36,7 @@ def walk_cycles(one, other, n):
     return order, np.array(starts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_cycle(tables, leaves, rows):
     """For each record of a cycle the number of its group: runs of three, four or five that cost least.
 
@@ -67,7 +67,7 @@ def cut_cycle(tables, leaves, rows):
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_line(run_cost, first):
     """The least cost of runs when the cycle is cut at `first`, and the size of the last run up to each."""
     n = len(run_cost)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import TREE, Tables, lowest_node, range_cost
+from kohort.kernels.sorting import stable_order
 
 __all__ = [
     "Buckets",
@@ -56,7 +57,7 @@ class Buckets(NamedTuple):
     rows: Summaries  # the same for rows of neighbouring buckets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def node_starts(tables):
     """Per node its first leaf, and how many nodes there are at most from a leaf up to the root."""
     first = np.full(len(tables.parent), np.int64(2**62))
@@ -76,7 +77,7 @@ def node_starts(tables):
     return first, longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def record_costs(tables, lo, hi):
     """Cost of one record of each group."""
     costs = np.zeros(len(lo))
@@ -96,7 +97,7 @@ class _Head(NamedTuple):
     more: np.ndarray  # per attribute and step up: what that node costs more than the group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _new_head(climbs):
     r = len(climbs.tables.kind)
     steps = (r, climbs.longest)
@@ -109,7 +110,7 @@ def _new_head(climbs):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(climbs, groups, group, head):
     """Let the head be this group."""
     tables = climbs.tables
@@ -131,7 +132,7 @@ def _look_up(climbs, groups, group, head):
             head.more[attribute, 0] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raised_costs(tables, head, others, members, raised):
     """How much more a record of the head costs when it covers each of these others, too."""
     kind, loners_from = tables.kind, tables.loners_from
@@ -152,7 +153,7 @@ def _raised_costs(tables, head, others, members, raised):
         raised[i] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def added_costs(climbs, groups, heads, partners):
     """For each head what its partners (a row of groups) add: Eq. 9 of the paper."""
     added = np.empty(partners.shape)
@@ -165,14 +166,14 @@ def added_costs(climbs, groups, heads, partners):
     return added
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _added_cost(groups, group, other, raised):
     """What all records of two groups cost more together than apart, if the first ones' cost is so raised."""
     saved = groups.cost[group] + raised - groups.cost[other]
     return groups.size[group] * raised + groups.size[other] * saved
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_buckets(tables, groups, members):
     """Cut some groups in two along one attribute, again and again, until the parts are small."""
     n, depth = len(members), 0
@@ -186,7 +187,7 @@ def fill_buckets(tables, groups, members):
             inside = group[run].copy()
             attribute = _widest(tables, groups, inside)
             middles = groups.lo[inside, attribute] + groups.hi[inside, attribute]
-            group[run] = inside[np.argsort(middles, kind="mergesort")]
+            group[run] = inside[stable_order(middles)]
     start = (np.arange(n_buckets + 1) * n) >> depth
     of = np.zeros(len(groups.size), np.int64)
     for bucket in range(n_buckets):
@@ -196,7 +197,7 @@ def fill_buckets(tables, groups, members):
     return Buckets(group, start, of, inner, rows)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bounds(groups, members, part, n_parts):
     """Of each part of the groups a range inside all ranges, the least size, the highest cost."""
     r = groups.lo.shape[1]
@@ -216,7 +217,7 @@ def _bounds(groups, members, part, n_parts):
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widest(tables, groups, members):
     """The attribute in which the middles of these groups lie farthest apart, by cost."""
     widest, most = 0, -1.0
@@ -232,7 +233,7 @@ def _widest(tables, groups, members):
     return widest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def raise_costs(buckets, groups, grown):
     """Tell the buckets of some groups that these have grown."""
     for group in grown:
@@ -242,7 +243,7 @@ def raise_costs(buckets, groups, grown):
         buckets.rows.cost[row] = max(buckets.rows.cost[row], groups.cost[group])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cheapest_partners(climbs, groups, buckets, heads, n_partners):
     """For each head the groups that add least to it, in no order; -1 and inf where there are no more.
 
@@ -258,7 +259,7 @@ def cheapest_partners(climbs, groups, buckets, heads, n_partners):
     for i in range(len(heads)):
         _look_up(climbs, groups, heads[i], head)
         _least_added(climbs.tables, head, groups, heads[i], buckets.rows, every[: len(of_row)], of_row)
-        for row in np.argsort(of_row):
+        for row in stable_order(of_row):
             if of_row[row] >= added[i, 0]:
                 break
             inside = every[row * ROW : (row + 1) * ROW]
@@ -274,7 +275,7 @@ def cheapest_partners(climbs, groups, buckets, heads, n_partners):
     return partners, added
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_added(tables, head, groups, group, bounds, members, least):
     """For each of these rows or buckets: no group in it adds less to the head."""
     _raised_costs(tables, head, bounds, members, least)
@@ -283,7 +284,7 @@ def _least_added(tables, head, groups, group, bounds, members, least):
         least[i] = groups.size[group] * least[i] + bounds.size[members[i]] * saved
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _offer(groups, group, members, raised, partners, added):
     """Let groups be partners if they add less than the dearest one that there is."""
     for i in range(len(members)):
@@ -293,7 +294,7 @@ def _offer(groups, group, members, raised, partners, added):
             _replace_dearest(partners, added, other, extra)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _replace_dearest(partners, added, partner, cost):
     """Put a partner in the place of the dearest one, which stands first: the rest is a heap."""
     place, n = 0, len(added)
@@ -310,7 +311,7 @@ def _replace_dearest(partners, added, partner, cost):
     added[place], partners[place] = cost, partner
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merged_cells(start, end, value, count, a, b):
     """The cells of the unions of groups a[i] and b[i]: first cell of each and one more, value, count.
 

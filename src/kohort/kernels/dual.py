@@ -10,12 +10,14 @@ high, again and again, by less each time.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["cheapest_over", "lower_until_feasible", "raise_prices", "slacks"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cheapest_over(start, rows, cost, n_rows):
     """Per row the least cost of a closed record over it."""
     least = np.full(n_rows, np.inf)
@@ -25,7 +27,7 @@ def cheapest_over(start, rows, cost, n_rows):
     return least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_slack(under, cost, copies, k, y, level):
     """A lower bound on the slack, from a guess at the k-th largest price. O(rows)."""
     above, highest = 0.0, -np.inf
@@ -36,7 +38,7 @@ def _least_slack(under, cost, copies, k, y, level):
     return max(cost - highest, cost - level - above / k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def raise_prices(start, rows, cost, copies, k, y, level, order, keep, epsilon):
     """One round: visit closed records in some order and lower prices under those that are violated.
 
@@ -52,7 +54,7 @@ def raise_prices(start, rows, cost, copies, k, y, level, order, keep, epsilon):
         keep[q] = slack <= epsilon
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _repair(under, cost, copies, k, y, level, q, value, top):
     """Lower the k largest prices evenly, if they are too high; the slack before."""
     n, total = _largest(under, copies, k, y, value, top)
@@ -65,14 +67,14 @@ def _repair(under, cost, copies, k, y, level, q, value, top):
     return -excess
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(under, copies, k, y, value, top):
     """The rows with the k largest prices into `top`, the largest first; how many, and the sum of the k."""
     n = len(under)
     for i in range(n):
         value[i] = -y[under[i]]
     left, total, n_top = k, 0.0, 0
-    for i in np.argsort(value[:n]):
+    for i in stable_order(value[:n]):
         row = under[i]
         top[n_top] = row
         n_top += 1
@@ -83,7 +85,7 @@ def _largest(under, copies, k, y, value, top):
     return n_top, total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower_until_feasible(start, rows, cost, copies, k, y, level):
     """Cap prices under every violated closed record at the level where it is satisfied. One pass is enough.
 
@@ -103,7 +105,7 @@ def lower_until_feasible(start, rows, cost, copies, k, y, level):
             y[row] = min(y[row], cap)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cap(y, copies, k, cost, top, n):
     """The level at which prices must be cut off so that the k largest sum up to k * cost.
 
@@ -123,7 +125,7 @@ def _cap(y, copies, k, cost, top, n):
     return (k * cost - rest) / n_cut
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slacks(start, rows, cost, copies, k, y, level, exact_below):
     """Per closed record its cost minus the mean of the k largest prices under it, or less.
 

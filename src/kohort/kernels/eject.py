@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.cells import KIND, LEAF_START
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.counted_groups import (
     HI,
     LO,
@@ -23,9 +23,9 @@ from kohort.kernels.counted_groups import (
     unlink,
 )
 from kohort.kernels.generalization import SET
-from kohort.kernels.lean import lean
 from kohort.kernels.nearest_groups import nearest_groups
 from kohort.kernels.pool import keeps_promises
+from kohort.kernels.sorting import distinct_values
 
 __all__ = ["MOST_CHANGED", "dissolved", "ejected"]
 
@@ -35,7 +35,7 @@ MOST_CHANGED = 2 * _MOST_EJECTED + 1  # groups
 _N_SPARING = 4  # near groups, of which one gives a record to a group that has too few
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ejected(cells, promises, groups, rows, record, near, allowed):
     """Let a group lose a value of one of its records; what that adds, or infinity where it was undone.
 
@@ -62,7 +62,7 @@ def ejected(cells, promises, groups, rows, record, near, allowed):
     return np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dissolved(cells, promises, groups, rows, record, near, allowed):
     """Let all records of a group go where they add least; what that adds, or infinity where it was undone."""
     home = groups.group[record]
@@ -230,11 +230,11 @@ def _filler(cells, groups, rows, home, k, near):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _all_keep(promises, groups, moved, source):
     """Whether all groups that gave or took a record, and have some, keep their promises."""
     if len(promises.rules) == 0:
         return True
-    numbers = np.unique(np.concatenate((groups.group[moved], source)))
+    numbers = distinct_values(np.concatenate((groups.group[moved], source)))
     records, labels = members(groups, numbers)
     return keeps_promises(promises, records, labels, len(numbers))

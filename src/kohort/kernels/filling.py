@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.assignment import COUNT, NEXT, SIZE, SLOT, can_spare, move, price, undo_last
-from kohort.kernels.lean import lean
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.promises import shortfall
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["EPSILON", "cheapest_filler", "fill"]
 
@@ -36,7 +36,7 @@ def cheapest_filler(offers, promises, state, q, missing):
     return least if n_spare >= missing else np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(offers, promises, state, q):
     """Take records that others can spare, those that add least first, until q keeps its promises."""
     missing = shortfall(promises, q, state.slots[q, SIZE])
@@ -44,7 +44,7 @@ def fill(offers, promises, state, q):
         return True
     units, slots, added = _fillers(offers, promises, state, q)
     nowhere = len(offers.cost) - 2
-    for filler in np.argsort(added):
+    for filler in stable_order(added):
         unit, slot = units[filler], slots[filler]
         piece = state.head[unit]
         while piece >= 0 and state.pieces[piece, SLOT] != slot:
@@ -65,7 +65,7 @@ def fill(offers, promises, state, q):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fillers(offers, promises, state, q):
     """Pieces under q whose slots have more than k records: unit, slot, and what a record would add."""
     withheld = len(offers.cost) - 1

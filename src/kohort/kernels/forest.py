@@ -6,8 +6,8 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.nearest import distances
 
 __all__ = ["cut_forest", "grow_forest", "part_limit"]
@@ -15,13 +15,13 @@ __all__ = ["cut_forest", "grow_forest", "part_limit"]
 _MOST_ROOTS = 2000
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part_limit(k):
     """The size that a part need not exceed."""
     return max(2 * k - 1, 3 * k - 5)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow_forest(tables, leaves, counts, nearest, k):
     """FOREST: for each row the row that its outgoing edge leads to, or -1; every tree has k records or more.
 
@@ -64,7 +64,7 @@ def grow_forest(tables, leaves, counts, nearest, k):
     return to
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chief(chief, row):
     while chief[row] != row:
         chief[row] = chief[chief[row]]
@@ -72,7 +72,7 @@ def _chief(chief, row):
     return row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _edge(tables, leaves, one, other):
     return distances(tables, leaves, np.array([one]), np.array([other]))[0]
 
@@ -91,7 +91,7 @@ class _Work(NamedTuple):
     part_size: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_forest(to, k):
     """The part of each record, numbered from 0; to[i] is the record that i has an edge to, or -1.
 
@@ -121,7 +121,7 @@ def cut_forest(to, k):
     return work.part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _edges(to):
     """The neighbours of each record: near[start[i]:start[i + 1]]."""
     n = len(to)
@@ -141,7 +141,7 @@ def _edges(to):
     return start, near
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_tree(start, near, root, k, first_part, work):
     """Cut one tree; how many parts there are."""
     size = _walk(start, near, root, work)
@@ -161,7 +161,7 @@ def _cut_tree(start, near, root, k, first_part, work):
     return _cut(size, k, first_part, work)[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _walk(start, near, root, work):
     """The records of a tree, each after the one above it; how many there are."""
     work.order[0], work.above[root] = root, -1
@@ -177,7 +177,7 @@ def _walk(start, near, root, work):
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(size, k, first_part, work):
     """Parts of the tree that was walked last: how many, and the size of the largest."""
     for one in work.order[:size]:
@@ -213,13 +213,13 @@ def _cut(size, k, first_part, work):
     return n_parts, work.part_size[first_part : first_part + n_parts].max()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make_part(one, part, work):
     work.part_size[part] = work.size[one]
     _mark(one, part, work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(one, part, work):
     waiting = work.first[one]
     while waiting >= 0:
@@ -227,7 +227,7 @@ def _mark(one, part, work):
         waiting = work.following[waiting]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wait_above(one, up, work):
     """Those who wait at a record go up; it is the first of them itself, so the list is walked once a step."""
     last = one
@@ -238,7 +238,7 @@ def _wait_above(one, up, work):
     work.size[up] += work.size[one]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _smaller(one, other, work):
     """Of two parts the smaller; -1 is none."""
     if one < 0 or (other >= 0 and work.part_size[other] < work.part_size[one]):

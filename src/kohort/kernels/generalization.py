@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["ORDERED", "SET", "TREE", "Tables", "child_of", "lowest_node", "ones", "part_cost", "range_cost"]
 
@@ -36,7 +37,7 @@ class Tables(NamedTuple):
     node_cost: np.ndarray  # per node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lowest_node(tables, attribute, lo, hi):
     """The lowest node over the leaves lo..hi: O(height)."""
     node = tables.leaf_node[tables.leaf_start[attribute] + lo]
@@ -45,7 +46,7 @@ def lowest_node(tables, attribute, lo, hi):
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def child_of(tables, attribute, node, leaf):
     """The child of `node` that holds a leaf: O(height)."""
     below = tables.leaf_node[tables.leaf_start[attribute] + leaf]
@@ -54,7 +55,7 @@ def child_of(tables, attribute, node, leaf):
     return below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def range_cost(tables, attribute, lo, hi):
     """Cost of one cell that is generalized as far as the leaves lo..hi ask for."""
     if lo == hi:
@@ -66,7 +67,7 @@ def range_cost(tables, attribute, lo, hi):
     return tables.base[attribute] + tables.slope[attribute] * (hi - lo)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ones(word):
     """How many bits are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -78,7 +79,7 @@ def ones(word):
     return np.int64(word & np.uint64(127))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part_cost(tables, lo, hi, words):
     """Cost of one record of a group with these least and greatest leaves and sets of values."""
     total = 0.0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import SET, part_cost
 
 __all__ = ["cost_without", "costs_by_group"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def costs_by_group(tables, rows, order, start):
     """Cost of one record of each group; group g has the records order[start[g]:start[g + 1]]. O(n)."""
     costs = np.empty(len(start) - 1)
@@ -19,7 +19,7 @@ def costs_by_group(tables, rows, order, start):
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cost_without(tables, rows, records, left_out):
     """Cost of one record of the group without one of them."""
     r = rows.shape[1]

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import place_among, stable_order
 
 __all__ = ["CellTable", "Split", "Trees", "by_child", "forget", "left_behind", "split_group", "supply"]
 
@@ -58,7 +60,7 @@ class Split(NamedTuple):
     specialized: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(table, cell, count, counters, most):
     """Count records of a cell; `most` has per demand the records of the most frequent value."""
     for demand in range(len(most)):
@@ -68,7 +70,7 @@ def _add(table, cell, count, counters, most):
             most[demand] = max(most[demand], counters[value])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forget(table, cells, counters):
     for cell in cells:
         for demand in range(table.value.shape[1]):
@@ -76,16 +78,16 @@ def forget(table, cells, counters):
                 counters[table.value[cell, demand]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_size(table, most):
     """The fewest records that a valid group has in which values occur so often."""
     size = table.k
     for demand in range(len(most)):
-        size = max(size, np.searchsorted(table.room[demand], most[demand]))
+        size = max(size, place_among(table.room[demand], most[demand]))
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_children(table, trees, cells, attribute, node, number):
     """The child of each cell, numbered by first appearance, and how many there are; `number` is all -1."""
     base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
@@ -104,7 +106,7 @@ def _number_children(table, trees, cells, attribute, node, number):
     return child, n_children
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def by_child(child, n_children):
     """Places in the order of children, and where each child starts; those in no child are not among them."""
     start = np.zeros(n_children + 1, np.int64)
@@ -121,7 +123,7 @@ def by_child(child, n_children):
     return place, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def supply(table, cells, counts, places, split, counters, taken):
     """Take records out of children, in the order of places, until those left behind have what they need.
 
@@ -151,7 +153,7 @@ def supply(table, cells, counts, places, split, counters, taken):
     return missing
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def left_behind(table, cells, counts, child, apart, counters, most):
     """Count the records in no child that is apart, and their values."""
     rest = 0
@@ -163,7 +165,7 @@ def left_behind(table, cells, counts, child, apart, counters, most):
     return rest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_group(table, trees, cells, counts, attribute, node, moving, number, counters):
     """Split a group into the children of its node; O(cells).
 
@@ -197,7 +199,7 @@ def split_group(table, trees, cells, counts, attribute, node, moving, number, co
             return split
         rest = left_behind(table, cells, counts, child, apart, counters, most)
     if split.need > 0:
-        for c in np.argsort(sizes, kind="mergesort"):
+        for c in stable_order(sizes):
             if rest >= _least_size(table, most):
                 break
             if apart[c]:

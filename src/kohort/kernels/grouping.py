@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["ranges_by_group"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ranges_by_group(values, group_of_record, n_groups):
     """Least and greatest value of each group; a record in group -1 is in none. O(n)."""
     lo = np.full(n_groups, 2**31 - 1, np.int32)

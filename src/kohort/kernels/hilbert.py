@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.clusters import cell_cost, joined
+from kohort.kernels.compiled import kernel
 
 __all__ = ["cheapest_runs", "hilbert_keys"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hilbert_keys(points, bits):
     """Per point its place along the Hilbert curve: words of 64 bits, the most significant first.
 
@@ -32,7 +32,7 @@ def hilbert_keys(points, bits):
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _along_the_curve(x, bits):
     """Turn the coordinates of a point into its place, whose bits are dealt to the axes in turn."""
     for level in range(bits - 1, 0, -1):
@@ -54,7 +54,7 @@ def _along_the_curve(x, bits):
         x[j] ^= flip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cheapest_runs(rows, tables, row_at, k, best, previous, start, stop):
     """The cheapest cut into runs of k to 2k - 1 of the first `end` slots, for every end in start..stop - 1.
 

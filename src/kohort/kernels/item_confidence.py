@@ -7,14 +7,14 @@ item. A set of items keeps to the limit exactly if the rooms of all baskets that
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.itemsets import project, transposed
 
 __all__ = ["short_of_room"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def short_of_room(baskets, n_nodes, size, found, number, prefix, depth):
     """Write the itemsets of up to `size` nodes that are short of room into `found`, as long as it has rows.
 
@@ -39,14 +39,14 @@ def short_of_room(baskets, n_nodes, size, found, number, prefix, depth):
     prefix[depth] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write(found, number, prefix):
     if number[0] < len(found):
         found[number[0]] = prefix
         number[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _some_short(baskets, lists, i):
     """Whether some basket with node number i of the lists is short of room, and has more nodes after it."""
     for at in range(lists.start[i], lists.start[i + 1]):
@@ -56,7 +56,7 @@ def _some_short(baskets, lists, i):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _short_after(baskets, lists, i, room, seen, found, number, prefix):
     """The same for the last node of an itemset. `room` and `seen` are all zero before and after."""
     for at in range(lists.start[i], lists.start[i + 1]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.itemsets import Baskets
 
 __all__ = ["ItemCut", "ItemTree", "TidLists", "generalize", "kept_nodes", "nested", "repair", "tid_lists"]
@@ -44,7 +44,7 @@ class TidLists(NamedTuple):
     rooms: np.ndarray  # per basket and sensitive item: see short_of_room
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tid_lists(baskets, tree):
     """The lists of all nodes, of baskets that hold leaves. O(occurrences * height)."""
     n = len(tree.parent)
@@ -70,7 +70,7 @@ def tid_lists(baskets, tree):
     return TidLists(start, basket, baskets.weight, np.zeros((len(baskets.weight), 0), np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kept_nodes(baskets, tree, number):
     """Baskets of leaves as baskets of those nodes above (or at) them that have a number and not -1.
 
@@ -104,7 +104,7 @@ def kept_nodes(baskets, tree, number):
     return Baskets(start, nodes, baskets.weight)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(values):
     """By insertion: baskets are short."""
     for i in range(1, len(values)):
@@ -115,20 +115,20 @@ def _sort(values):
         values[j] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nested(tree, a, b):
     """Whether one of two nodes is under the other (or they are the same)."""
     return a <= b <= tree.last[a] or b <= a <= tree.last[b]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def published_cost(tree, node):
     """What the items under a node cost, published as this node."""
     width = tree.hi[node] - tree.lo[node] + 1
     return tree.mass[node] * width if width > 1 else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def generalize(tree, cut, node):
     """Publish everything under a node as this node."""
     change = published_cost(tree, node) - cut.cost[node]
@@ -139,7 +139,7 @@ def generalize(tree, cut, node):
     cut.below[node + 1 : tree.last[node] + 1] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def repair(tree, cut, lists, itemset, k):
     """Generalize a rare itemset until at least k records have it, at the least cost.
 
@@ -169,7 +169,7 @@ def repair(tree, cut, lists, itemset, k):
             generalize(tree, cut, best[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_maximal(tree, nodes, i):
     """Whether no other of the nodes lies above number i; of equal ones the first counts."""
     for j in range(len(nodes)):
@@ -178,7 +178,7 @@ def _is_maximal(tree, nodes, i):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _added_cost(tree, cut, itemset, at):
     added = np.int64(0)
     for i in range(len(at)):
@@ -187,7 +187,7 @@ def _added_cost(tree, cut, itemset, at):
     return added
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_safe(lists, nodes, k):
     """Whether at least k records have all these nodes, with room for the holders of every sensitive item.
 
@@ -214,7 +214,7 @@ def _is_safe(lists, nodes, k):
     return total >= k and (room >= 0).all()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has(lists, node, basket):
     lo, hi = lists.start[node], lists.start[node + 1]
     while lo < hi:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.item_cuts import ItemCut, ItemTree, TidLists, nested, repair
 from kohort.kernels.itemsets import project, rare_after, transposed
 
@@ -25,7 +25,7 @@ class Walk(NamedTuple):
     prefix: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def repair_itemsets(walk, baskets, lists, begin, end, depth):
     """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
 
@@ -59,7 +59,7 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
     return repairs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_follow(walk, node):
     """Per number whether its node may stand in an itemset with this one."""
     may = np.empty(len(walk.node), np.bool_)
@@ -69,7 +69,7 @@ def _may_follow(walk, node):
     return may
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _repair_last(walk, rare):
     """The same for the last node of an itemset, where it is known which ones are rare."""
     itemset, repairs = walk.prefix[: walk.size], 0

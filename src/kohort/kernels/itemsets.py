@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import sorted_copy, stable_order
 
 __all__ = [
     "Baskets",
@@ -43,7 +45,7 @@ class Lists(NamedTuple):
     basket: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transposed(baskets, n_nodes):
     """The lists of all nodes that occur, by ascending number. O(occurrences + nodes)."""
     number = np.zeros(n_nodes, np.int32)
@@ -72,7 +74,7 @@ def transposed(baskets, n_nodes):
     return Lists(present, weight, start, where, basket)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def project(baskets, lists, i, keep):
     """The baskets that have node number i of the lists, and what is kept after it; empty ones left out."""
     n_baskets, size = 0, 0
@@ -95,7 +97,7 @@ def project(baskets, lists, i, keep):
     return Baskets(start[: b + 1], nodes[:filled], weight[:b])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rare_after(baskets, lists, i, k, count, touched):
     """The nodes that come after node number i of the lists, but in fewer than k records with it; ascending.
 
@@ -122,10 +124,10 @@ def rare_after(baskets, lists, i, k, count, touched):
             rare[n_rare] = node
             n_rare += 1
         count[node] = 0
-    return np.sort(rare[:n_rare])
+    return sorted_copy(rare[:n_rare])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
     """Whether some itemset of up to `size` nodes occurs in fewer than k records.
 
@@ -160,7 +162,7 @@ def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def picked(baskets, numbers):
     """Some of the baskets."""
     start = np.zeros(len(numbers) + 1, np.int64)
@@ -173,7 +175,7 @@ def picked(baskets, numbers):
     return Baskets(start, nodes, baskets.weight[numbers])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collapsed(baskets):
     """Equal baskets as one with their weights together; empty ones left out. O(n log n)."""
     n = len(baskets.weight)
@@ -184,7 +186,7 @@ def collapsed(baskets):
             value = (value ^ np.uint64(baskets.nodes[place] + 1)) * np.uint64(1099511628211)
             value ^= value >> np.uint64(29)
         digest[b] = value
-    order = np.argsort(digest, kind="mergesort")
+    order = stable_order(digest)
     start, nodes = np.zeros(n + 1, np.int64), np.empty(len(baskets.nodes), np.int32)
     weight, kept, last = np.empty(n, np.int64), 0, -1
     for b in order:
@@ -200,7 +202,7 @@ def collapsed(baskets):
     return Baskets(start[: kept + 1].copy(), nodes[: start[kept]].copy(), weight[:kept].copy())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _equal(baskets, a, b):
     length = baskets.start[a + 1] - baskets.start[a]
     if baskets.start[b + 1] - baskets.start[b] != length:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["count_fitting_baskets", "count_fitting_people", "fitting_classes", "run_ends"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_ends(labels):
     """For each row of sorted rows and each column the first row after it that differs up to that column."""
     n = len(labels)
@@ -21,7 +23,7 @@ def run_ends(labels):
     return ends
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_fit(row, known, covered, start, width, labels, ends):
     """The first class from `row` on that fits; where a label does not, all that share it are passed over."""
     while row < len(labels):
@@ -36,7 +38,7 @@ def _next_fit(row, known, covered, start, width, labels, ends):
     return row
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def fitting_classes(known, covered, start, width, labels, ends):
     """For each person and each class whether every label of the class covers what is known of the person.
 
@@ -54,7 +56,7 @@ def fitting_classes(known, covered, start, width, labels, ends):
     return fits
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def count_fitting_people(people, known, covered, start, width, labels, ends):
     """For each class how many people it fits; people[p] of them are like person p. Otherwise as above."""
     parts = 8
@@ -68,7 +70,7 @@ def count_fitting_people(people, known, covered, start, width, labels, ends):
     return count.sum(axis=0)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def count_fitting_baskets(fits, class_of_record, baskets, missing, known, own):
     """For each person how many records fit, by their class and by their baskets, and how many before the own.
 
@@ -91,7 +93,7 @@ def count_fitting_baskets(fits, class_of_record, baskets, missing, known, own):
     return candidates, earlier
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_all(known, first, last, start, end):
     for item in known:
         if item < 0:

@@ -7,9 +7,10 @@ them and the result does not depend on how many there are.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import SET, TREE, child_of, lowest_node, part_cost, range_cost
+from kohort.kernels.sorting import distinct_values, places_among, sorted_copy
 
 __all__ = ["BY_CHILD", "BY_FREQUENCY", "BY_VALUE", "deal_out", "find_cuts", "part_records"]
 
@@ -18,7 +19,7 @@ MAX_BINS = 64
 SAMPLE = 20_000  # larger groups choose their cut on every s-th record
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _summaries(rows, start, stride, bin_of, n_bins, tables):
     """Per bin of records: how many, least and greatest leaf per attribute, sets of values."""
     r = rows.shape[1]
@@ -43,7 +44,7 @@ def _summaries(rows, start, stride, bin_of, n_bins, tables):
     return size, lo, hi, words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _absorb(lo, hi, words, other_lo, other_hi, other_words):
     """Widen one summary by another."""
     for j in range(len(lo)):
@@ -53,7 +54,7 @@ def _absorb(lo, hi, words, other_lo, other_hi, other_words):
         words[w] |= other_words[w]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value_bins(values):
     """At most MAX_BINS bins of neighbouring values: the bin of each, and every bin's first and last value."""
     lo, hi = values.min(), values.max()
@@ -61,7 +62,7 @@ def _value_bins(values):
         n_bins = hi - lo + 1
         first = np.arange(lo, hi + 1)
         return values - lo, first, first
-    ordered = np.sort(values)
+    ordered = sorted_copy(values)
     first = np.empty(MAX_BINS, np.int64)
     last = np.empty(MAX_BINS, np.int64)
     n_bins = 0
@@ -75,10 +76,10 @@ def _value_bins(values):
         first[n_bins], last[n_bins] = ordered[position], ordered[end - 1]
         n_bins += 1
         position = end
-    return np.searchsorted(last[:n_bins], values), first[:n_bins], last[:n_bins]
+    return places_among(last[:n_bins], values), first[:n_bins], last[:n_bins]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _offer(cuts, scores, way, attribute, where, extra, score):
     """Keep a cut if it is among the best; of equal ones the first stays ahead."""
     place = len(scores)
@@ -97,7 +98,7 @@ def _offer(cuts, scores, way, attribute, where, extra, score):
     cuts[place, 3] = extra
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value_cuts(rows, start, stride, values, way, attribute, tables, need, strict, group_range, cuts, scores):
     """Offer the cheapest and the most even cut of a group between two values (or inside one).
 
@@ -154,7 +155,7 @@ def _value_cuts(rows, start, stride, values, way, attribute, tables, need, stric
         _offer(cuts, scores, way, attribute, even_where, even_extra, even_score)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dense(places, n_places):
     """Number the places that occur from 0 in rising order: number of each, how many. No table when sparse."""
     if n_places <= 4 * len(places) + 64:
@@ -167,16 +168,11 @@ def _dense(places, n_places):
                 number[place] = count
                 count += 1
         return number[places], count
-    distinct = np.sort(places)
-    count = 1
-    for i in range(1, len(distinct)):
-        if distinct[i] != distinct[count - 1]:
-            distinct[count] = distinct[i]
-            count += 1
-    return np.searchsorted(distinct[:count], places), count
+    distinct = distinct_values(places)
+    return places_among(distinct, places), len(distinct)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pool(size, need, strict):
     """Which children of a node stay apart: -1 pooled, else apart; and how many records the pool borrows.
 
@@ -206,7 +202,7 @@ def _pool(size, need, strict):
     return apart, -1, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _children_of(rows, start, stride, m, attribute, node, tables):
     """For each record the child of `node` it is in, numbered from 0, and how many children occur."""
     places = np.empty(m, np.int64)
@@ -215,7 +211,7 @@ def _children_of(rows, start, stride, m, attribute, node, tables):
     return _dense(places, tables.n_children[node])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _whole_cost(lo, hi, words, tables):
     """Cost of one record of the group that these parts make up."""
     all_lo, all_hi, all_words = lo[0].copy(), hi[0].copy(), words[0].copy()
@@ -224,7 +220,7 @@ def _whole_cost(lo, hi, words, tables):
     return part_cost(tables, all_lo, all_hi, all_words)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _child_cut(rows, start, stride, m, node, attribute, tables, need, strict, group_range, cuts, scores):
     """Offer the cut of a group into the children of its node, small ones pooled.
 
@@ -263,7 +259,7 @@ def _child_cut(rows, start, stride, m, node, attribute, tables, need, strict, gr
     _offer(cuts, scores, BY_CHILD, attribute, node, 0, (after - before) / max(0.5, bits / m))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_and_greatest(rows, start, end, attribute):
     """Of all records, not of a sample: the node that is cut must hold every one of them."""
     lo = hi = rows[start, attribute]
@@ -273,7 +269,7 @@ def _least_and_greatest(rows, start, end, attribute):
     return lo, hi
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group_range(tables, attribute, values, lo, hi):
     """What the group's values cost in one attribute: its normalised range."""
     if tables.kind[attribute] == SET and hi < tables.loners_from[attribute]:
@@ -282,7 +278,7 @@ def _group_range(tables, attribute, values, lo, hi):
     return range_cost(tables, attribute, lo, hi)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_cuts(rows, starts, ends, tables, k, strict, widest, n_cuts):
     """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
 
@@ -322,7 +318,7 @@ def find_cuts(rows, starts, ends, tables, k, strict, widest, n_cuts):
     return cuts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part_by_child(rows, start, end, cut, tables, k, strict, part):
     attribute, node = cut[1], cut[2]
     m = end - start
@@ -345,7 +341,7 @@ def _part_by_child(rows, start, end, cut, tables, k, strict, part):
     return n_parts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part_by_value(rows, start, end, cut, tables, part):
     way, attribute, where, extra = cut
     for i in range(end - start):
@@ -360,7 +356,7 @@ def _part_by_value(rows, start, end, cut, tables, part):
     return 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def part_records(rows, starts, ends, cuts, tables, k, strict):
     """Carry out one cut per group: the part of each record (of all groups in a row) and parts per group.
 
@@ -380,7 +376,7 @@ def part_records(rows, starts, ends, cuts, tables, k, strict):
     return parts, n_parts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deal_out(rows, records, starts, ends, parts, n_parts):
     """Sort the records of each group by part, in place and stably. `parts` as from `part_records`."""
     offsets = np.zeros(len(starts) + 1, np.int64)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import SET, range_cost
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["BoxTree", "box_tree", "distances", "nearest_rows", "pairs_within"]
 
@@ -36,7 +37,7 @@ class BoxTree(NamedTuple):
     hi: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def box_tree(tables, leaves):
     """Halve the rows at the median of the attribute that costs most, down to a dozen. O(n log^2 n)."""
     n, r = leaves.shape
@@ -58,7 +59,7 @@ def box_tree(tables, leaves):
             if least < greatest and range_cost(tables, j, least, greatest) > widest_cost:
                 widest, widest_cost = j, range_cost(tables, j, least, greatest)
         if len(rows) > _BUCKET and widest >= 0:
-            rows[:] = rows[np.argsort(leaves[rows, widest], kind="mergesort")]
+            rows[:] = rows[stable_order(leaves[rows, widest])]
             middle = start[box] + len(rows) // 2
             left[box] = used
             start[used], end[used] = start[box], middle
@@ -71,7 +72,7 @@ def box_tree(tables, leaves):
     return BoxTree(order, cells, start[:used], end[:used], left[:used], lo[:used], hi[:used])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest_rows(tables, counts, tree, k, first, last):
     """For the places first to last of the tree: the nearest other rows, near ones first, until together with
     the row itself they are k records; and the distance of the last of them.
@@ -132,7 +133,7 @@ def nearest_rows(tables, counts, tree, k, first, last):
     return found, radius
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pairs_within(tables, tree, reach, room):
     """All pairs of places p < q of the tree that are nearer than reach[p] + reach[q] by more than rounding,
     and their distances. More than `room` pairs are not looked for."""
@@ -175,7 +176,7 @@ def pairs_within(tables, tree, reach, room):
     return pairs[:n_pairs], lengths[:n_pairs]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distances(tables, leaves, one, other):
     """The distance of each pair of rows. O(attributes * height) each."""
     found = np.zeros(len(one))
@@ -186,7 +187,7 @@ def distances(tables, leaves, one, other):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_from(tables, own, seen, costs):
     """For every leaf of every attribute what a cell costs that is published as the closure of the leaf and
     the row's own. Attributes that are as in `seen` are kept. O(leaves * height)."""
@@ -202,7 +203,7 @@ def _look_from(tables, own, seen, costs):
             costs[start + leaf] = _pair_cost(tables, j, min(leaf, mine), max(leaf, mine))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pair_cost(tables, attribute, lo, hi):
     """Cost of one cell published as the closure of two leaves lo <= hi."""
     if tables.kind[attribute] != SET or lo == hi:
@@ -212,7 +213,7 @@ def _pair_cost(tables, attribute, lo, hi):
     return tables.base[attribute] + tables.slope[attribute]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distance(costs, other, most):
     """The distance to a row from the one that `costs` looks from; any number above `most` beyond it."""
     total = 0.0
@@ -223,7 +224,7 @@ def _distance(costs, other, most):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_distance(costs, own, lo, hi, most):
     """No row inside the box is nearer than this: per attribute the nearest leaf of the box counts.
 

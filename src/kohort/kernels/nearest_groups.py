@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.cells import LEAF_START
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.counted_groups import BLOCK, ONE_MORE, PAID
-from kohort.kernels.lean import lean
 
 __all__ = ["Near", "nearest_groups", "new_near"]
 
@@ -25,7 +24,7 @@ class Near(NamedTuple):
     seen_bits: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_near(groups, most):
     """Room for so many groups."""
     low, seen = np.empty(groups.lowest.shape[1], np.float32), np.empty(BLOCK, np.float32)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.clusters import cells_cost, join_cells
+from kohort.kernels.compiled import kernel
 
 __all__ = [
     "EXTENT",
@@ -50,7 +50,7 @@ class Clusters(NamedTuple):
     counts: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_clusters(clusters, rows, tables, cluster_of_row, k):
     """One cluster per number in `cluster_of_row`, of whole rows; those of k records or more are finished."""
     size = np.zeros(cluster_of_row.max() + 1, np.int64)
@@ -78,7 +78,7 @@ def fill_clusters(clusters, rows, tables, cluster_of_row, k):
     clusters.counts[N_GROUPS], clusters.counts[N_PIECES] = n_groups, len(cluster_of_row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hang_on(clusters, c, piece):
     """Put a piece at the end of a cluster's chain."""
     if clusters.size[c] == 0:
@@ -89,7 +89,7 @@ def _hang_on(clusters, c, piece):
     clusters.size[c] += clusters.copies[piece]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_cluster(clusters, rows, tables, first, last, size):
     """A new open cluster, the youngest, of a chain of pieces."""
     c = clusters.counts[EXTENT]
@@ -108,7 +108,7 @@ def open_cluster(clusters, rows, tables, first, last, size):
     return c
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_out(clusters, a, b):
     """Make holes of two clusters; those that had one of them as nearest have to look again."""
     for c in (a, b):
@@ -120,7 +120,7 @@ def take_out(clusters, a, b):
             nearest[c] = NOBODY
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def close_up(clusters):
     """Move clusters together over the holes, in their order."""
     place = np.full(clusters.counts[EXTENT] + 1, NOBODY)  # the last one is that of nobody
@@ -141,7 +141,7 @@ def close_up(clusters):
     clusters.counts[EXTENT] = clusters.counts[OPEN]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def finish_chain(clusters, first):
     """Make a group of a chain of pieces."""
     piece = first
@@ -151,7 +151,7 @@ def finish_chain(clusters, first):
     clusters.counts[N_GROUPS] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_piece(clusters, piece, left):
     """Leave so many copies in a piece; the piece that has the others, in no chain and no group."""
     other = piece

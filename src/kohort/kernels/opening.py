@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.assignment import (
     AFTER,
@@ -29,13 +28,14 @@ from kohort.kernels.assignment import (
     sync_lists,
     undo,
 )
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.filling import EPSILON, cheapest_filler, fill
-from kohort.kernels.lean import lean
+from kohort.kernels.sorting import sorted_copy
 
 __all__ = ["gather_at", "open_in_order", "place_waiting", "polish", "try_close", "try_open"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def try_open(offers, promises, state, q, scratch):
     """Let a slot take every record that then pays less, if the whole costs less; whether it did.
 
@@ -246,10 +246,10 @@ def place_waiting(offers, promises, state):
     return _empty(offers, promises, state, nowhere, -1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def polish(offers, promises, state, entry, scratch):
     """Open and close anew what was touched since an entry of the log."""
-    slots = np.sort(state.log[entry : state.numbers[LOGGED], 1:3].copy().ravel())
+    slots = sorted_copy(state.log[entry : state.numbers[LOGGED], 1:3].copy().ravel())
     for place in range(len(slots)):
         slot = slots[place]
         if place > 0 and slot == slots[place - 1]:
@@ -259,7 +259,7 @@ def polish(offers, promises, state, entry, scratch):
             try_open(offers, promises, state, slot, scratch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_in_order(offers, promises, state, order, scratch):
     """Try to open closed records one after the other; how many were opened."""
     n_opened = 0
@@ -270,7 +270,7 @@ def open_in_order(offers, promises, state, order, scratch):
     return n_opened
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_at(offers, promises, state, root, scratch):
     """Open a closed record over all rows for the waiting records, dissolving the smallest slots if it must.
 

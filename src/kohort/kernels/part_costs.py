@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["best_runs", "run_costs", "set_costs"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discernible):
     """A bound on the cost of a class; `claimed` are the prices of its cells, should it be withheld."""
     if size == 0:
@@ -21,7 +22,7 @@ def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discer
     return min(withheld_cost * size, published + claimed)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_costs(
     order, start, part_of, cells, outer_of, outer_before, last, price, k, withheld_cost, discernible
 ):
@@ -83,7 +84,7 @@ def run_costs(
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(table, low, first, second, high, value):
     """To the runs that begin from low to first and end from second to high."""
     table[low, second] += value
@@ -92,7 +93,7 @@ def _add(table, low, first, second, high, value):
     table[first + 1, high + 1] += value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_up(table):
     for a in range(len(table)):
         for b in range(len(table)):
@@ -104,7 +105,7 @@ def _sum_up(table):
                 table[a, b] -= table[a - 1, b - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_runs(costs):
     """The cheapest way to part a line into runs: the runs' last parts, and what deciding on a border costs.
 
@@ -141,7 +142,7 @@ def best_runs(costs):
     return before[n], block_of, cut, merged
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_costs(
     order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible
 ):
@@ -189,7 +190,7 @@ def set_costs(
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_over_sets(parts, sums):
     for chosen in range(1, len(sums)):
         low = 0

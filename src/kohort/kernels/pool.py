@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.cells import LEAF_START, cell_cost
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.counted_groups import (
     add,
     added_by,
@@ -16,7 +16,6 @@ from kohort.kernels.counted_groups import (
     forget,
     take_out,
 )
-from kohort.kernels.lean import lean
 from kohort.kernels.promises import drop_tally, recount, shortfall
 
 __all__ = ["clear", "gather", "keeps_promises", "polish", "pool_cost"]
@@ -172,7 +171,7 @@ def _exchange(cells, counts, rows, group_of, i):
         _join(cells, counts, rows, group_of, best, mine)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keeps_promises(promises, records, labels, n_labels):
     """Whether the records of each label do; there are at least k of each. Slots 0, 1, ... tally them."""
     size = np.zeros(n_labels, np.int64)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.kernels.lean import lean
+from kohort.kernels.compiled import lean
 
 __all__ = [
     "CLOSE",

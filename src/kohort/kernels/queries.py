@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from kohort.kernels.compiled import kernel
 
 __all__ = ["answer_counts"]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def answer_counts(shares, start, columns, values, counts):
     """The expected answer of each query: the sum over rows of their count and the shares of their values.
 

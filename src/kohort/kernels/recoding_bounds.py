@@ -8,7 +8,8 @@ price of its part, less its `offset`; whatever is in classes below k is withheld
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kohort.kernels.compiled import kernel
 
 __all__ = [
     "KEPT",
@@ -25,7 +26,7 @@ __all__ = [
 KEPT, OPEN, LOST = 0, 1, 2  # a cell is in a class of k in any case, perhaps, never
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_cells(class_of, n_classes, counts, own, offset):
     """Records, own coefficients and offsets of each class. O(rows * attributes)."""
     sizes = np.zeros(n_classes, np.int64)
@@ -40,7 +41,7 @@ def sum_cells(class_of, n_classes, counts, own, offset):
     return sizes, owns, offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_costs(sizes, penalties, widest, k, withheld_cost):
     """What each cell costs at least, its state, and how many records are withheld in any case.
 
@@ -63,7 +64,7 @@ def class_costs(sizes, penalties, widest, k, withheld_cost):
     return least, state, lost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grouped(group_of, part_of, n_groups, n_parts):
     """Cells by group, inside by part: their order, and where each group starts. O(cells)."""
     n = len(group_of)
@@ -90,7 +91,7 @@ def grouped(group_of, part_of, n_groups, n_parts):
     return order, start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs):
     """Discernibility: what merging parts of one attribute adds to the cost of its cells.
 
@@ -111,7 +112,7 @@ def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs
                     costs[merged] += sizes[second] * max(together - max(sizes[second], k), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_costs_of_parts(kept, measure, variable, costs):
     """The same for costs that are sums over cells of a table.
 
@@ -125,7 +126,7 @@ def merge_costs_of_parts(kept, measure, variable, costs):
                 costs[merged] += kept[a] * measure[b] + kept[b] * measure[a]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def raise_prices(cells, room, event_start, events, own_costs, left, prices, rounds):
     """Prices of cells that are withheld unless some event happens, by dual ascent.
 

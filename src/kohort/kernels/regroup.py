@@ -10,8 +10,8 @@ kept if it costs no more, or only a little more while the search is hot.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.counted_groups import (
     add,
     forget,
@@ -24,9 +24,9 @@ from kohort.kernels.counted_groups import (
     take_number,
 )
 from kohort.kernels.eject import dissolved, ejected
-from kohort.kernels.lean import lean
 from kohort.kernels.nearest_groups import nearest_groups, new_near
 from kohort.kernels.pool import clear, gather, keeps_promises, polish, pool_cost
+from kohort.kernels.sorting import distinct_values
 
 __all__ = ["MOST_POOLED", "regroup"]
 
@@ -39,7 +39,7 @@ _EPSILON = 1e-9
 _N_NEAR = 6  # groups, of which one to four are pooled with that of a record; the most that are looked for
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def regroup(cells, promises, groups, rows, seed, rounds, heat):
     """So many rounds; how many of them made it cheaper.
 
@@ -68,7 +68,7 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
     return n_better
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rebuilt(cells, promises, groups, rows, record, near, allowed):
     """Build the groups around a record anew; what that adds, or infinity where it was not kept."""
     pooled = _pooled(
@@ -98,7 +98,7 @@ def _rebuilt(cells, promises, groups, rows, record, near, allowed):
     return np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pooled(groups, record, near, n_near):
     """The group of a record and one to four of the near ones."""
     wanted = min(1 + np.random.randint(MOST_POOLED - 2), n_near)
@@ -111,7 +111,7 @@ def _pooled(groups, record, near, n_near):
     return pooled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _built(cells, promises, groups, own, part_of, n_pooled):
     """Put rows into as many new groups as there were, or one more; the numbers of these."""
     numbers = _taken_numbers(groups, min(len(own) // promises.k, n_pooled + np.random.randint(2)))
@@ -119,7 +119,7 @@ def _built(cells, promises, groups, own, part_of, n_pooled):
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copied(cells, groups, own, part_of, labels, n_pooled):
     """Put rows into new groups as they were; the numbers of these."""
     numbers = _taken_numbers(groups, n_pooled)
@@ -129,7 +129,7 @@ def _copied(cells, groups, own, part_of, labels, n_pooled):
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _taken_numbers(groups, n):
     numbers = np.empty(n, np.int64)
     for part in range(n):
@@ -137,7 +137,7 @@ def _taken_numbers(groups, n):
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _are_same(part_of, labels, n_labels):
     """Whether rows are together where they were, which is what most rounds end with."""
     part = np.full(n_labels, -1)
@@ -146,10 +146,10 @@ def _are_same(part_of, labels, n_labels):
             part[labels[i]] = part_of[i]
         elif part[labels[i]] != part_of[i]:
             return False
-    return len(np.unique(part)) == n_labels
+    return len(distinct_values(part)) == n_labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parts_keep(promises, records, part_of, numbers):
     """Whether all new groups keep their promises."""
     if len(promises.rules) == 0:

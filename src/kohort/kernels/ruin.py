@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.assignment import (
     AFTER,
@@ -24,8 +23,10 @@ from kohort.kernels.assignment import (
     sync_lists,
     undo,
 )
+from kohort.kernels.compiled import kernel
 from kohort.kernels.filling import EPSILON
 from kohort.kernels.opening import place_waiting, polish, try_open
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["Near", "most_under", "ruin_and_recreate"]
 
@@ -45,7 +46,7 @@ class Near(NamedTuple):
     wide: np.ndarray  # and others, of 3k to 12k records
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def most_under(start, rows, records, copies):
     """Per closed record the part that has most of the records under it. O(rows under them * parts).
 
@@ -62,7 +63,7 @@ def most_under(start, rows, records, copies):
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
     """So many rounds. Every record has a place before and after each. How many of them cost less."""
     np.random.seed(seed)
@@ -89,7 +90,7 @@ def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
     return n_better
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ruin(offers, promises, state, near, scratch):
     """Let all records of some slots that share records with a random closed record wait."""
     if np.random.random() < 0.7 or len(near.wide) == 0:
@@ -115,7 +116,7 @@ def _ruin(offers, promises, state, near, scratch):
     shared = np.empty(n_slots)
     for s in range(n_slots):  # (in a loop: adding up arrays takes seconds to compile)
         shared[s] = -state.slots[scratch[s], TAKEN] * (0.5 + np.random.random())
-    ruined = np.argsort(shared)[: 2 + np.random.randint(_MOST_RUINED - 1)]
+    ruined = stable_order(shared)[: 2 + np.random.randint(_MOST_RUINED - 1)]
     for s in ruined:  # the log is empty, and has room for every record
         slot = scratch[s]
         while state.slots[slot, FIRST] >= 0:
@@ -127,7 +128,7 @@ def _ruin(offers, promises, state, near, scratch):
     return len(ruined) > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _candidates(offers, state, near, k, found):
     """The near records over many of the waiting records, those of least slack (and some noise) first."""
     piece = state.slots[len(offers.cost) - 2, FIRST]
@@ -155,7 +156,7 @@ def _candidates(offers, state, near, k, found):
     key = np.empty(n_kept)
     for t in range(n_kept):
         key[t] = near.slack[touched[t]] + 0.003 * np.random.random()
-    tried = np.argsort(key)[:_MOST_TRIED]
+    tried = stable_order(key)[:_MOST_TRIED]
     for t in range(len(tried)):
         tried[t] = near.record[touched[tried[t]]]
     return tried

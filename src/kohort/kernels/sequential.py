@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.clusters import BLOCK, cell_cost, cells_cost, cost_tables, join_cells, joined, union_costs
+from kohort.kernels.compiled import kernel
 
 __all__ = ["Partition", "cut_in_two", "fill_partition", "move_rows"]
 
@@ -28,7 +28,7 @@ class Partition(NamedTuple):
     previous: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_partition(partition, rows, tables):
     """Make the clusters that `partition.cluster` says, numbered from 0; rows with -1 stay out.
 
@@ -41,7 +41,7 @@ def fill_partition(partition, rows, tables):
             _enter(partition, rows, tables, row, partition.cluster[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter(partition, rows, tables, row, c):
     """Put a row into a cluster."""
     if partition.size[c] == 0:
@@ -58,7 +58,7 @@ def _enter(partition, rows, tables, row, c):
         partition.previous[head] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leave(partition, rows, row, rest, rest_cost):
     """Take a row out of its cluster, whose cells are then those in `rest`."""
     c = partition.cluster[row]
@@ -76,7 +76,7 @@ def _leave(partition, rows, row, rest, rest_cost):
             partition.low[j, c], partition.high[j, c] = rest[0, j], rest[1, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost_without(partition, rows, tables, row, rest):
     """What a record of the row's cluster pays once the row is gone; the cells into `rest`.
 
@@ -101,7 +101,7 @@ def _cost_without(partition, rows, tables, row, rest):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cheapest(partition, rows, tables, row, start, stop, best, added, node_costs, costs):
     """Where the row adds least, and how much: of `best`, to which it adds `added`, and start..stop - 1.
 
@@ -119,7 +119,7 @@ def _cheapest(partition, rows, tables, row, start, stop, best, added, node_costs
     return best, added
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cheapest_near(partition, rows, tables, row, row_at, place):
     """The same of the clusters that hold the row's neighbours along the curve."""
     copies, own = rows.copies[row], partition.cluster[row]
@@ -142,7 +142,7 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
     return best, added
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_rows(partition, rows, tables, order, windows, scan, keep, monotone, row_at, place):
     """Let each row in turn move to the cluster where the total cost falls most; how many moved.
 
@@ -184,7 +184,7 @@ def move_rows(partition, rows, tables, order, windows, scan, keep, monotone, row
     return moved
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_in_two(rows, tables, cluster_of_row, in_order, k):
     """Cut clusters that have 2k records or more where the two parts cost least, if that is no more.
 
@@ -222,7 +222,7 @@ def cut_in_two(rows, tables, cluster_of_row, in_order, k):
     return cluster_of_row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widen(rows, tables, row, first, low, high):
     """Join a row to the cells of what came before, unless it is the first."""
     if first:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kohort.kernels.cells import KIND, LONERS, cell_cost
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import SET, TREE
+from kohort.kernels.sorting import place_among, sorted_copy, stable_order
 
 __all__ = ["lower_least_costs"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower_least_costs(cells, rows, copies, k, order, start, equal, least):
     """Lower what each row costs at least, where its group agrees with it in the columns `equal`.
 
@@ -33,11 +34,11 @@ def lower_least_costs(cells, rows, copies, k, order, start, equal, least):
             least[rows_here[i]] = min(least[rows_here[i]], cost[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_least_cells(cells, a, leaves, copies, k, cost):
     """Add what a cell of each row costs at least; infinite where there is no second value."""
     present, n_of = _tally(leaves, copies)
-    mixing = np.searchsorted(present, cells.about[a, LONERS])
+    mixing = place_among(present, cells.about[a, LONERS])
     cell = np.empty(len(present))
     for p in range(len(present)):
         if len(present) == 1:
@@ -54,13 +55,13 @@ def _add_least_cells(cells, a, leaves, copies, k, cost):
             span = _narrowest(present[:mixing], n_of[:mixing], k, p)
             cell[p] = min(cells.line[a, 0] + cells.line[a, 1] * span, cells.line[a, 2])
     for i in range(len(leaves)):
-        cost[i] += cell[np.searchsorted(present, leaves[i])]
+        cost[i] += cell[place_among(present, leaves[i])]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tally(leaves, copies):
     """The leaves that occur, in their order, and how many records have each."""
-    order = np.argsort(leaves)
+    order = stable_order(leaves)
     present, n_of, n = np.empty(len(leaves), np.int64), np.zeros(len(leaves), np.int64), 0
     for i in order:
         if n == 0 or present[n - 1] != leaves[i]:
@@ -70,10 +71,10 @@ def _tally(leaves, copies):
     return present[:n], n_of[:n]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewest(n_of, k, p):
     """How many values at least, one or more, make k records together with value p: the most frequent ones."""
-    others = np.sort(np.concatenate((n_of[:p], n_of[p + 1 :])))[::-1]
+    others = sorted_copy(np.concatenate((n_of[:p], n_of[p + 1 :])))[::-1]
     records, taken = n_of[p] + others[0], 1
     while records < k:
         records += others[taken]
@@ -81,7 +82,7 @@ def _fewest(n_of, k, p):
     return taken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrowest(present, n_of, k, p):
     """The span of the narrowest interval that holds value p, another one, and k records."""
     narrowest, before = present[-1] - present[0], 0
@@ -100,7 +101,7 @@ def _narrowest(present, n_of, k, p):
     return narrowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_node(cells, a, present, n_of, k, p):
     """What the lowest node costs that holds leaf p, another one, and k records."""
     cost = np.empty(len(present))
@@ -108,7 +109,7 @@ def _least_node(cells, a, present, n_of, k, p):
         cost[q] = cell_cost(cells, a, min(present[p], present[q]), max(present[p], present[q]), 2)
     cost[p] = np.inf
     records = n_of[p]
-    for q in np.argsort(cost):
+    for q in stable_order(cost):
         records += n_of[q]
         if records >= k:
             return cost[q]

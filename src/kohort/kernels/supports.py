@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import ones
 
 __all__ = ["Sets", "Uncovered", "bit_sets", "note_covered", "rarest_first", "support", "uncovered_in"]
@@ -43,7 +43,7 @@ class Uncovered(NamedTuple):
     block: np.ndarray  # room for words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bit_sets(node_of_row, number, n_numbers):
     """Per number of a node the rows under it as bits. `node_of_row`: levels by rows. O(levels * rows)."""
     n_rows = node_of_row.shape[1]
@@ -56,7 +56,7 @@ def bit_sets(node_of_row, number, n_numbers):
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rarest_first(nodes, number, n_rows, total):
     """Per set its nodes by their number, those of fewest rows first; -1 for those that all rows are under."""
     ordered = np.full(nodes.shape, -1, np.int32)
@@ -76,7 +76,7 @@ def rarest_first(nodes, number, n_rows, total):
     return ordered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_covered(uncovered):
     """Forget rows that are covered by now."""
     bits, n = uncovered.bits, 0
@@ -91,12 +91,12 @@ def note_covered(uncovered):
     uncovered.n_active[0] = n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_bit(word):
     return ones((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def support(sets, s, buffer):
     """The rows of a set. O(rows), or O(words * nodes)."""
     if len(sets.rows):
@@ -115,7 +115,7 @@ def support(sets, s, buffer):
     return buffer[:size]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uncovered_in(sets, s, uncovered, enough):
     """Uncovered records of a set, counted up to `enough`. O(rows), or O(words with any * nodes)."""
     total = 0

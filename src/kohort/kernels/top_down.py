@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.group_splits import by_child, forget, left_behind, split_group, supply
+from kohort.kernels.sorting import stable_order
 
 __all__ = ["specialize"]
 
 TRIED = 1000  # cells that are specialized on trial to choose which records are left behind
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_nodes(table, trees, cells):
     """Per attribute the lowest node over a group, -1 where it has one leaf; and the sum of their depths."""
     r = table.leaves.shape[1]
@@ -30,7 +31,7 @@ def _lowest_nodes(table, trees, cells):
     return nodes, depth
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_attribute(table, trees, cells, counts, nodes, moving, number, counters):
     """The attribute that specializes most records, of these the one with fewest branches; -1: none does."""
     best, best_specialized, best_branches = -1, 0, 0
@@ -48,7 +49,7 @@ def _best_attribute(table, trees, cells, counts, nodes, moving, number, counters
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _depths(table, trees, cells, counts, number, counters):
     """How deep each cell of a group comes when it is specialized as far as may be, no records being moved."""
     depth = np.zeros(len(cells), np.int64)
@@ -74,7 +75,7 @@ def _depths(table, trees, cells, counts, number, counters):
     return depth
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parts(split):
     """The part that each cell of a split group is in: 0 if it is left behind, else 1 more than its child."""
     part = split.child + 1
@@ -84,7 +85,7 @@ def _parts(split):
     return part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _records_to_move(table, trees, cells, counts, split, number, counters):
     """Per cell how many records are taken from children: those that come least deep on trial; O(cells).
 
@@ -98,7 +99,7 @@ def _records_to_move(table, trees, cells, counts, split, number, counters):
         sizes[split.child[i]] += counts[i]
     depth = np.full(len(cells), np.int64(2**60))
     spare, n_tried = 0, 0
-    for c in np.argsort(sizes, kind="mergesort"):
+    for c in stable_order(sizes):
         if spare >= split.need and n_tried >= TRIED:
             break
         if split.apart[c] and split.spare[c] > 0:
@@ -111,7 +112,7 @@ def _records_to_move(table, trees, cells, counts, split, number, counters):
     left_behind(table, cells, counts, split.child, split.apart, counters, most)
     for i in range(len(cells)):
         depth[i] = 2 * depth[i] + (table.value[cells[i]] >= 0).any()
-    order = np.argsort(depth, kind="mergesort")
+    order = stable_order(depth)
     missing = supply(table, cells, counts, order, split, counters, taken)
     forget(table, cells, counters)
     if missing > 0:
@@ -119,7 +120,7 @@ def _records_to_move(table, trees, cells, counts, split, number, counters):
     return taken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def specialize(table, trees, cells, counts, starts, budget):
     """Specialize groups, the last one first, until none is left or so many cells have been looked at.
 

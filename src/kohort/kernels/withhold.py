@@ -5,15 +5,15 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numba import njit
 
+from kohort.kernels.compiled import kernel
 from kohort.kernels.generalization import TREE
 from kohort.kernels.group_costs import cost_without
 
 __all__ = ["withhold_outliers"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def withhold_outliers(tables, rows, order, start, k, most):
     """Which records to withhold; group g has the records order[start[g]:start[g + 1]] of `rows`.
 
@@ -37,7 +37,7 @@ def withhold_outliers(tables, rows, order, start, k, most):
     return withheld
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _offer(heap, tables, rows, order, first, last, k, group):
     """Put the best record to withhold from a group on the heap, if any gains."""
     size = last - first
@@ -54,7 +54,7 @@ def _offer(heap, tables, rows, order, first, last, k, group):
         heapq.heappush(heap, (-best, np.int64(group), np.int64(best_place)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _star_cost(tables):
     """What a withheld record costs."""
     total, root = 0.0, 0
