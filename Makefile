@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check format bench docs clean
+.PHONY: install demo test check stress format bench docs clean
 
 install: $(STAMP)
 
@@ -26,6 +26,9 @@ check: install
 	$(BIN)/mypy
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -n 2
+
+stress: install
+	$(BIN)/python tests/kernels/stress.py
 
 format: install
 	$(BIN)/ruff format .
