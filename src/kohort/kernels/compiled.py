@@ -40,7 +40,8 @@ def lean(function: Callable[..., Any]) -> Any:
     """Compile without counting references to arrays, which takes longer than the work of a tiny kernel.
 
     The function must neither create arrays nor return any, and call lean ones alone, since what it calls is
-    compiled as it is itself. Views cost nothing here.
+    compiled as it is itself. Views cost nothing here. The option is private to numba, and worth it: without
+    it, `improve` on 6,000 records of Adult takes 1.4 to 1.8 times the CPU seconds, to the same release.
     """
     return _compiled(function, **_UNCOUNTED)
 
