@@ -25,6 +25,7 @@ from kohort.io import hierarchies
 from kohort.io.baskets import read_data
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
+from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
@@ -237,7 +238,7 @@ def compare(
     a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
     all are tried.
     """
-    table, read, beside = _table_and_spec(data, spec)
+    table, read, beside = _table_and_spec(data, spec, out)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return compare_releases(
@@ -261,14 +262,19 @@ def frontier(
     progress: Progress | None = None,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
-    table, read, beside = _table_and_spec(data, spec)
+    table, read, beside = _table_and_spec(data, spec, out)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
 
 
-def _table_and_spec(data: Any, spec: str | Path | Mapping[str, Any]) -> tuple[pa.Table, Spec, Path]:
+def _table_and_spec(
+    data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None
+) -> tuple[pa.Table, Spec, Path]:
+    """The table and the spec, read; refused is an output that would replace a file of them."""
     read, beside = _spec(spec)
+    sources = [Path(source) for source in (data, spec) if isinstance(source, (str, Path))]
+    Outputs([] if out is None else [Path(out)], reads=[*sources, *read.files(beside=beside)]).check()
     if isinstance(data, (str, Path)):
         return read_data(data, read.shape).table, read, beside
     dataset = Dataset(data)

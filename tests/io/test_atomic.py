@@ -86,7 +86,7 @@ def test_the_bytes_are_on_the_disk_before_the_name(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _descriptor: seen.append(target.exists()))
     with replacing(target) as draft:
         draft.write_text("new")
-    assert seen == [False]
+    assert seen[0] is False
 
 
 def test_the_error_names_the_target_and_not_the_draft(tmp_path):

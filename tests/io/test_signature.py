@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +42,7 @@ def signed(folder):
 def test_a_signed_certificate_is_known_by_its_public_key(folder):
     file = signed(folder)
     assert signature_path(file).read_bytes() and len(signature_path(file).read_bytes()) == 64
-    assert is_signed_by(file, signature_path(file), read_public_key("key.pem.pub"))
+    assert is_signed_by(file.read_bytes(), signature_path(file), read_public_key("key.pem.pub"))
 
 
 def test_any_change_breaks_a_signature(folder):
@@ -51,21 +52,21 @@ def test_any_change_breaks_a_signature(folder):
         changed = bytearray(honest)
         changed[place] ^= 1
         file.write_bytes(changed)
-        assert not is_signed_by(file, signature_path(file), key)
+        assert not is_signed_by(file.read_bytes(), signature_path(file), key)
     file.write_bytes(honest + b" ")
-    assert not is_signed_by(file, signature_path(file), key)
+    assert not is_signed_by(file.read_bytes(), signature_path(file), key)
     file.write_bytes(honest)
-    assert is_signed_by(file, signature_path(file), key)
+    assert is_signed_by(file.read_bytes(), signature_path(file), key)
     signature = signature_path(file).read_bytes()
     for wrong in (b"", signature[:-1], signature + b"x", bytes(64)):
         signature_path(file).write_bytes(wrong)
-        assert not is_signed_by(file, signature_path(file), key)
+        assert not is_signed_by(file.read_bytes(), signature_path(file), key)
 
 
 def test_another_key_is_not_enough(folder):
     file = signed(folder)
     (folder / "other.pub").write_bytes(make_keys()[1])
-    assert not is_signed_by(file, signature_path(file), read_public_key("other.pub"))
+    assert not is_signed_by(file.read_bytes(), signature_path(file), read_public_key("other.pub"))
 
 
 @needs_openssl
@@ -75,7 +76,7 @@ def test_openssl_makes_our_keys_and_checks_our_signatures(folder):
     release_of("plain").certificate("c.json", sign="theirs.pem")
     check = ["pkeyutl", "-verify", "-pubin", "-inkey", "theirs.pub", "-rawin", "-in", "c.json"]
     assert openssl(*check, "-sigfile", "c.json.sig") == 0
-    assert is_signed_by("c.json", "c.json.sig", read_public_key("theirs.pub"))
+    assert is_signed_by(Path("c.json").read_bytes(), "c.json.sig", read_public_key("theirs.pub"))
     (folder / "c.json").write_bytes(b"{}")
     assert openssl(*check, "-sigfile", "c.json.sig") != 0
 

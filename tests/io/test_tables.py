@@ -16,7 +16,8 @@ import pytest
 import kohort.io.tables as tables
 from kohort.errors import InputError, KohortError, UnsupportedError
 from kohort.io.atomic import replacing
-from kohort.io.tables import SUFFIXES, format_of, read_table, sha256_of, write_table
+from kohort.io.source_file import sha256_of
+from kohort.io.tables import SUFFIXES, format_of, read_table, write_table
 
 TEXT = [".csv", ".tsv", ".txt", ".jsonl", ".ndjson"]
 COMPRESSED = [suffix + packed for suffix in (".csv", ".jsonl") for packed in (".gz", ".zst", ".bz2", ".xz")]

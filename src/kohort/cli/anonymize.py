@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.files import command_to_copy, refuse_overwriting
+from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
-    from kohort.io.baskets import BasketShape
     from kohort.io.tables import TableFile
     from kohort.pipeline import Release
+    from kohort.publication import ReleaseFiles
 
 __all__ = ["anonymize", "release_file"]
 
@@ -35,11 +34,23 @@ def anonymize(
     ] = None,
     maps: Annotated[
         Path | None,
-        typer.Option(help="Also write how each value is published (JSON), for 'kohort apply'."),
+        typer.Option(
+            help="Also write how each value is published (JSON), for 'kohort apply'. It lists the values."
+        ),
     ] = None,
     hierarchies: Annotated[
-        Path | None, typer.Option(help="Also write the hierarchies to this folder, to read labels by.")
+        Path | None,
+        typer.Option(
+            help="Also write the hierarchies to this folder, to read labels by. Their leaves are the values."
+        ),
     ] = None,
+    hierarchy_levels: Annotated[
+        str | None,
+        typer.Option(help="What of them: all, or above (what is above the leaves only).", show_default="all"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace hierarchy files that are there already.")
+    ] = False,
     algorithm: Annotated[
         str | None, typer.Option(help="Instead of the spec's; see 'kohort algorithms'.")
     ] = None,
@@ -66,71 +77,62 @@ def anonymize(
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
     from kohort.cli.console import Output
-    from kohort.io.atomic import check_targets
-    from kohort.io.spec import read_spec
-    from kohort.io.tables import format_of
+    from kohort.io.spec import read_spec_file
+    from kohort.publication import ReleaseFiles
 
     output = Output(as_json=json, quiet=quiet)
-    extras = _Extras(report, report_version, certificate, sign, maps)
-    files = [out, *extras.files]
-    for file in files:
-        refuse_overwriting(file, sources=[data, spec, sign], force=True)
-    check_targets(files)
-    extras.check()
-    read = read_spec(spec).overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
-    shape = read.shape
-    if shape is None:
-        format_of(out)
+    files = ReleaseFiles(
+        out, report, report_version, certificate, _signing_key(sign, certificate), maps,
+        hierarchies, _levels(hierarchy_levels, hierarchies), force,
+    )  # fmt: skip
+    written = read_spec_file(spec)
+    read = written.spec.overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
     request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
+    sources = [data, spec, sign, key_file, *read.files(beside=spec.parent)]
+    outputs = files.outputs(request, read.shape, sources)
     words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
-        "spec": spec.read_text(encoding="utf-8", errors="replace"),
+        "spec": written.text,
     }
     with output.progress() as progress:
-        source, release = release_file(data, request, progress, shape=shape, **reading)
-        facts = _write(source, release, out, shape, extras, making=making, progress=progress, spec=spec)
+        source, release = release_file(data, request, progress, shape=read.shape, **reading)
+        facts = files.write(
+            release,
+            outputs,
+            source,
+            shape=read.shape,
+            making=making,
+            spec_sha256=written.sha256,
+            progress=progress,
+        )
     if source.encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(
             f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
         )
-    if hierarchies is not None:
-        _write_hierarchies(release, hierarchies)
     output.result(facts)
     _tell(output, facts, files)
 
 
-@dataclass(frozen=True)
-class _Extras:
-    """What is written besides the release."""
+def _signing_key(sign: Path | None, certificate: Path | None) -> Any:
+    """The key, read before the long work."""
+    from kohort.errors import InputError
+    from kohort.io.signature import read_private_key
 
-    report: Path | None
-    version: str
-    certificate: Path | None
-    key: Path | None
-    maps: Path | None
+    if sign is None:
+        return None
+    if certificate is None:
+        raise InputError("--sign signs the certificate: say where to write it with --certificate.")
+    return read_private_key(sign)
 
-    @property
-    def files(self) -> list[Path]:
-        signed = self.certificate is not None and self.key is not None
-        signature = Path(f"{self.certificate}.sig") if signed else None
-        return [path for path in (self.certificate, self.report, self.maps, signature) if path is not None]
 
-    def check(self) -> None:
-        """Refuse what cannot be written, before the long work."""
-        from kohort.errors import InputError
-        from kohort.io.signature import read_private_key
-        from kohort.report.facts import check_version
-        from kohort.report.html import check_report_path
+def _levels(levels: str | None, hierarchies: Path | None) -> str:
+    from kohort.errors import InputError
 
-        check_version(self.version)
-        if self.report is not None:
-            check_report_path(self.report)
-        if self.key is not None:
-            if self.certificate is None:
-                raise InputError("--sign signs the certificate: say where to write it with --certificate.")
-            read_private_key(self.key)
+    if levels is not None and hierarchies is None:
+        raise InputError("--hierarchy-levels says what --hierarchies writes: name the folder with it.")
+    return levels or "all"
 
 
 def release_file(data, request, progress, *, shape=None, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
@@ -148,69 +150,7 @@ def release_file(data, request, progress, *, shape=None, **reading) -> tuple[Tab
     return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
 
 
-def _write(  # type: ignore[no-untyped-def]
-    source: TableFile,
-    release: Release,
-    out: Path,
-    shape: BasketShape | None,
-    extras: _Extras,
-    *,
-    making: dict[str, str],
-    progress,
-    spec: Path,
-) -> dict:
-    """Write everything or nothing; the facts as the certificate holds them."""
-    import time
-
-    from kohort.io.atomic import replacing_all
-    from kohort.io.baskets import write_data
-    from kohort.io.signature import read_private_key, sign_file, signature_path
-    from kohort.io.tables import sha256_of
-    from kohort.report.html import write_report
-
-    targets = [out, *extras.files]
-    with replacing_all(targets) as drafts:
-        draft_of = dict(zip(targets, drafts))
-        start = time.perf_counter()
-        delimiter = None if ".tsv" in out.suffixes else source.delimiter
-        write_data(release.arrow, draft_of[out], shape, delimiter=delimiter)
-        release.seconds["write"] = time.perf_counter() - start
-        sha256 = {"input": source.sha256, "output": sha256_of(draft_of[out])}
-        if extras.certificate is not None:
-            draft = draft_of[extras.certificate]
-            release.certificate(draft, sha256=sha256)
-            if extras.key is not None:
-                signature = draft_of[signature_path(extras.certificate)]
-                sign_file(draft, signature, read_private_key(extras.key))
-        if extras.report is not None:
-            options = {"version": extras.version, "sha256": sha256, "making": making, "progress": progress}
-            write_report(release, draft_of[extras.report], **options)
-        if extras.maps is not None:
-            release.maps(draft_of[extras.maps], spec_sha256=sha256_of(spec))
-    return release.facts(sha256=sha256)
-
-
-def _write_hierarchies(release: Release, folder: Path) -> None:
-    """One file per quasi-identifier that has a hierarchy, named by its place and column."""
-    from kohort.data.hierarchy import Hierarchy
-    from kohort.errors import InputError
-    from kohort.io.hierarchies import write_hierarchy
-
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The folder {str(folder)!r} cannot be made: {error.strerror}.") from None
-    attributes = () if release.problem is None else release.problem.attributes
-    domains: dict[str, Any] = {attribute.name: attribute.domain for attribute in attributes}
-    if release.items is not None:
-        domains[release.items.problem.baskets.name] = release.items.problem.hierarchy
-    for name, domain in domains.items():
-        if isinstance(domain, Hierarchy):
-            file = "".join(c if c.isalnum() or c in "-_ " else "_" for c in name)
-            write_hierarchy(domain, folder / f"{file}.csv")
-
-
-def _tell(output: Output, facts: dict, files: list[Path]) -> None:
+def _tell(output: Output, facts: dict, files: ReleaseFiles) -> None:
     from rich.text import Text
 
     from kohort.report.story import release_story
@@ -218,5 +158,8 @@ def _tell(output: Output, facts: dict, files: list[Path]) -> None:
     for note in facts["notes"]:
         output.note(note)
     output.show(release_story(facts))
-    if files:
-        output.show(Text("Written: " + ", ".join(str(path) for path in files)))
+    for path in files.with_values:
+        hint = "" if path == files.maps else " --hierarchy-levels above leaves them out."
+        output.note(f"{path} lists values as they are, not generalized: keep it with the original.{hint}")
+    written = [*files.single, *filter(None, [files.hierarchies])]
+    output.show(Text("Written: " + ", ".join(str(path) for path in written)))

@@ -48,6 +48,9 @@ def _kohort(version: bool = typer.Option(False, "--version", help="Show the vers
 
 def main() -> None:
     """Run a command; exit 0 done, 1 the promise does not hold or cannot be had, 2 bad input, 130 stopped."""
+    from kohort.io.atomic import forget_written
+
+    forget_written()
     try:
         app()
     except KohortError as error:
@@ -59,7 +62,7 @@ def main() -> None:
             _stop()
         raise
     except MemoryError:
-        _fail("There is not enough memory for this. Nothing was written.", "MemoryError", 2)
+        _fail(f"There is not enough memory for this. {_what_was_written()}", "MemoryError", 2)
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -68,7 +71,7 @@ def main() -> None:
             raise
         # its text could hold a cell of the data, so only its kind is shown
         _fail(
-            f"This is a bug of Kohort's ({type(error).__name__}). Nothing was written. Please report it; "
+            f"This is a bug of Kohort's ({type(error).__name__}). {_what_was_written()} Please report it; "
             "KOHORT_DEBUG=1 shows where it happened, and may show data.",
             "InternalError",
             1,
@@ -78,11 +81,18 @@ def main() -> None:
 def _stop() -> None:
     """Ctrl-C: everything half-written is gone already, so leave at once, whatever other threads do."""
     try:
-        _fail("Stopped. Nothing was written.", "Stopped", 130)
+        _fail(f"Stopped. {_what_was_written()}", "Stopped", 130)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)
+
+
+def _what_was_written() -> str:
+    from kohort.io.atomic import written_files
+
+    written = ", ".join(str(path) for path in written_files())
+    return f"Written before, and whole: {written}." if written else "Nothing was written."
 
 
 def _exit_code(error: KohortError) -> int:

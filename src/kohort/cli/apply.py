@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 __all__ = ["apply"]
@@ -46,22 +45,24 @@ def apply(
     from kohort.cli.console import Output, plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
-    from kohort.io.atomic import check_targets, replacing
     from kohort.io.maps import read_maps
-    from kohort.io.tables import format_of, read_table, sha256_of, write_table
+    from kohort.io.outputs import Outputs
+    from kohort.io.source_file import sha256_of
+    from kohort.io.tables import format_of, read_table, write_table
     from kohort.pipeline.apply import apply_maps
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
-    refuse_overwriting(out, sources=[maps, data], force=True)
-    check_targets([out])
+    outputs = Outputs([out], reads=[maps, data, key_file])
+    outputs.check()
     format_of(out)
     read = read_maps(maps)
     source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet)
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
-    with replacing(out) as draft:
-        write_table(applied.arrow, draft, delimiter=None if ".tsv" in out.suffixes else source.delimiter)
-        facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft)})
+    with outputs.drafts() as draft_of:
+        delimiter = None if ".tsv" in out.suffixes else source.delimiter
+        write_table(applied.arrow, draft_of[out], delimiter=delimiter)
+        facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft_of[out])})
     output.result(facts)
     for note in facts["notes"]:
         output.note(note)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.table import Table
 
     from kohort.io.spec import Spec
@@ -67,13 +65,16 @@ def compare(
 
     from kohort.cli.console import Output
     from kohort.comparison import Settings, compare_releases
+    from kohort.io.baskets import read_data
+    from kohort.io.spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
-    _check_outputs(data, spec, out, plot)
+    read = read_spec(spec)
+    _check_outputs(data, spec, read, out, plot)
     swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
     settings = Settings(spec.parent, out, queries, seed, time_limit)
     with output.progress() as progress:
-        table, read = _read(data, spec, delimiter, encoding, sheet)
+        table = read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table
         names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
             table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
@@ -120,13 +121,16 @@ def frontier(
 
     from kohort.cli.console import Output
     from kohort.comparison import Settings, trace_frontier
+    from kohort.io.baskets import read_data
+    from kohort.io.spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
-    _check_outputs(data, spec, out, plot)
+    read = read_spec(spec)
+    _check_outputs(data, spec, read, out, plot)
     settings = Settings(spec.parent, out, queries, seed, time_limit)
     swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
     with output.progress() as progress:
-        table, read = _read(data, spec, delimiter, encoding, sheet)
+        table = read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table
         found = trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:
         found.plot(plot)
@@ -140,23 +144,11 @@ def frontier(
         output.show(Text("Written: " + ", ".join(written)))
 
 
-def _check_outputs(data: Path, spec: Path, *outputs: Path | None) -> None:
-    from kohort.io.atomic import check_targets
+def _check_outputs(data: Path, spec: Path, read: Spec, *outputs: Path | None) -> None:
+    from kohort.io.outputs import Outputs
 
     files = [path for path in outputs if path is not None]
-    for file in files:
-        refuse_overwriting(file, sources=[data, spec], force=True)
-    check_targets(files)
-
-
-def _read(
-    data: Path, spec: Path, delimiter: str | None, encoding: str | None, sheet: str | None
-) -> tuple[pa.Table, Spec]:
-    from kohort.io.baskets import read_data
-    from kohort.io.spec import read_spec
-
-    read = read_spec(spec)
-    return read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table, read
+    Outputs(files, reads=[data, spec, *read.files(beside=spec.parent)]).check()
 
 
 def _words(text: str | None) -> list[str] | None:

@@ -22,30 +22,17 @@ def demo(
 
     Example: **kohort demo --out demo**
     """
-    import shutil
-
     from rich.text import Text
 
     from kohort.cli.anonymize import anonymize
     from kohort.cli.console import Output
     from kohort.cli.verify import verify
-    from kohort.datasets import example_spec, load_health
-    from kohort.errors import InputError
-    from kohort.io.tables import write_table
 
     output = Output(as_json=json, quiet=quiet)
     output.console.soft_wrap = True  # commands are to be copied whole
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The folder {str(out)!r} cannot be made: {error.strerror}.") from None
     people, spec, release = out / "people.csv", out / "spec.yaml", out / "release.csv"
-    source = Path(example_spec("health"))
-    write_table(load_health(year=1), people)
-    shutil.copy(source, spec)
-    shutil.copytree(
-        source.parent / "hierarchies" / "health", out / "hierarchies" / "health", dirs_exist_ok=True
-    )
+    results = [release, out / "certificate.json", out / "report.html"]
+    _write_inputs(people, spec, results)
     commands = [
         f"kohort anonymize {people} --spec {spec} --out {release} "
         f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} --k {k}",
@@ -66,3 +53,40 @@ def demo(
     output.show(Text(f"\n$ {commands[1]}"))
     verify(release, spec, original=people, k=k, quiet=quiet or json)
     output.show(Text(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own."))
+
+
+def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
+    """Write the files that the job reads; refused where a file of the same name is not the demo's."""
+    from kohort.checked_write import write_checked
+    from kohort.datasets import example_spec, load_health
+    from kohort.errors import InputError
+    from kohort.io.outputs import Outputs
+    from kohort.io.tables import write_table
+
+    source = Path(example_spec("health"))
+    trees = sorted((source.parent / "hierarchies" / "health").iterdir())
+    copies = {spec: source} | {spec.parent / tree.relative_to(source.parent): tree for tree in trees}
+    try:
+        for path in copies:
+            path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {str(path.parent)!r} cannot be made: {error.strerror}.") from None
+    with Outputs([people, *copies]).drafts() as draft_of:
+        write_table(load_health(year=1), draft_of[people])
+        for path, original in copies.items():
+            write_checked(draft_of[path], original.read_bytes())
+        _refuse_others(draft_of, results)
+
+
+def _refuse_others(draft_of: dict[Path, Path], results: list[Path]) -> None:
+    """Refuse to replace a file that is not the demo's: one that differs, or results without its data."""
+    from kohort.errors import InputError
+
+    there = [path for path in draft_of if path.exists()]
+    others = [path for path in there if path.read_bytes() != draft_of[path].read_bytes()]
+    if not there:
+        others = [path for path in results if path.exists()]
+    if others:
+        raise InputError(
+            f"{others[0]} is there already, and is not the demo's. Choose another folder (--out)."
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.files import command_to_copy, refuse_overwriting
+from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
@@ -87,9 +87,11 @@ def build(
     from kohort.cli.console import Output
     from kohort.data.check_hierarchy import check as check_hierarchy
     from kohort.io.hierarchies import write_hierarchy
+    from kohort.io.outputs import Outputs
 
     output = Output(as_json=json, quiet=quiet)
-    refuse_overwriting(out, sources=[data], force=force)
+    outputs = Outputs([out], [] if force else [out], reads=[data])
+    outputs.check()
     asked = {
         "intervals": _numbers("--intervals", intervals),
         "origin": _number("--origin", origin),
@@ -110,7 +112,8 @@ def build(
     builder, why = _builder({name: value for name, value in asked.items() if value is not None}, coded)
     tree = builder.build(coded)
     check_hierarchy(tree, coded).raise_if_broken(column)
-    write_hierarchy(tree, out)
+    with outputs.drafts() as draft_of:
+        write_hierarchy(tree, draft_of[out])
     size = {"leaves": len(tree.leaves), "height": tree.height}
     output.result({"file": str(out), "column": column, "hierarchy": builder.to_spec(), "why": why, **size})
     output.console.soft_wrap = True  # a command is to be copied whole
@@ -277,15 +280,17 @@ def check(
 
     from kohort.cli.console import Output
     from kohort.io.hierarchies import read_hierarchy
+    from kohort.io.outputs import Outputs
 
     output = Output(as_json=json, quiet=quiet)
+    outputs = Outputs([] if offending is None else [offending], reads=[file, data])
+    outputs.check()
     coded = _optional_column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet)
     read = read_hierarchy(file, kind=kind, header=header)
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:
-        for source in filter(None, (file, data)):
-            refuse_overwriting(offending, sources=[source], force=True)
-        _write_offending(findings, offending)
+        with outputs.drafts() as draft_of:
+            _write_offending(findings, draft_of[offending])
     output.result(_facts(findings))
     output.console.soft_wrap = True
     output.show(Text("\n".join(_told(findings))))
@@ -303,7 +308,6 @@ def _told(findings: Findings) -> list[str]:
 def _write_offending(findings: Findings, path: Path) -> None:
     import pyarrow as pa
 
-    from kohort.io.atomic import replacing
     from kohort.io.tables import write_table
 
     rows = [(problem, value) for problem, values in findings.offending().items() for value in values]
@@ -311,8 +315,7 @@ def _write_offending(findings: Findings, path: Path) -> None:
         "problem": pa.array([problem for problem, _ in rows], pa.string()),
         "value": pa.array([value for _, value in rows], pa.string()),
     }
-    with replacing(path) as draft:
-        write_table(pa.table(columns), draft)
+    write_table(pa.table(columns), path)
 
 
 def _facts(findings: Findings) -> dict[str, Any]:

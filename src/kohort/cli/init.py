@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kohort.cli.files import command_to_copy, refuse_overwriting
+from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
@@ -35,24 +35,26 @@ def init(
     """
     from rich.text import Text
 
+    from kohort.checked_write import write_checked
     from kohort.cli.console import Output
     from kohort.data.profile import profile
-    from kohort.io.atomic import replacing
+    from kohort.io.outputs import Outputs
     from kohort.io.tables import read_table
     from kohort.io.write_spec import spec_text
 
     output = Output(as_json=json, quiet=quiet)
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
-    refuse_overwriting(out, sources=[data], force=force)
+    outputs = Outputs([out], [] if force else [out], reads=[data])
+    outputs.check()
     with output.progress() as progress:
         progress("reading", 0.0)
         table = read_table(data, **reading).table
         _refuse_k(k, table.num_rows)
         progress("counting", 0.5)
         found = profile(table)
-    with replacing(out) as draft:
-        draft.write_text(spec_text(found, data=str(data), command=command, k=k), encoding="utf-8")
+    with outputs.drafts() as draft_of:
+        write_checked(draft_of[out], spec_text(found, data=str(data), command=command, k=k))
     output.result(_facts(found, out, k))
     if not found.quasi_identifiers:
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from kohort.cli.files import refuse_overwriting
-
 __all__ = ["key"]
 
 
@@ -26,15 +24,15 @@ def key(
 
     Example: **kohort key office.pem**
     """
-    from kohort.io.atomic import replacing_all
+    from kohort.checked_write import write_checked
+    from kohort.io.outputs import Outputs
     from kohort.io.signature import make_keys
 
     public = Path(f"{private}.pub") if public is None else public
-    for file in (private, public):
-        refuse_overwriting(file, sources=[], force=False)
+    outputs = Outputs([private, public], new=[private, public], private=[private])
+    outputs.check()
     secret, open_ = make_keys()
-    with replacing_all([private, public]) as drafts:
-        drafts[0].chmod(0o600)
-        drafts[0].write_bytes(secret)
-        drafts[1].write_bytes(open_)
+    with outputs.drafts() as draft_of:
+        write_checked(draft_of[private], secret)
+        write_checked(draft_of[public], open_)
     typer.echo(f"Written: {private} (keep it secret) and {public} (give it to those who check).")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kohort.cli.files import refuse_overwriting
 from kohort.cli.options import Delimiter, Encoding, Json, Quiet
 
 if TYPE_CHECKING:
@@ -56,19 +55,23 @@ def verify(
 
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
-    from kohort.io.atomic import replacing
     from kohort.io.baskets import read_data, write_rows
+    from kohort.io.outputs import Outputs
+    from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
     from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
-    if violations is not None:
-        refuse_overwriting(violations, sources=[release, original, spec, certificate], force=True)
     certified = _certified(certificate, spec, public_key, k)
     promised = k if certified is None or k is not None else certified.k
     asked = None if spec is None else read_spec(spec).overridden(k=promised)
+    hierarchies = [] if asked is None or spec is None else asked.files(beside=spec.parent)
+    signature = None if certificate is None else signature_path(certificate)
+    sources = [release, original, spec, certificate, signature, public_key, *hierarchies]
+    outputs = Outputs([] if violations is None else [violations], reads=sources)
+    outputs.check()
     shape = None if asked is None else asked.shape
     source = read_data(release, shape, delimiter=delimiter, encoding=encoding)
     before = None if original is None else read_data(original, shape)
@@ -81,8 +84,8 @@ def verify(
         assert certified is not None
         found = verify_certified(published, certified)
     if violations is not None:
-        with replacing(violations) as draft:
-            write_rows(found.verdict.violations, draft)
+        with outputs.drafts() as draft_of:
+            write_rows(found.verdict.violations, draft_of[violations])
     facts = found.verdict.to_dict() | {"loss": found.loss}
     claims: list[Claim] = []
     if certified is not None and certificate is not None:
@@ -131,7 +134,7 @@ def _claims(
     from kohort.io.verify_certificate import check_claims, check_hash, check_signature
 
     return [
-        check_signature(path, public_key),
+        check_signature(path, public_key, content=certified.content),
         check_hash("release", certified.sha256.output, source.sha256),
         check_hash("original", certified.sha256.input, None if before is None else before.sha256),
         *check_claims(certified, found, Dataset(source.table)),

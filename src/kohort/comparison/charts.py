@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kohort.checked_write import write_checked
 from kohort.comparison.rows import Row
 from kohort.io.atomic import replacing
 
@@ -114,7 +115,7 @@ def write_svg(chart: Chart, path: str | Path) -> None:
     import vl_convert
 
     with replacing(path) as draft:
-        draft.write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
+        write_checked(draft, vl_convert.vegalite_to_svg(chart))
 
 
 def _lines(title: str, x: str, x_title: str, axis: Chart, loss: Chart) -> Chart:

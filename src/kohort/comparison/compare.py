@@ -87,9 +87,10 @@ def run_cells(
 ) -> list[Row]:
     """A row per cell; those that `out` has already are not run again, and it is written after each one."""
     out = settings.out
-    job = fingerprint(table, spec, settings.beside, queries=settings.queries, seed=settings.seed)
+    resolved = spec.resolved(beside=settings.beside)  # every release is made by the same hierarchies
+    job = fingerprint(table, spec, resolved, queries=settings.queries, seed=settings.seed)
     rows = read_rows(out, job) if out is not None and out.exists() else []
-    limited = spec.overridden(time_limit=settings.time_limit)
+    limited = resolved.overridden(time_limit=settings.time_limit)
     report = progress or (lambda what, share: None)
     for number, cell in enumerate(grid):
         place = next((i for i, row in enumerate(rows) if _is_of(row, cell)), None)

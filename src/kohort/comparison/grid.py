@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -97,8 +96,11 @@ def _suitable(spec: Spec) -> Iterable[str]:
     return [name for name in (ALGORITHMS if quasi else ITEMS_ALGORITHMS) if name != "auto"]
 
 
-def fingerprint(table: pa.Table, spec: Spec, beside: str | Path, **settings: Any) -> str:
-    """A short digest of all that the rows of a comparison must have in common."""
+def fingerprint(table: pa.Table, spec: Spec, resolved: Spec, **settings: Any) -> str:
+    """A short digest of all that the rows of a comparison must have in common.
+
+    `resolved` is the same spec with its hierarchy files read.
+    """
     digest = hashlib.sha256()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
@@ -106,7 +108,7 @@ def fingerprint(table: pa.Table, spec: Spec, beside: str | Path, **settings: Any
     digest.update(sink.getvalue())
     same = spec.overridden(k=2, algorithm="auto", cost="loss").model_copy(update={"time_limit": None})
     digest.update(repr((same, sorted(settings.items()))).encode())
-    for name, hierarchy in sorted(spec.request(beside=beside).hierarchies.items()):
+    for name, hierarchy in sorted(resolved.request().hierarchies.items()):
         if isinstance(hierarchy, Hierarchy):
             digest.update(repr((name, hierarchy.label, hierarchy.parent.tolist())).encode())
     return digest.hexdigest()[:16]

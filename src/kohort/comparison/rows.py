@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kohort.checked_write import write_checked
 from kohort.errors import InputError
 from kohort.io.atomic import replacing
 
@@ -44,10 +46,12 @@ def read_rows(path: Path, job: str) -> list[Row]:
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """All rows, whole or not at all."""
-    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _text(row.get(name)) for name in COLUMNS} for row in rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _text(row.get(name)) for name in COLUMNS} for row in rows)
+    with replacing(path) as draft:
+        write_checked(draft, text.getvalue())
 
 
 def _text(value: Any) -> Any:

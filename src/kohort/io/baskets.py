@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
-from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, sha256_of, write_table
+from kohort.io.source_file import opened
+from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, write_table
 from kohort.io.text_layout import detect_encoding
 from kohort.pipeline.items import joined, split_texts
 
@@ -82,19 +83,19 @@ def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
     if shape.id is not None:
         return _read_long(path, shape)
     refuse_unreadable(path)
-    digest = sha256_of(path)
-    try:
-        with open_bytes(path) as stream:
-            raw = stream.read()
-        encoding = detect_encoding(path)
-        lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
-    except (*DAMAGED, UnicodeError):
-        raise InputError(f"{path} is damaged, or no text.") from None
+    with opened(path) as source:
+        try:
+            with open_bytes(source) as stream:
+                raw = stream.read()
+            encoding = detect_encoding(source)
+            lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
+        except (*DAMAGED, UnicodeError):
+            raise InputError(f"{path} is damaged, or no text.") from None
     if not lines:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
     table = pa.table({BASKETS: lists})
-    return TableFile(table, "baskets", shape.separator_for(path), encoding, digest)
+    return TableFile(table, "baskets", shape.separator_for(path), encoding, source.sha256)
 
 
 def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from kohort.errors import InputError
+from kohort.io.source_file import read_once
 from kohort.problem.roles import Role
 
 __all__ = ["Certificate", "certificate_schema", "read_certificate"]
@@ -107,6 +108,12 @@ class Certificate(_Part):
     notes: list[str] = Field(description="Sentences that the one who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
+    _content: bytes = PrivateAttr(b"")
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file that it was read from, which a signature is about."""
+        return self._content
 
     @property
     def k(self) -> int | None:
@@ -123,13 +130,14 @@ def certificate_schema() -> dict[str, Any]:
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate, or say what is wrong with it."""
     try:
-        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+        content, _ = read_once(path)
+        facts = json.loads(content.decode())
     except OSError as error:
         raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise InputError(f"{str(path)!r} is no JSON, so it is no certificate.") from None
     try:
-        return Certificate.model_validate(facts)
+        certificate = Certificate.model_validate(facts)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
@@ -137,3 +145,5 @@ def read_certificate(path: str | Path) -> Certificate:
             f"{str(path)!r} is no certificate of a release: {place}: {first['msg']}. "
             "`kohort anonymize --certificate` writes one."
         ) from None
+    certificate._content = content
+    return certificate

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kohort.checked_write import checked_stream
 from kohort.io.columns import plain_slices
 
 __all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
@@ -14,7 +16,7 @@ __all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
 
 def read_parquet(path: Path) -> pa.Table:
     """One file, all columns. Not a dataset: a folder called `year=2020` adds no column."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(os.fspath(path)) as file:
         return file.read()
 
 
@@ -22,7 +24,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     """One row group per slice."""
     parts = plain_slices(table, keep=_is_not_encoded_text)
     first = next(parts)
-    with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+    with checked_stream(path) as file, pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
         writer.write_table(first)
         for part in parts:
             writer.write_table(part)
@@ -30,7 +32,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 def read_arrow(path: Path) -> pa.Table:
     """Arrow's file format (also known as Feather), or its stream format."""
-    with pa.OSFile(str(path)) as file:
+    with pa.OSFile(os.fspath(path)) as file:
         try:
             return pa.ipc.open_file(file).read_all()
         except pa.ArrowInvalid:
@@ -42,7 +44,7 @@ def write_arrow(table: pa.Table, path: Path) -> None:
     """Arrow's file format."""
     parts = plain_slices(table.unify_dictionaries(), keep=_is_not_encoded_text)
     first = next(parts)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+    with checked_stream(path) as file, pa.ipc.new_file(file, first.schema) as writer:
         writer.write_table(first)
         for part in parts:
             writer.write_table(part)

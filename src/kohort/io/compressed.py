@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
+
+from kohort.checked_write import checked_stream
 
 __all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "open_bytes", "plain_suffix"]
 
@@ -35,14 +38,14 @@ def open_bytes(path: Path) -> BinaryIO:
     if compression == "xz":  # the one that Arrow does not know
         with lzma.open(path, "rb") as stream:
             return cast(BinaryIO, pa.BufferReader(stream.read()))
-    return cast(BinaryIO, pa.input_stream(str(path), compression=compression))
+    return cast(BinaryIO, pa.input_stream(os.fspath(path), compression=compression))
 
 
 @contextmanager
 def create_bytes(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write bytes to, compressed if its extension says so."""
+    """A new file to write bytes to, compressed if its extension says so; see `checked_stream`."""
     compression = COMPRESSIONS.get(path.suffix.lower())
-    with path.open("wb") as file:
+    with checked_stream(path) as file:
         if compression is None:
             yield file
             return

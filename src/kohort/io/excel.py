@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import fastexcel
 import polars as pl
 import pyarrow as pa
 
+from kohort.checked_write import write_checked
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.columns import has_no_text, long_numbers_as_text, plain_slices, refuse_columns
 
@@ -34,11 +36,11 @@ def read_excel(path: Path, *, sheet: str | int | None = None) -> pa.Table:
     integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text.
     """
     try:
-        book = fastexcel.read_excel(path)
+        book = fastexcel.read_excel(os.fspath(path))
         name = _sheet_name(path, book.sheet_names, sheet)
         header = _header(book, name)
         frame = pl.read_excel(
-            path,
+            os.fspath(path),
             sheet_name=name,
             infer_schema_length=None,
             drop_empty_cols=False,
@@ -106,7 +108,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
         for part in plain_slices(table):
             _write_cells(book, sheet, part, row)
             row += part.num_rows
-    path.write_bytes(file.getvalue())
+    write_checked(path, file.getvalue())
 
 
 def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:

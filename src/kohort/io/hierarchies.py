@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from kohort.checked_write import write_checked
 from kohort.data.build_hierarchy import FileSource
 from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
@@ -18,8 +19,8 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.pairs import Pairs
 from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError
-from kohort.io.atomic import replacing
 from kohort.io.compressed import DAMAGED, plain_suffix
+from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
 
 __all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
@@ -80,25 +81,34 @@ def read_source(source: FileSource, *, beside: str | Path = ".") -> HierarchyFil
     )
 
 
-def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
+def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, leaves: bool = True) -> None:
     """Write one line per leaf, `;`-separated, the leaf first; short branches repeat the leaf.
 
-    A missing value is an empty first cell.
+    A missing value is an empty first cell. Without the leaves, which are values of the data, a line begins
+    with what is right above them. Written straight to `path`; see `atomic.replacing`.
     """
-    if "" in hierarchy.label:
+    paths = list(hierarchy.paths() if leaves else _paths_above_leaves(hierarchy))
+    if any("" in path for path in paths):
         raise InputError(
             "A hierarchy file cannot tell an empty text from a missing value. Make empty texts null first."
         )
     returns = any("\r" in label for label in hierarchy.label if label)  # the writer would leave them bare
-    with replacing(Path(path)) as temporary, Path(temporary).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(
-            file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-        )
-        writer.writerows(_lines(hierarchy))
+    text = io.StringIO(newline="")
+    writer = csv.writer(
+        text, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    )
+    writer.writerows(_lines(paths))
+    write_checked(path, text.getvalue())
 
 
-def _lines(hierarchy: Hierarchy) -> Iterator[list[Label]]:
-    paths = list(hierarchy.paths())
+def _paths_above_leaves(hierarchy: Hierarchy) -> list[Labels]:
+    """One path for each of the lowest inner nodes: the tree that is left when all leaves are cut off."""
+    above = dict.fromkeys(path[1:] for path in hierarchy.paths())
+    ends = {path[start:] for path in above for start in range(1, len(path))}
+    return [path for path in above if path and path not in ends]
+
+
+def _lines(paths: Sequence[Labels]) -> Iterator[list[Label]]:
     width = max(len(path) for path in paths)
     inner = {label for _, *above in paths for label in above}
     for leaf, *above in paths:
@@ -143,7 +153,7 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError(f"There is no hierarchy file {str(path)!r}. Relative paths start where the spec is.")
     try:
         codecs.lookup(encoding or "utf-8")
-        with open_text(path, encoding or detect_encoding(path)) as stream:
+        with opened(path) as source, open_text(source, encoding or detect_encoding(source)) as stream:
             return stream.read().removeprefix("\ufeff")
     except LookupError:
         raise InputError(f"Unknown encoding {encoding!r}. Use a name such as utf-8 or cp1252.") from None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kohort.checked_write import write_checked
 from kohort.data.column import Kind
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
@@ -85,7 +86,7 @@ def write_maps(maps: Maps, path: str | Path) -> None:
     lines = [f'  "{key}": {_json(value)}' for key, value in facts.items()]
     columns = ",\n".join(_column(name, column) for name, column in maps.columns.items())
     lines.append(f'  "columns": {{\n{columns}\n  }}')
-    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_checked(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _sensitive(request: Request) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kohort.checked_write import write_checked
 from kohort.errors import InputError, MissingPackageError
 
 __all__ = ["is_signed_by", "make_keys", "read_private_key", "read_public_key", "sign_file", "signature_path"]
@@ -24,15 +25,15 @@ def signature_path(certificate: str | Path) -> Path:
 
 def sign_file(file: str | Path, signature: str | Path, key: Any) -> None:
     """Write the signature of a file."""
-    Path(signature).write_bytes(key.sign(Path(file).read_bytes()))
+    write_checked(signature, key.sign(Path(file).read_bytes()))
 
 
-def is_signed_by(file: str | Path, signature: str | Path, key: Any) -> bool:
-    """Whether the signature is of this file and by the owner of this public key."""
+def is_signed_by(content: bytes, signature: str | Path, key: Any) -> bool:
+    """Whether the signature is of a file with these bytes and by the owner of this public key."""
     from cryptography.exceptions import InvalidSignature
 
     try:
-        key.verify(_bytes(signature, "signature"), _bytes(file, "certificate"))
+        key.verify(_bytes(signature, "signature"), content)
     except InvalidSignature:
         return False
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.hierarchies import read_source
+from kohort.io.source_file import read_once
 from kohort.io.yaml_text import Place, load_yaml
 from kohort.pipeline.request import Items, Request
 from kohort.problem.costs import cost_named
@@ -38,7 +39,7 @@ from kohort.problem.models import (
 )
 from kohort.problem.roles import ROLES, Roles
 
-__all__ = ["Spec", "parse_spec", "read_spec"]
+__all__ = ["Spec", "SpecFile", "parse_spec", "read_spec", "read_spec_file"]
 
 Scheme = Literal["bhs", "ghs", "ops", "sps", "gsps", "gops"]
 
@@ -258,6 +259,21 @@ class Spec(_Part):
         """How the file holds its baskets, if it holds nothing else."""
         return None if self.items is None else self.items.shape()
 
+    def files(self, *, beside: str | Path = ".") -> list[Path]:
+        """The hierarchy files that the spec names."""
+        named = [part.hierarchy for part in self.attributes.values()]
+        named += [] if self.items is None else [self.items.hierarchy]
+        return [Path(beside) / source.path for source in named if isinstance(source, FileSource)]
+
+    def resolved(self, *, beside: str | Path = ".") -> Spec:
+        """The same spec with its hierarchy files read: used several times, it always means the same."""
+        parts: dict[str, Any] = {
+            "attributes": {name: _with_hierarchy(name, a, beside) for name, a in self.attributes.items()}
+        }
+        if self.items is not None:
+            parts["items"] = _with_hierarchy(BASKETS, self.items, beside)
+        return self.model_copy(update=parts)
+
     def overridden(self, **changes: Any) -> Spec:
         """The same spec with some keys changed (those that are not None); `k` changes the privacy."""
         changes = {name: value for name, value in changes.items() if value is not None}
@@ -343,19 +359,34 @@ _PRIVACY_PARTS: dict[str, type[BaseModel]] = {
 }
 
 
+@dataclass(frozen=True)
+class SpecFile:
+    """A spec, the text that it was read from, and the SHA-256 of the file."""
+
+    spec: Spec
+    text: str
+    sha256: str
+
+
 def read_spec(path: str | Path) -> Spec:
     """Read a spec from a YAML file; an error names the place in the file."""
+    return read_spec_file(path).spec
+
+
+def read_spec_file(path: str | Path) -> SpecFile:
+    """Read a spec with its text and its hash: all three of the same bytes."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        content, sha256 = read_once(path)
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"There is no spec {str(path)!r}. 'kohort init DATA' writes one.") from None
     except UnicodeDecodeError:
         raise InputError(f"The spec {str(path)!r} is not UTF-8 text. Save it as UTF-8.") from None
     except OSError as error:
         raise InputError(f"The spec {str(path)!r} cannot be read: {error.strerror}.") from None
-    content, places = load_yaml(text, name=path.name)
-    return _validated(content, path.name, places)
+    mapping, places = load_yaml(text, name=path.name)
+    return SpecFile(_validated(mapping, path.name, places), text, sha256)
 
 
 def parse_spec(content: Mapping[str, Any]) -> Spec:
@@ -430,6 +461,11 @@ def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlg
             hint = did_you_mean(parameter, known) if known else "It takes none."
             raise InputError(f"The algorithm {name!r} has no parameter {parameter!r}. {hint}")
     return algorithm(**parameters)
+
+
+def _with_hierarchy(name: str, part: _Part, beside: str | Path) -> _Part:
+    source = part.hierarchy  # type: ignore[attr-defined]
+    return part.model_copy(update={"hierarchy": None if source is None else _resolved(name, source, beside)})
 
 
 def _resolved(name: str, source: Builder | FileSource | Hierarchy, beside: str | Path) -> Builder | Hierarchy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,8 +13,12 @@ import pyarrow as pa
 
 from kohort.errors import InputError, MissingPackageError
 from kohort.io.columns import LARGEST_EXACT, has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+from kohort.io.stat_check import check_written
 
 __all__ = ["read_spss", "read_stata", "write_spss", "write_stata"]
+
+
+READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
 
 
 def read_spss(path: Path) -> pa.Table:
@@ -46,13 +51,21 @@ def _pyreadstat() -> ModuleType:
 
 
 def _read(path: Path, function: str, title: str) -> pa.Table:
-    package = _pyreadstat()
     try:
-        frame, notes = getattr(package, function)(path, output_format="polars")
-    except (package.ReadstatError, package.PyreadstatError, UnicodeError):
+        frame, notes = _as_stored(path, function)
+    except ValueError:
         raise InputError(f"{path} is damaged, or not {title}.") from None
     table = frame.with_columns(_natural(column) for column in frame).to_arrow()
     return _with_labels(table, notes.column_names_to_labels, notes.variable_value_labels)
+
+
+def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
+    """The table and its notes as the package gives them; ValueError if the file is damaged."""
+    package = _pyreadstat()
+    try:
+        return getattr(package, function)(os.fspath(path), output_format="polars")
+    except (package.ReadstatError, package.PyreadstatError, UnicodeError):
+        raise ValueError("damaged") from None
 
 
 def _natural(column: pl.Series) -> pl.Series:
@@ -82,13 +95,15 @@ def _write(table: pa.Table, path: Path, function: str, title: str, **options: An
     package = _pyreadstat()
     refuse_columns(table, title, has_no_text)
     plain = pa.concat_tables(plain_slices(long_numbers_as_text(table)))
+    frame = pl.DataFrame(plain)
     try:
-        getattr(package, function)(pl.DataFrame(plain), path, **_labels(plain), **options)
+        getattr(package, function)(frame, path, **_labels(plain), **options)
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
             f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
             "letters, digits and underscores (at most 32) and be no reserved word. Is there room on the disk?"
         ) from None
+    check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
 
 
 def _labels(table: pa.Table) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
 from kohort.io.excel import read_excel, write_excel
 from kohort.io.json_lines import read_json_lines, write_json_lines
+from kohort.io.source_file import opened
 from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
 from kohort.io.text_layout import detect_layout
 
@@ -28,7 +27,6 @@ __all__ = [
     "format_of",
     "read_table",
     "refuse_unreadable",
-    "sha256_of",
     "write_table",
 ]
 
@@ -94,21 +92,21 @@ def read_table(
     refuse_unreadable(path)
     kind = format_of(path)
     _refuse_stray_options(kind, delimiter, encoding, sheet)
-    digest = sha256_of(path)
-    try:
-        if kind == "csv":
-            layout = detect_layout(path, delimiter=delimiter, encoding=encoding)
-            _refuse_doubles(layout.header, str(path))
-            delimiter, encoding = layout.delimiter, layout.encoding
-            table = read_delimited(path, layout)
-        else:
-            table = read_excel(path, sheet=sheet) if kind == "excel" else READERS[kind](path)
-    except (*DAMAGED, pa.ArrowException):
-        raise InputError(f"{path} is damaged, or not what its extension says.") from None
+    with opened(path) as source:
+        try:
+            if kind == "csv":
+                layout = detect_layout(source, delimiter=delimiter, encoding=encoding)
+                _refuse_doubles(layout.header, str(path))
+                delimiter, encoding = layout.delimiter, layout.encoding
+                table = read_delimited(source, layout)
+            else:
+                table = read_excel(source, sheet=sheet) if kind == "excel" else READERS[kind](source)
+        except (*DAMAGED, pa.ArrowException):
+            raise InputError(f"{path} is damaged, or not what its extension says.") from None
     _refuse_doubles(table.column_names, str(path))
     if not table.num_columns or not table.num_rows:
         raise InputError(f"{path} has no records.")
-    return TableFile(table, kind, delimiter, encoding, digest)
+    return TableFile(table, kind, delimiter, encoding, source.sha256)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
@@ -142,18 +140,6 @@ def format_of(path: str | Path) -> str:
             f"also with {', '.join(COMPRESSIONS)} after it."
         )
     return kind
-
-
-def sha256_of(path: str | Path) -> str:
-    """The SHA-256 of a file's bytes, as hexadecimal digits."""
-    digest = hashlib.sha256()
-    try:
-        with Path(path).open("rb") as stream:
-            while chunk := stream.read(1 << 20):
-                digest.update(chunk)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {os.strerror(error.errno or 5)}.") from None
-    return digest.hexdigest()
 
 
 def refuse_unreadable(path: Path) -> None:

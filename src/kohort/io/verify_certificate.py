@@ -38,8 +38,11 @@ class Claim:
         }
 
 
-def check_signature(certificate: Path, public_key: Path | None) -> Claim:
-    """Whether the signature beside a certificate is by the owner of a key, and nothing was changed since."""
+def check_signature(certificate: Path, public_key: Path | None, *, content: bytes) -> Claim:
+    """Whether the signature beside a certificate is by the owner of a key, and nothing was changed since.
+
+    `content` is what was read from the certificate: what is claimed and what is signed are the same bytes.
+    """
     signature = signature_path(certificate)
     if public_key is None:
         there = (
@@ -51,7 +54,7 @@ def check_signature(certificate: Path, public_key: Path | None) -> Claim:
         return Claim(
             "signature", None, None, False, f"the certificate is not signed: {signature.name} is missing."
         )
-    if is_signed_by(certificate, signature, key):
+    if is_signed_by(content, signature, key):
         return Claim("signature", None, None, True, "The certificate is as the owner of the key signed it.")
     detail = "it is not of this key, or the certificate was changed after it was signed."
     return Claim("signature", None, None, False, detail)

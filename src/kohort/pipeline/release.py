@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from kohort.checked_write import write_checked
 from kohort.data.dataset import Dataset
 from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.maps import maps_of
@@ -178,7 +179,7 @@ class Release:
         text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
         files = [path] if key is None else [path, signature_path(path)]
         with replacing_all(files) as drafts:
-            drafts[0].write_text(text + "\n", encoding="utf-8")
+            write_checked(drafts[0], text + "\n")
             if key is not None:
                 sign_file(drafts[0], drafts[1], key)
 

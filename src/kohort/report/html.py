@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kohort.checked_write import write_checked
 from kohort.errors import InputError
 from kohort.report.facts import report_facts
 from kohort.report.public import public_certificate
@@ -34,7 +35,7 @@ def write_report(release: Release, path: str | Path, **options: Any) -> None:
 
         write_pdf(page, Path(path))
     else:
-        Path(path).write_text(page, encoding="utf-8")
+        write_checked(path, page)
 
 
 def check_report_path(path: str | Path) -> None:

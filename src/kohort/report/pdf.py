@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from kohort.checked_write import write_checked
 from kohort.errors import MissingPackageError
 
 __all__ = ["require_weasyprint", "write_pdf"]
@@ -14,7 +15,7 @@ __all__ = ["require_weasyprint", "write_pdf"]
 def write_pdf(page: str, path: Path) -> None:
     """Write a page as PDF. Nothing is fetched: the page needs nothing."""
     weasyprint = require_weasyprint()
-    weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf(str(path))
+    write_checked(path, weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf())
 
 
 def require_weasyprint() -> Any:

@@ -1,0 +1,137 @@
+"""The SHA-256 of a table is that of the bytes that were read, whatever happens to the file meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from kohort.errors import InputError
+from kohort.io import baskets, hierarchies, tables
+from kohort.io.baskets import BasketShape, read_data
+from kohort.io.tables import read_table, write_table
+
+ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]
+WITHIN = {".csv": "detect_layout", ".csv.gz": "detect_layout", ".xlsx": "read_excel"}
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def while_reading(monkeypatch, ending: str, happens) -> None:
+    """Let something happen to the file after it was opened and before its first byte is parsed."""
+    kind = tables.SUFFIXES["." + ending.split(".")[1]]
+    readers = vars(tables) if ending in WITHIN else tables.READERS
+    name = WITHIN.get(ending, kind)
+    reader = readers[name]
+
+    def slow(*words, **options):
+        happens()
+        return reader(*words, **options)
+
+    monkeypatch.setitem(readers, name, slow)
+
+
+@pytest.fixture(params=ENDINGS)
+def two_tables(request, tmp_path):
+    """A file, another with the same columns, and the ending of both."""
+    one, other = tmp_path / f"people{request.param}", tmp_path / f"other{request.param}"
+    write_table(pa.table({"name": ["Ann", "Bob"]}), one)
+    write_table(pa.table({"name": ["Cyd", "Dee", "Eve"]}), other)
+    return one, other, request.param
+
+
+def is_what_was_read(found: tables.TableFile, hashes: dict[str, list[str]]) -> bool:
+    return found.table["name"].to_pylist() == hashes[found.sha256]
+
+
+def test_a_file_put_in_its_place(two_tables, monkeypatch):
+    one, other, ending = two_tables
+    hashes = {sha256(one): ["Ann", "Bob"], sha256(other): ["Cyd", "Dee", "Eve"]}
+    while_reading(monkeypatch, ending, lambda: other.replace(one))
+    assert is_what_was_read(read_table(one), hashes)
+
+
+def test_a_link_that_is_turned_to_another_file_and_back(two_tables, monkeypatch):
+    one, other, ending = two_tables
+    hashes = {sha256(one): ["Ann", "Bob"], sha256(other): ["Cyd", "Dee", "Eve"]}
+    link = one.with_name(f"link{ending}")
+    link.symlink_to(one)
+
+    def turn():
+        link.unlink()
+        link.symlink_to(other)
+
+    while_reading(monkeypatch, ending, turn)
+    assert is_what_was_read(read_table(link), hashes)
+
+
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(two_tables, monkeypatch):
+    one, other, ending = two_tables
+    content = other.read_bytes()
+    while_reading(monkeypatch, ending, lambda: one.write_bytes(content))
+    with pytest.raises(InputError, match="was changed while it was read") as caught:
+        read_table(one)
+    assert str(one) in str(caught.value) and "/proc" not in str(caught.value)
+
+
+def test_where_open_files_have_no_names_a_change_is_refused(two_tables, monkeypatch):
+    from kohort.io import source_file
+
+    one, other, ending = two_tables
+    monkeypatch.setattr(source_file, "_OWN_FILES", Path("/nowhere"))
+    assert read_table(one).sha256 == sha256(one)
+    while_reading(monkeypatch, ending, lambda: other.replace(one))
+    with pytest.raises(InputError, match="was changed while it was read"):
+        read_table(one)
+
+
+def test_messages_name_the_file_as_the_user_did(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("a,b\n1\n")
+    with pytest.raises(InputError, match=r"^people\.csv: line 2 has 1 field"):
+        read_table("people.csv")
+    for ending in (".parquet", ".xlsx", ".sav"):
+        Path(f"people{ending}").write_text("nothing of the kind")
+        with pytest.raises(InputError, match=rf"^people\{ending} is damaged"):
+            read_table(f"people{ending}")
+
+
+def test_a_file_of_baskets(tmp_path, monkeypatch):
+    one, other = tmp_path / "baskets.txt", tmp_path / "other.txt"
+    one.write_text("a b\nc\n")
+    other.write_text("d\n")
+    was = sha256(one)
+    detect = baskets.detect_encoding
+    monkeypatch.setattr(baskets, "detect_encoding", lambda path: (other.replace(one), detect(path))[1])
+    found = read_data(one, BasketShape())
+    assert found.table["items"].to_pylist() == [["a", "b"], ["c"]]
+    assert found.sha256 == was
+
+
+def test_a_hierarchy_is_read_whole_though_another_takes_its_place(tmp_path, monkeypatch):
+    one, other = tmp_path / "h.csv", tmp_path / "other.csv"
+    one.write_text("é;*\n", encoding="utf-8")
+    other.write_bytes("è;*\n".encode("utf-16"))
+    detect = hierarchies.detect_encoding
+
+    def swap(path):
+        encoding = detect(path)
+        other.replace(one)
+        return encoding
+
+    monkeypatch.setattr(hierarchies, "detect_encoding", swap)
+    found = hierarchies.read_hierarchy(one).hierarchy
+    assert found is not None and found.leaves == ("é",)
+
+
+def test_reading_leaves_no_file_open(tmp_path):
+    path = tmp_path / "people.csv"
+    pl.DataFrame({"a": [1]}).write_csv(path)
+    before = {p.name for p in Path("/proc/self/fd").iterdir()}
+    read_table(path)
+    assert {p.name for p in Path("/proc/self/fd").iterdir()} == before
