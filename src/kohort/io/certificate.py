@@ -45,6 +45,16 @@ class CertifiedCheck(_Part):
     detail: str = Field(description="A sentence.")
 
 
+class CertifiedCaution(_Part):
+    """Something that the promises do not cover, although every one of them holds."""
+
+    kind: str = Field(description="A short name, such as no-promise.")
+    column: str | None = Field(description="The column that it is about, or null.")
+    records: int | None = Field(description="How many published records it is about, or null: not counted.")
+    what: str = Field(description="What is not protected, in a sentence.")
+    advice: str = Field(description="What to add to the spec, or to do instead, in a sentence.")
+
+
 class CertifiedItems(_Part):
     """What became of the column of items."""
 
@@ -91,6 +101,9 @@ class Certificate(_Part):
     smallest_class: int | None = Field(description="Records in the smallest class.")
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
     checks: list[CertifiedCheck] = Field(description="One entry per check.")
+    cautions: list[CertifiedCaution] = Field(
+        default=[], description="What the promises do not cover; version 0.1.0 did not say."
+    )
     cost: str = Field(description="The name of the cost that was kept low.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts.")

@@ -82,11 +82,21 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
             "The certificate is about items, and how they are written is in the spec. Give --spec, too."
         )
     published.require(certificate.quasi_identifiers)
-    models = [model for model in map(_model, certificate.models) if not _needs_spec(model)]
+    promised = [_model(certified) for certified in certificate.models]
+    models = [model for model in promised if not _needs_spec(model)]
     published.require([model.attribute for model in models if model.attribute is not None])
     classes = published_classes(published, certificate.quasi_identifiers, models)
     dropped = max(certificate.records - published.n_records, 0)
-    return Verification(verify_models(classes, models, suppression=certificate.suppression, dropped=dropped))
+    unmeasured = {model.attribute for model in promised if _needs_spec(model)}
+    sensitive = [
+        published.column(name)
+        for name, role in certificate.roles.items()
+        if role == "sensitive" and name in published.names and name not in unmeasured
+    ]
+    verdict = verify_models(
+        classes, models, suppression=certificate.suppression, dropped=dropped, sensitive=sensitive
+    )
+    return Verification(verdict)
 
 
 def _model(certified: CertifiedModel) -> Model:

@@ -34,7 +34,7 @@ from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
 from kohort.pipeline.trade import solve_with_items
-from kohort.problem.models import AlphaDeassociation, KAnonymity
+from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.groups import Groups
@@ -234,6 +234,7 @@ def _verified(
             *check_coverage(published, problem.attributes, rows),
             *check_conserved(published, dataset, untouched, rows),
         ],
+        sensitive=[published.column(name) for name in roles.having("sensitive")],
     )
     loss = {}
     if items is not None:
@@ -262,8 +263,6 @@ def _costs(
 
 def _notes(problem: Problem, n_withheld: int) -> list[str]:
     notes = []
-    if all(isinstance(model, KAnonymity) and model.k == 1 for model in problem.models):
-        notes.append("k = 1 protects nobody: every record may be published as it is.")
     if problem.max_withheld and not n_withheld:
         notes.append(f"Up to {problem.max_withheld:,} records may be withheld; none was.")
     for model in problem.models:

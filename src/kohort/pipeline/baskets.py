@@ -112,7 +112,9 @@ def _verified(
         *covered.checks,
         *check_conserved(published, dataset, untouched, everything),
     ]
-    verdict = verify_baskets(shown, request.km, request.confidence, checks=checks)
+    verdict = verify_baskets(
+        shown, request.km, request.confidence, checks=checks, sensitive_columns=roles.having("sensitive")
+    )
     if not verdict.holds:
         raise InternalError(
             "The release failed its own verification and was not made. Please report this.\n"
@@ -124,8 +126,6 @@ def _verified(
 def _notes(part: ItemsPart) -> list[str]:
     baskets, model = part.problem.baskets, part.problem.model
     notes = []
-    if model.k == 1:
-        notes.append("k = 1 protects nobody: every basket may be published as it is.")
     if baskets.repeated:
         notes.append(
             f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "

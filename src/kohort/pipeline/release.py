@@ -112,6 +112,7 @@ class Release:
             "smallest_class": verdict["smallest_class"],
             "models": verdict["models"],
             "checks": verdict["checks"],
+            "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
             "labels": self.request.labels,

@@ -17,6 +17,7 @@ _CERTIFICATE = (
     "suppressed",
     "classes",
     "smallest_class",
+    "cautions",
     "cost",
     "loss",
     "labels",

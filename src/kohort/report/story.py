@@ -10,18 +10,25 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted
+from kohort.report.signal import caution_lines, signal_of
 
 __all__ = ["number", "release_sentences", "release_story", "verdict_story"]
 
 
 def release_story(facts: dict[str, Any]) -> Panel:
     """The verdict, what it cost, how it was made."""
+    signal = signal_of(facts)
     return Panel(
-        Group(*map(Text, release_sentences(facts)), Text(), _figures(facts)),
-        title="Safe to publish as promised" if facts["holds"] else "The promise does not hold",
-        border_style="green" if facts["holds"] else "red",
+        Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
+        title=signal.title,
+        border_style=signal.terminal_style,
         expand=False,
     )
+
+
+def _cautions(facts: dict[str, Any]) -> list[Text]:
+    """What is not protected, apart from the rest and in the colour of the verdict."""
+    return [Text(f"\n{line}", style="yellow") for line in caution_lines(facts)]
 
 
 def release_sentences(facts: dict[str, Any]) -> list[str]:
@@ -83,15 +90,11 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
     if facts.get("loss"):
         name = "loss" if "loss" in facts["loss"] else "ncp"
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
-    lines += [Text(), table]
+    lines += [*_cautions(facts), Text(), table]
     if facts.get("claims"):
         lines += [Text("\nThe certificate says, and found was:"), _claims(facts["claims"])]
-    return Panel(
-        Group(*lines),
-        title="Every promise holds" if facts["holds"] else "The promise does not hold",
-        border_style="green" if facts["holds"] else "red",
-        expand=False,
-    )
+    signal = signal_of(facts, green="Every promise holds")
+    return Panel(Group(*lines), title=signal.title, border_style=signal.terminal_style, expand=False)
 
 
 def _claims(claims: list[dict[str, Any]]) -> Table:
