@@ -85,7 +85,10 @@ class CertifiedScheme(_Part):
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
-    input: str | None = Field(pattern=SHA256, description="Of the file read.")
+    input: str | None = Field(
+        pattern=SHA256,
+        description="Null, as it would let anybody test guesses of the original; version 0.1.0 wrote it.",
+    )
     output: str | None = Field(pattern=SHA256, description="Of the file written.")
 
 
@@ -121,6 +124,11 @@ class Certificate(_Part):
     notes: list[str] = Field(description="Sentences that the one who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
+    commitment: str | None = Field(
+        default=None,
+        pattern=SHA256,
+        description="HMAC-SHA-256, keyed with the steward's salt, of the SHA-256 of the file read; or null.",
+    )
     _content: bytes = PrivateAttr(b"")
 
     @property

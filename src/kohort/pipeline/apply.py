@@ -14,6 +14,7 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, counted
+from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import settled_roles
@@ -84,7 +85,7 @@ class Applied:
             "verdict": verdict,
             "maps": {"version": self.maps.version, "spec_sha256": self.maps.spec_sha256},
             "notes": list(self.notes),
-            "sha256": dict(sha256 or {"input": None, "output": None}),
+            "sha256": committed(sha256, None)["sha256"],
         }
 
 
