@@ -102,7 +102,8 @@ class ReleaseFiles:
         with outputs.drafts([*self.single, *(files[name] for name in trees if files)]) as draft_of:
             start = time.perf_counter()
             delimiter = None if ".tsv" in self.out.suffixes else source.delimiter
-            write_data(release.arrow, draft_of[self.out], shape, delimiter=delimiter)
+            formulas = release.request.formulas
+            write_data(release.arrow, draft_of[self.out], shape, delimiter=delimiter, formulas=formulas)
             release.seconds["write"] = time.perf_counter() - start
             sha256 = {"input": source.sha256, "output": sha256_of(draft_of[self.out])}
             if self.certificate is not None:

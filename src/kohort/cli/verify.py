@@ -59,7 +59,7 @@ def verify(
 
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
-    from kohort.io.baskets import read_data, write_rows
+    from kohort.io.baskets import read_data, read_release, write_rows
     from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
@@ -78,7 +78,8 @@ def verify(
     outputs = Outputs([] if violations is None else [violations], reads=sources)
     outputs.check()
     shape = None if asked is None else asked.shape
-    source = read_data(release, shape, delimiter=delimiter, encoding=encoding)
+    formulas = "keep" if asked is None else asked.formulas
+    source = read_release(release, shape, formulas=formulas, delimiter=delimiter, encoding=encoding)
     before = None if original is None else read_data(original, shape)
     published = Dataset(source.table)
     if asked is not None:

@@ -52,7 +52,10 @@ class CertifiedCaution(_Part):
     column: str | None = Field(description="The column that it is about, or null.")
     records: int | None = Field(description="How many published records it is about, or null: not counted.")
     what: str = Field(description="What is not protected, in a sentence.")
-    advice: str = Field(description="What to add to the spec, or to do instead, in a sentence.")
+    advice: str = Field(description="What to do about it, in a sentence.")
+    add: dict[str, Any] | None = Field(
+        description="What to add to the spec for that, as in the spec, or null."
+    )
 
 
 class CertifiedItems(_Part):

@@ -28,6 +28,7 @@ from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.items import ItemsPart, read_baskets
+from kohort.pipeline.notes import extreme_cautions, formula_notes
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
@@ -129,6 +130,7 @@ def make_release(
             *_notes(problem, verdict.withheld),
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
+            *formula_notes(dataset, request, columns, kept),
         ),
         seconds=clock.seconds,
         items=items,
@@ -248,6 +250,7 @@ def _verified(
             "The release failed its own verification and was not made. Please report this.\n"
             + "\n".join(verdict.reasons())
         )
+    verdict = verdict.cautioned(*extreme_cautions(problem, columns))
     return verdict, _costs(problem, classes, rows, verdict) | loss
 
 

@@ -24,6 +24,7 @@ from kohort.pipeline.items import (
     read_baskets,
     solve_items,
 )
+from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import final_order
 from kohort.pipeline.publish import as_arrow, replaced_identifiers
 from kohort.pipeline.release import Release
@@ -66,7 +67,7 @@ def make_basket_release(
         parameters=parameters_of(algorithm),
         guarantee=1.0 if part.recoding.bound is not None and part.recoding.bound >= ncp - 1e-12 else None,
         bound=part.recoding.bound,
-        notes=(*_notes(part), *part.recoding.notes),
+        notes=(*_notes(part), *part.recoding.notes, *formula_notes(dataset, request, columns, None)),
         seconds=clock.seconds,
         items=part,
     )

@@ -17,6 +17,7 @@ from kohort.data.dataset import Dataset
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.maps import maps_of
+from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -29,7 +30,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(HoldsOriginal):
     """A verified release. `table` is the published table, of the kind that came in.
 
     loss      every cost by its name, measured on what is published
@@ -42,6 +43,11 @@ class Release:
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
     """
+
+    _instead = (
+        "Keep release.table and release.facts() or release.certificate(path) instead; other processes should "
+        "send these back."
+    )
 
     dataset: Dataset
     request: Request

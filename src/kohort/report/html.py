@@ -13,7 +13,7 @@ from kohort.errors import InputError
 from kohort.report.facts import report_facts
 from kohort.report.public import public_certificate
 from kohort.report.sections import sections
-from kohort.report.signal import caution_lines, signal_of
+from kohort.report.signal import advice_of, signal_of, spec_to_add
 from kohort.report.story import number
 from kohort.report.words import percent, verdict_words, withheld_words
 
@@ -57,7 +57,8 @@ def report_page(facts: dict[str, Any]) -> str:
         facts=facts,
         signal=signal_of(facts),
         verdict=verdict_words(facts),
-        cautions=caution_lines(facts),
+        advice=advice_of(facts),
+        add=spec_to_add(facts),
         figures=_big_figures(facts),
         sections=sections(facts),
     )
@@ -71,7 +72,6 @@ def notebook_page(release: Release) -> str:
         facts=facts,
         signal=signal_of(facts),
         verdict=verdict_words(facts),
-        cautions=caution_lines(facts),
         figures=_big_figures(facts),
     )
 

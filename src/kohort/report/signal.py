@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Signal", "caution_lines", "signal_of"]
+__all__ = ["Signal", "advice_of", "signal_of", "spec_to_add"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,20 @@ def signal_of(facts: dict[str, Any], *, green: str = "Safe to publish as promise
     return Signal("green", green)
 
 
-def caution_lines(facts: dict[str, Any]) -> list[str]:
-    """What is not protected and what to do about it, a paragraph each."""
-    return [f"Not protected: {caution['what']} {caution['advice']}" for caution in facts["cautions"]]
+def advice_of(facts: dict[str, Any]) -> list[str]:
+    """What to do about the cautions, each sentence once."""
+    return list(dict.fromkeys(caution["advice"] for caution in facts["cautions"]))
+
+
+def spec_to_add(facts: dict[str, Any]) -> str | None:
+    """What the cautions would have added to the spec, together, as YAML; None where there is nothing."""
+    import yaml
+
+    merged: dict[str, dict[str, list[Any]]] = {}
+    for caution in facts["cautions"]:
+        for section, keys in (caution["add"] or {}).items():
+            for key, entries in keys.items():
+                merged.setdefault(section, {}).setdefault(key, []).extend(entries)
+    if not merged:
+        return None
+    return yaml.safe_dump(merged, sort_keys=False, default_flow_style=None, allow_unicode=True, width=10_000)

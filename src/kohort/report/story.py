@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted
-from kohort.report.signal import caution_lines, signal_of
+from kohort.report.signal import advice_of, signal_of, spec_to_add
 
 __all__ = ["number", "release_sentences", "release_story", "verdict_story"]
 
@@ -27,8 +27,14 @@ def release_story(facts: dict[str, Any]) -> Panel:
 
 
 def _cautions(facts: dict[str, Any]) -> list[Text]:
-    """What is not protected, apart from the rest and in the colour of the verdict."""
-    return [Text(f"\n{line}", style="yellow") for line in caution_lines(facts)]
+    """What is not protected and what to do about it, apart from the rest, in the colour of the verdict."""
+    if not facts["cautions"]:
+        return []
+    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
+    lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]
+    add = spec_to_add(facts)
+    lines += [] if add is None else ["- Add to the spec:", *(f"  {line}" for line in add.splitlines())]
+    return [Text(line, style="yellow") for line in lines]
 
 
 def release_sentences(facts: dict[str, Any]) -> list[str]:

@@ -161,8 +161,8 @@ def _about_cautions(facts: dict[str, Any]) -> list[str]:
     if not facts["cautions"]:
         return []
     return [
-        "Decide about what is not protected (at the top of this page): add to the spec what is named there "
-        "and run again, or be sure that nobody is harmed by it."
+        "Decide about what is not protected, at the top of this page: do what is said there and run again, "
+        "or be sure that nobody is harmed by it."
     ]
 
 

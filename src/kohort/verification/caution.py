@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ class Caution:
 
     kind     a short name for machines, such as `no-promise`
     what     a sentence: what is not protected; it names columns and counts, never a value
-    advice   a sentence: what to add to the spec, or to do instead
+    advice   a sentence: what to do about it
+    add      what to add to the spec for that, as in the spec, or None
     column   the column that it is about, or None
     records  how many published records it is about, or None where that cannot be counted
     """
@@ -26,6 +28,7 @@ class Caution:
     advice: str
     column: str | None = None
     records: int | None = None
+    add: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -34,4 +37,5 @@ class Caution:
             "records": self.records,
             "what": self.what,
             "advice": self.advice,
+            "add": self.add,
         }

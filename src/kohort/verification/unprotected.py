@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,9 +31,10 @@ def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promi
     return Caution(
         kind="known-for-certain" if promised else "no-promise",
         what=_known(name, known, records, promised=promised) if known else _guessed(name, sure),
-        advice=_add_diversity(name),
+        advice="Ask for several different values in every class: for diversity, with l: 2 at least.",
         column=name,
         records=known,
+        add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},
     )
 
 
@@ -60,24 +60,14 @@ def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
 
 
 def _known(name: str, known: int, records: int, *, promised: bool) -> str:
-    begin = f"What is promised of {name!r} allows that" if promised else f"Nothing is promised of {name!r}:"
-    are = "is in a class" if known == 1 else "are in classes"
-    return (
-        f"{begin} {known:,} of {counted(records, 'record')} {are} where all records have the same value of "
-        "it, so whoever knows a person's class knows this value for certain."
-    )
+    who = f"{known:,} of {counted(records, 'record')} {'is' if known == 1 else 'are'}"
+    if promised:
+        return f"{who} in classes that give {name!r} away for certain, which its promise allows."
+    return f"Nothing is promised of {name!r}, and {who} in classes that give it away for certain."
 
 
 def _guessed(name: str, sure: float) -> str:
-    return (
-        f"Nothing is promised of {name!r}: no class gives it away for certain, but in one class a guess is "
-        f"right for {percent(sure)} of the records."
-    )
-
-
-def _add_diversity(name: str) -> str:
-    entry = f"{{attribute: {json.dumps(name, ensure_ascii=False)}, l: 2, kind: distinct}}"
-    return f"Add to 'diversity' under 'privacy' in the spec: {entry}, or a larger l."
+    return f"Nothing is promised of {name!r}; the best guess is right for up to {percent(sure)} of a class."
 
 
 def _constant(name: str, records: int) -> Caution:
