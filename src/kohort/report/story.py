@@ -28,7 +28,7 @@ def release_story(facts: dict[str, Any]) -> Panel:
 
 def _cautions(facts: dict[str, Any]) -> list[Text]:
     """What is not protected and what to do about it, apart from the rest, in the colour of the verdict."""
-    if not facts["cautions"]:
+    if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
         return []
     lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
     lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]

@@ -31,7 +31,7 @@ def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promi
     return Caution(
         kind="known-for-certain" if promised else "no-promise",
         what=_known(name, known, records, promised=promised) if known else _guessed(name, sure),
-        advice="Ask for several different values in every class: for diversity, with l: 2 at least.",
+        advice="Ask for diversity: several different values in every class, l: 2 at least.",
         column=name,
         records=known,
         add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},

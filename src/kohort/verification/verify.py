@@ -78,7 +78,7 @@ def verify_models(
         models=tuple(verdicts),
         checks=(_withheld_check(n_withheld + dropped, records + dropped, allowed), *checks),
         violations=_violations(classes, models, holds, kept),
-        cautions=_cautions(classes, models, counts, kept, sensitive),
+        cautions=() if (~holds & kept).any() else _cautions(classes, models, counts, kept, sensitive),
     )
 
 
