@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kohort as ko
 from kohort.sklearn import Anonymizer
 
-
 REFUSED = {"check_estimators_pickle": "A fitted one holds the original table, so it refuses to be pickled."}
 
 
