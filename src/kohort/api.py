@@ -22,7 +22,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
-from kohort.io.baskets import read_data
+from kohort.io.baskets import read_data, read_release
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
 from kohort.io.outputs import Outputs
@@ -76,6 +76,7 @@ def anonymize(
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
     key: bytes | None = None,
+    joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: Progress | None = None,
     spec: str | Path | Mapping[str, Any] | None = None,
@@ -114,8 +115,9 @@ def anonymize(
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
-    key
-        The secret for pseudonyms, at least 16 bytes.
+    key, joins
+        The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
+        their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
     spec
         A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
         `progress`.
@@ -152,6 +154,7 @@ def anonymize(
         orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
         on_missing=dict.fromkeys(hierarchies, on_missing),
         treatments=treatments,
+        joins=joins or {},
         key=key,
         weights=weights or {},
         cost=cost,
@@ -209,7 +212,9 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
     False
     """
     read, beside = _spec(spec)
-    published = Dataset(read_data(release, read.shape).table if isinstance(release, (str, Path)) else release)
+    if isinstance(release, (str, Path)):
+        release = read_release(release, read.shape, formulas=read.formulas).table
+    published = Dataset(release)
     if isinstance(original, (str, Path)):
         original = read_data(original, read.shape).table
     before = None if original is None else Dataset(original)

@@ -14,6 +14,7 @@ from kohort.io.baskets import BasketShape, write_data
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
 from kohort.io.outputs import Outputs
+from kohort.io.salt import NO_SALT, Salt, write_salt
 from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import TableFile, format_of
@@ -34,6 +35,7 @@ class ReleaseFiles:
     hierarchies       a folder that gets a file per hierarchy
     hierarchy_levels  all, or above: without the leaves, which are values of the data
     force             whether hierarchy files that are there already are replaced
+    salt              the secret of the commitment to the original, and the file that a new one is written to
     """
 
     out: Path
@@ -45,13 +47,14 @@ class ReleaseFiles:
     hierarchies: Path | None = None
     hierarchy_levels: str = "all"
     force: bool = False
+    salt: Salt = NO_SALT
 
     @property
     def single(self) -> list[Path]:
         """All files but those in the folder of hierarchies."""
         signed = self.certificate is not None and self.key is not None
         signature = signature_path(str(self.certificate)) if signed else None
-        chosen = (self.out, self.certificate, self.report, self.maps, signature)
+        chosen = (self.out, self.certificate, self.report, self.maps, signature, self.salt.new_file)
         return [path for path in chosen if path is not None]
 
     @property
@@ -74,7 +77,11 @@ class ReleaseFiles:
             )
         listed = list(self._hierarchy_files(request).values())
         found = Outputs(
-            (*self.single, *listed), () if self.force else listed, reads=reads, folder=self.hierarchies
+            (*self.single, *listed),
+            () if self.force else listed,
+            reads=reads,
+            folder=self.hierarchies,
+            private=[path for path in [self.salt.new_file] if path is not None],
         )
         found.check()
         return found
@@ -95,22 +102,25 @@ class ReleaseFiles:
         with outputs.drafts([*self.single, *(files[name] for name in trees if files)]) as draft_of:
             start = time.perf_counter()
             delimiter = None if ".tsv" in self.out.suffixes else source.delimiter
-            write_data(release.arrow, draft_of[self.out], shape, delimiter=delimiter)
+            formulas = release.request.formulas
+            write_data(release.arrow, draft_of[self.out], shape, delimiter=delimiter, formulas=formulas)
             release.seconds["write"] = time.perf_counter() - start
             sha256 = {"input": source.sha256, "output": sha256_of(draft_of[self.out])}
             if self.certificate is not None:
                 draft = draft_of[self.certificate]
-                release.certificate(draft, sha256=sha256)
+                release.certificate(draft, sha256=sha256, salt=self.salt.value)
                 if self.key is not None:
                     sign_file(draft, draft_of[signature_path(self.certificate)], self.key)
             if self.report is not None:
                 options = {"version": self.report_version, "making": making, "progress": progress}
-                write_report(release, draft_of[self.report], sha256=sha256, **options)
+                write_report(release, draft_of[self.report], sha256=sha256, salt=self.salt.value, **options)
             if self.maps is not None:
                 release.maps(draft_of[self.maps], spec_sha256=spec_sha256)
             for name in trees if files else ():
                 write_hierarchy(trees[name], draft_of[files[name]], leaves=self.hierarchy_levels == "all")
-        return release.facts(sha256=sha256)
+            if self.salt.new_file is not None:
+                write_salt(self.salt, draft_of[self.salt.new_file])
+        return release.facts(sha256=sha256, salt=self.salt.value)
 
     def _hierarchy_files(self, request: Request) -> dict[str, Path]:
         if self.hierarchies is None:

@@ -13,6 +13,7 @@ from kohort.api import anonymize
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, MissingPackageError
 from kohort.pipeline.before_after import BeforeAfter, before_after, classes_of
+from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
 from kohort.risk.linkage import ClassIndex
 from kohort.risk.population import attributes_of_both
@@ -27,7 +28,7 @@ except ImportError:
 __all__ = ["Anonymizer"]
 
 
-class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Anonymize a table inside a pipeline.
 
     `fit_transform` publishes the fitted table: every promise holds for it, or there is an error. `transform`
@@ -35,6 +36,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     does; so it looks like at least k people of the *fitted* table. Records of the fitted table keep their
     class; where equal records are in several classes, `transform` takes the first one's. The
     index of a pandas frame is kept, as scikit-learn expects: leave it out where the table is given away.
+    A fitted one refuses to be pickled: it holds the original table.
 
     Parameters
     ----------
@@ -67,6 +69,11 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     2  41.5     5.0
     3  41.5     5.0
     """
+
+    _instead = (
+        "Pickle it before it is fitted (sklearn.base.clone), and fit it where it is used. To publish later "
+        "tables in the same way, write release_.maps(path) for ko.apply_maps."
+    )
 
     def __init__(
         self,
@@ -125,6 +132,12 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Each record like the narrowest class of the fitted table that covers it."""
         check_is_fitted(self)
         return self._published(X, self._class_of(Dataset(self._table(X, reset=False))))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled only before it is fitted: then it holds the original table."""
+        if hasattr(self, "release_"):
+            return super().__reduce_ex__(protocol)
+        return object.__reduce_ex__(self, protocol)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -97,7 +97,7 @@ def test_quiet_prints_nothing(folder):
 def test_k_1_is_allowed_and_says_that_it_protects_nobody(folder):
     result = anonymize("--k", "1")
     assert result.exit == 0
-    assert "protects nobody" in result.err
+    assert "protects nobody" in result.out
 
 
 @pytest.mark.parametrize("content", ["", "name,age,town,illness\n"], ids=["empty", "header only"])

@@ -1,13 +1,19 @@
 """Certificates on the command line: signed, checked, and every forgery answered with exit 1."""
 
+import hashlib
+import hmac
 import json
 import os
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
+import yaml
 
+import kohort as ko
 from cli.running import run
-from cli.test_anonymize_command import SECRET, anonymize, folder
+from cli.test_anonymize_command import SECRET, SPEC, anonymize, folder
 
 __all__ = ["folder"]
 
@@ -16,7 +22,7 @@ __all__ = ["folder"]
 def signed(folder, monkeypatch):
     monkeypatch.delenv("KOHORT_SIGN_PASSWORD", raising=False)
     assert run("key", "key.pem").exit == 0
-    result = anonymize("--certificate", "c.json", "--sign", "key.pem")
+    result = anonymize("--certificate", "c.json", "--sign", "key.pem", "--salt", "salt")
     assert result.exit == 0, result.err
     assert "c.json.sig" in result.out
     return folder
@@ -35,11 +41,12 @@ def test_a_signed_certificate_needs_no_spec(signed):
     assert result.exit == 0, result.err
     found = claims(result)
     assert found["signature"] is found["sha256 of the release"] is found["k-anonymity"] is True
-    assert found["sha256 of the original"] is found["loss"] is None
+    assert found["commitment to the original"] is found["loss"] is None
 
 
 def test_with_spec_and_original_everything_is_checked(signed):
-    result = verify("--public-key", "key.pem.pub", "--spec", "spec.yaml", "--original", "people.csv")
+    all_of_it = ("--spec", "spec.yaml", "--original", "people.csv", "--salt", "salt")
+    result = verify("--public-key", "key.pem.pub", *all_of_it)
     assert result.exit == 0, result.err
     assert set(claims(result).values()) == {True}
     assert "loss discernibility" in claims(result)
@@ -56,7 +63,10 @@ def test_the_k_of_the_certificate_counts(folder):
 
 def test_people_are_shown_the_claims(signed):
     result = run("verify", "release.csv", "--certificate", "c.json", "--public-key", "key.pem.pub")
-    assert "Every promise holds" in result.out and "The certificate says" in result.out
+    assert (
+        "Every promise holds, but not everything is protected" in result.out
+        and "The certificate says" in result.out
+    )
     assert SECRET not in result.out
 
 
@@ -94,8 +104,10 @@ def test_another_release_is_found_out(signed):
 
 def test_another_original_is_found_out(signed):
     Path("people.csv").write_text(Path("people.csv").read_text() + "\n")
-    result = verify("--spec", "spec.yaml", "--original", "people.csv")
-    broken(result, "sha256 of the original")
+    given = ("--spec", "spec.yaml", "--original", "people.csv")
+    broken(verify(*given, "--salt", "salt"), "commitment to the original")
+    result = verify(*given)
+    assert result.exit == 0 and claims(result)["commitment to the original"] is None
 
 
 def test_a_missing_signature_is_found_out(signed):
@@ -112,6 +124,15 @@ def test_a_missing_signature_is_found_out(signed):
         (["release.csv", "--certificate", "spec.yaml"], "no JSON"),
         (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "no public key"),
         (["people.csv", "--certificate", "nothing.json"], "cannot be read"),
+        (["release.csv", "--certificate", "c.json", "--salt", "salt"], "--original"),
+        (
+            ["release.csv", "--spec", "spec.yaml", "--original", "people.csv", "--salt", "salt"],
+            "--certificate",
+        ),
+        (
+            ["release.csv", "--certificate", "c.json", "--original", "people.csv", "--salt", "spec.yaml"],
+            "holds no salt",
+        ),
     ],
 )
 def test_wrong_words_are_exit_2(signed, words, message):
@@ -125,6 +146,10 @@ def test_wrong_words_are_exit_2(signed, words, message):
         (["--sign", "key.pem"], "--certificate"),
         (["--certificate", "x.json", "--sign", "people.csv"], "no private key"),
         (["--report", "r.docx"], ".html or .pdf"),
+        (["--salt", "people.csv"], "holds no salt"),
+        (["--salt", "nowhere/salt"], "does not exist"),
+        (["--salt", "x.json", "--certificate", "x.json"], "the same name"),
+        (["--salt", "salt", "--certificate", "salt"], "what is read"),
         (["--report", "r.html", "--report-version", "secret"], "internal or public"),
     ],
 )
@@ -157,3 +182,112 @@ def test_reports_of_both_versions(folder):
     assert "role: quasi-identifier" in internal
     assert anonymize("--report", "r.html", "--report-version", "public").exit == 0
     assert SECRET not in Path("r.html").read_text()
+
+
+# -- the original is committed to, never hashed in public ------------------------------------------
+
+
+def hash_of(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_public_files_do_not_let_guesses_of_the_original_be_tested(folder):
+    public = ("--certificate", "c.json", "--report", "r.html", "--report-version", "public")
+    for more in ((), ("--salt", "salt")):
+        printed = anonymize(*public, *more, "--json").out
+        assert hash_of("release.csv") in printed
+        for text in (printed, Path("c.json").read_text(), Path("r.html").read_text()):
+            assert hash_of("people.csv") not in text
+            assert json.loads(printed)["sha256"]["input"] is None
+    assert verify("--spec", "spec.yaml", "--original", "people.csv").out.count(hash_of("people.csv")) == 0
+    assert anonymize("--report", "r.html").exit == 0
+    assert hash_of("people.csv") in Path("r.html").read_text()  # the internal version is not for the public
+
+
+def test_the_commitment_is_an_hmac_that_the_salt_opens(folder):
+    assert anonymize("--certificate", "c.json", "--salt", "salt").exit == 0
+    salt = bytes.fromhex(Path("salt").read_text())
+    assert len(salt) == 32
+    found = hmac.new(salt, hash_of("people.csv").encode(), hashlib.sha256).hexdigest()
+    assert json.loads(Path("c.json").read_text())["commitment"] == found
+    result = verify("--original", "people.csv", "--salt", "salt")
+    assert claims(result)["commitment to the original"] is True
+    Path("other").write_text("00" * 32)
+    broken(verify("--original", "people.csv", "--salt", "other"), "commitment to the original")
+
+
+def test_a_salt_is_for_its_owner_new_by_default_and_used_again(folder):
+    commitments = []
+    for name in ("one", "two", "one"):
+        assert anonymize("--certificate", "c.json", "--salt", name).exit == 0
+        commitments.append(json.loads(Path("c.json").read_text())["commitment"])
+    assert commitments[0] == commitments[2] != commitments[1]
+    if os.name == "posix":
+        assert Path("one").stat().st_mode & 0o077 == 0
+    assert Path("one").read_text().strip() not in Path("c.json").read_text()
+
+
+OLD = Path(__file__).parents[1] / "io" / "of_0_1_0"
+
+
+def test_documents_of_version_0_1_0_still_verify(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
+    words = ("release.csv", "--certificate", "certificate.json", "--json", "--spec", "spec.yaml")
+    result = run("verify", *words, "--original", "people.csv")
+    assert result.exit == 0, result.err
+    assert claims(result)["sha256 of the original"] is True
+    Path("people.csv").write_text(Path("people.csv").read_text() + "\n")
+    broken(run("verify", *words, "--original", "people.csv"), "sha256 of the original")
+
+
+# -- what is not protected -------------------------------------------------------------------------
+
+
+def test_a_release_that_gives_a_value_away_is_amber_and_the_advice_makes_it_green(folder):
+    result = anonymize("--certificate", "c.json")
+    assert result.exit == 0 and "not everything is protected" in result.out
+    assert "Safe to publish" not in result.out
+    cautions = json.loads(Path("c.json").read_text())["cautions"]
+    assert [(found["column"], found["kind"]) for found in cautions] == [("illness", "no-promise")]
+    spec = yaml.safe_load(Path("spec.yaml").read_text())
+    assert "diversity" not in spec["privacy"]
+    spec["privacy"] |= cautions[0]["add"]["privacy"]
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    result = anonymize("--certificate", "c.json")
+    assert result.exit == 0 and "Safe to publish as promised" in result.out
+    assert json.loads(Path("c.json").read_text())["cautions"] == []
+    result = run("verify", "release.csv", "--spec", "spec.yaml")
+    assert "Every promise holds " in result.out and "not everything" not in result.out
+
+
+# -- cells that begin like formulas ----------------------------------------------------------------
+
+
+def formulas(choice):
+    """A release of cells that begin like formulas, and what was said about them."""
+    text = Path("people.csv").read_text().replace(f"{SECRET}-x", "=1+1").replace("illness", "=illness")
+    Path("people.csv").write_text(text)
+    spec = SPEC.replace("illness:", '"=illness":').replace("{k: 3}", "{k: 3}" + choice)
+    Path("spec.yaml").write_text(spec)
+    result = anonymize()
+    assert result.exit == 0, result.err
+    return Path("release.csv").read_text(), " ".join(result.err.split())
+
+
+def test_cells_like_formulas_are_kept_and_noted(folder):
+    text, said = formulas("")
+    assert ",=1+1\n" in text and ",=illness\n" in text
+    assert "16 published cells begin like a formula" in said and "add formulas: escape to the spec" in said
+    assert "'=illness'" in said
+
+
+def test_cells_like_formulas_are_escaped_where_that_is_asked_for(folder):
+    text, said = formulas("\nformulas: escape")
+    assert ",'=1+1\n" in text and ",'=illness\n" in text and ",=" not in text
+    assert "an apostrophe before each of them" in said
+    result = run("verify", "release.csv", "--spec", "spec.yaml", "--original", "people.csv")
+    assert result.exit == 0, result.err
+    assert ko.verify("release.csv", spec="spec.yaml", original="people.csv").holds
+    assert anonymize(out="release.parquet").exit == 0  # a format with types needs no escaping
+    assert "=1+1" in pl.read_parquet("release.parquet")["=illness"].to_list()

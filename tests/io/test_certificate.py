@@ -10,7 +10,12 @@ import pytest
 import kohort as ko
 from kohort.data.dataset import Dataset
 from kohort.io.certificate import Certificate, certificate_schema, read_certificate
-from kohort.io.verify_certificate import check_claims, check_hash, verify_certified
+from kohort.io.verify_certificate import (
+    check_claims,
+    check_original_file,
+    check_release_file,
+    verify_certified,
+)
 from report.kinds import KINDS, release, release_of
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
@@ -31,7 +36,7 @@ def test_every_certificate_fits_the_schema_and_says_no_more(kind):
     facts = release_of(kind).facts()
     jsonschema.validate(facts, certificate_schema())
     read = Certificate.model_validate(facts)
-    for part in (read, read.sha256, read.items, *read.models, *read.checks):
+    for part in (read, read.sha256, read.items, *read.models, *read.checks, *read.cautions):
         assert part is None or not part.model_extra
 
 
@@ -132,8 +137,25 @@ def test_items_need_the_spec(tmp_path):
         verify_certified(Dataset(made.arrow), certified(made, tmp_path))
 
 
+def with_files(made, *, salt=None, **sha256):
+    return Certificate.model_validate(made.facts(sha256=sha256, salt=salt))
+
+
 def test_hashes_are_compared():
-    assert check_hash("release", "a" * 64, "a" * 64).holds is True
-    assert check_hash("release", "a" * 64, "b" * 64).holds is False
-    assert check_hash("original", "a" * 64, None).holds is None
-    assert check_hash("release", None, "a" * 64).holds is None
+    known = with_files(release_of("plain"), output="a" * 64)
+    assert check_release_file(known, "a" * 64).holds is True
+    assert check_release_file(known, "b" * 64).holds is False
+    assert check_release_file(with_files(release_of("plain")), "a" * 64).holds is None
+
+
+def test_an_original_is_compared_by_its_commitment():
+    salt, other = b"s" * 32, b"t" * 32
+    committed = with_files(release_of("plain"), input="a" * 64, salt=salt)
+    assert committed.sha256.input is None and "a" * 64 not in committed.model_dump_json()
+    assert check_original_file(committed, "a" * 64, salt).holds is True
+    for found, tried in (("b" * 64, salt), ("a" * 64, other)):
+        assert check_original_file(committed, found, tried).holds is False
+    for found, tried in ((None, salt), ("a" * 64, None), (None, None)):
+        assert check_original_file(committed, found, tried).holds is None
+    nothing = check_original_file(with_files(release_of("plain"), input="a" * 64), "a" * 64, salt)
+    assert nothing.holds is None and nothing.found is None

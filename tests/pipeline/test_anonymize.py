@@ -358,14 +358,14 @@ def test_one_row_can_be_published_with_k_1_only(native_frame):
     frame = native_frame({"age": [21]})
     release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(1)])
     assert as_lists(release.table) == {"age": ["21"]}
-    assert any("k = 1 protects nobody" in note for note in release.notes)
+    assert any("k = 1 protects nobody" in caution.what for caution in release.verdict.cautions)
     with pytest.raises(InfeasibleError, match="k is at most 1"):
         ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)])
 
 
 def test_k_1_with_another_model_protects_somebody():
     release = released(pa.table(PEOPLE), privacy=[ko.LDiversity("illness", 2)])
-    assert not any("protects nobody" in note for note in release.notes)
+    assert not any("protects nobody" in caution.what for caution in release.verdict.cautions)
 
 
 def test_k_may_be_the_whole_table_but_not_more(native_frame):
@@ -613,9 +613,10 @@ def test_no_cell_of_the_data_is_in_the_facts_or_in_what_is_printed():
 
 def test_a_certificate_is_the_facts_in_a_file(tmp_path):
     release = released(pa.table(PEOPLE))
-    release.certificate(tmp_path / "c.json", sha256={"input": "abc", "output": "def"})
+    release.certificate(tmp_path / "c.json", sha256={"input": "abc", "output": "def"}, salt=b"s" * 32)
     read = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
-    assert read == json.loads(json.dumps(release.facts(sha256={"input": "abc", "output": "def"})))
+    facts = release.facts(sha256={"input": "abc", "output": "def"}, salt=b"s" * 32)
+    assert read == json.loads(json.dumps(facts))
 
 
 def test_classes_of_the_table_are_those_of_the_verdict():

@@ -14,13 +14,25 @@ from kohort.pipeline.identifiers import MASK, masked, pseudonyms
 KEY, OTHER_KEY = b"0123456789abcdef", b"fedcba9876543210"
 
 
-def pseudonyms_of(values, key=KEY):
-    return pseudonyms(code_column("person", pa.array(values)), key).to_pylist()
+def pseudonyms_of(values, key=KEY, *, name="person", join=None):
+    return pseudonyms(code_column(name, pa.array(values)), key, join=join).to_pylist()
 
 
-def test_a_pseudonym_is_the_keyed_digest_of_the_value():
-    expected = hmac.new(KEY, b"Ann", hashlib.sha256).hexdigest()[:32]
+def test_a_pseudonym_is_the_digest_of_the_value_under_a_key_of_its_column():
+    own = hmac.new(KEY, b"kohort pseudonyms of person", hashlib.sha256).digest()
+    expected = hmac.new(own, b"Ann", hashlib.sha256).hexdigest()[:32]
     assert pseudonyms_of(["Ann", "Bob", "Ann"])[::2] == [expected, expected]
+
+
+def test_nobody_sees_that_a_value_of_one_column_is_in_another():
+    me, spouse = pseudonyms_of(["Ann", "Bob"], name="me"), pseudonyms_of(["Bob", "Ann"], name="spouse")
+    assert not set(me) & set(spouse)
+
+
+def test_columns_that_are_to_be_joined_have_the_same_pseudonyms():
+    me = pseudonyms_of(["Ann", "Bob"], name="me", join="people")
+    assert me == pseudonyms_of(["Bob", "Ann"], name="spouse", join="people")[::-1]
+    assert me == pseudonyms_of(["Ann", "Bob"], name="people")  # a column is called like the join
 
 
 def test_the_same_key_gives_the_same_pseudonyms_in_any_table():
@@ -90,6 +102,35 @@ def test_the_key_is_in_nothing_that_is_written(native_frame):
 def test_pseudonyms_without_a_key_are_refused(native_frame):
     with pytest.raises(InputError, match="secret key"):
         released(native_frame, key=None)
+
+
+COUPLES = {"me": ["Ann", "Bob", "Cy"], "spouse": ["Bob", "Ann", "Di"], "age": [20, 21, 22]}
+
+
+def couples(**columns):
+    """The pseudonyms of `me` and `spouse`, by a spec with more to say of these columns."""
+    identifier = {"role": "identifier", "treatment": "pseudonym"}
+    attributes = {"age": {"role": "quasi-identifier"}, "me": identifier, "spouse": identifier}
+    spec = {"attributes": attributes | columns, "privacy": {"k": 3}}
+    table = ko.anonymize(pa.table(COUPLES), spec=spec, key=KEY).table
+    return table["me"].to_pylist(), table["spouse"].to_pylist()
+
+
+def test_pseudonyms_of_two_columns_do_not_meet_unless_a_join_is_asked_for():
+    me, spouse = couples()
+    assert not set(me) & set(spouse)
+    joined = {"role": "identifier", "treatment": "pseudonym", "join": "people"}
+    me, spouse = couples(me=joined, spouse=joined)
+    assert me[:2] == spouse[:2][::-1] and me[2] != spouse[2]
+    columns = {"identifiers": {"me": "pseudonym", "spouse": "pseudonym"}, "key": KEY}
+    asked = {"quasi_identifiers": ["age"], "privacy": [ko.KAnonymity(3)], **columns}
+    in_python = ko.anonymize(pa.table(COUPLES), **asked, joins={"me": "people", "spouse": "people"})
+    assert in_python.table["me"].to_pylist() == me
+
+
+def test_a_join_is_for_pseudonyms_only():
+    with pytest.raises(InputError, match="A join is given for 'spouse'"):
+        couples(spouse={"role": "identifier", "join": "people"})
 
 
 def test_a_treatment_is_for_identifiers_only(native_frame):

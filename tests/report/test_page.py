@@ -1,17 +1,19 @@
 """The page: whole, escaped, offline, and with the figures of the certificate, for every kind of release."""
 
+import io
 import re
 from copy import deepcopy
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import kohort as ko
 from kohort.report.html import report_page
-from kohort.report.story import number
+from kohort.report.story import number, release_story
 from kohort.report.words import percent
 from report.chromium import chromium, needs_chromium
-from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of
+from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of, tree
 from report.reading import Page, fact
 
 CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
@@ -115,9 +117,36 @@ def test_the_internal_version_says_what_it_is():
 def test_a_certain_guess_is_said_and_what_to_do(tmp_path):
     table = people().set_column(3, "illness", pa.array(["flu"] * 80))
     text = Page(written(release(table), tmp_path)).text
-    assert "all records have the same value" in text and "80 people" in text and "ask for diversity" in text
+    assert "All records have the same value of 'illness'" in text and "leave the column out" in text
     varied = release(privacy=[ko.KAnonymity(4), ko.LDiversity("illness", 2, kind="distinct")])
-    assert "all records have the same value" not in Page(written(varied, tmp_path)).text
+    assert "'illness'" not in " ".join(caution.what for caution in varied.verdict.cautions)
+
+
+GREEN = {
+    "quasi_identifiers": {"age": ko.intervals(10, 20, top=70, bottom=30), "animal": tree(), "sex": None},
+    "privacy": [ko.KAnonymity(4), ko.LDiversity("illness", 2, kind="distinct")],
+}
+TITLES = {
+    "green": "Safe to publish as promised",
+    "amber": "Every promise holds, but not everything is protected",
+}
+
+
+@pytest.mark.parametrize("version", ["internal", "public"])
+@pytest.mark.parametrize("colour", TITLES)
+def test_the_colour_of_the_verdict_says_whether_all_is_protected(colour, version, tmp_path):
+    made = release(**GREEN) if colour == "green" else release()
+    page = Page(written(made, tmp_path, version=version))
+    assert {"class": f"verdict {colour}"} in page.attributes
+    for text in (page.text, made._repr_html_(), printed(made)):
+        assert TITLES[colour] in text and (colour == "amber") == ("Nothing is promised of" in text)
+    assert (colour == "amber") == ("- {attribute: illness, l: 2, kind: distinct}" in page.text)
+
+
+def printed(made):
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(release_story(made.facts()))
+    return console.export_text()
 
 
 def test_a_withheld_record_that_gives_itself_away_is_said():
@@ -148,7 +177,7 @@ def test_an_ending_that_no_report_has_is_refused(tmp_path):
 
 
 def test_a_notebook_shows_the_verdict():
-    page = Page(release_of("plain")._repr_html_())
+    page = Page(release(**GREEN)._repr_html_())
     assert "Safe to publish as promised" in page.text
     assert page.figures["models.0.measured"][0] >= 4
 

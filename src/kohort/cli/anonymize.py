@@ -32,6 +32,12 @@ def anonymize(
     sign: Annotated[
         Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
     ] = None,
+    salt: Annotated[
+        Path | None,
+        typer.Option(
+            help="Commit to the original with this secret, made if the file is missing; keep it to yourself."
+        ),
+    ] = None,
     maps: Annotated[
         Path | None,
         typer.Option(
@@ -77,18 +83,19 @@ def anonymize(
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
     from kohort.cli.console import Output
+    from kohort.io.salt import salt_for
     from kohort.io.spec import read_spec_file
     from kohort.publication import ReleaseFiles
 
     output = Output(as_json=json, quiet=quiet)
     files = ReleaseFiles(
         out, report, report_version, certificate, _signing_key(sign, certificate), maps,
-        hierarchies, _levels(hierarchy_levels, hierarchies), force,
+        hierarchies, _levels(hierarchy_levels, hierarchies), force, salt_for(salt),
     )  # fmt: skip
     written = read_spec_file(spec)
     read = written.spec.overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
     request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
-    sources = [data, spec, sign, key_file, *read.files(beside=spec.parent)]
+    sources = [data, spec, sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
     outputs = files.outputs(request, read.shape, sources)
     words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}

@@ -45,10 +45,11 @@ def apply(
     from kohort.cli.console import Output, plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
+    from kohort.io.baskets import write_data
     from kohort.io.maps import read_maps
     from kohort.io.outputs import Outputs
     from kohort.io.source_file import sha256_of
-    from kohort.io.tables import format_of, read_table, write_table
+    from kohort.io.tables import format_of, read_table
     from kohort.pipeline.apply import apply_maps
     from kohort.report.story import verdict_story
 
@@ -61,7 +62,8 @@ def apply(
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter
-        write_table(applied.arrow, draft_of[out], delimiter=delimiter)
+        formulas = read.request.formulas
+        write_data(applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=formulas)
         facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft_of[out])})
     output.result(facts)
     for note in facts["notes"]:

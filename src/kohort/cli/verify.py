@@ -34,6 +34,10 @@ def verify(
     public_key: Annotated[
         Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
     ] = None,
+    salt: Annotated[
+        Path | None,
+        typer.Option(help="Also check that the original is the one certified, by the salt of anonymize."),
+    ] = None,
     violations: Annotated[
         Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
     ] = None,
@@ -55,7 +59,7 @@ def verify(
 
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
-    from kohort.io.baskets import read_data, write_rows
+    from kohort.io.baskets import read_data, read_release, write_rows
     from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
@@ -65,15 +69,17 @@ def verify(
 
     output = Output(as_json=json, quiet=quiet)
     certified = _certified(certificate, spec, public_key, k)
+    secret = _salt(salt, certificate, original)
     promised = k if certified is None or k is not None else certified.k
     asked = None if spec is None else read_spec(spec).overridden(k=promised)
     hierarchies = [] if asked is None or spec is None else asked.files(beside=spec.parent)
     signature = None if certificate is None else signature_path(certificate)
-    sources = [release, original, spec, certificate, signature, public_key, *hierarchies]
+    sources = [release, original, spec, certificate, signature, public_key, salt, *hierarchies]
     outputs = Outputs([] if violations is None else [violations], reads=sources)
     outputs.check()
     shape = None if asked is None else asked.shape
-    source = read_data(release, shape, delimiter=delimiter, encoding=encoding)
+    formulas = "keep" if asked is None else asked.formulas
+    source = read_release(release, shape, formulas=formulas, delimiter=delimiter, encoding=encoding)
     before = None if original is None else read_data(original, shape)
     published = Dataset(source.table)
     if asked is not None:
@@ -89,7 +95,7 @@ def verify(
     facts = found.verdict.to_dict() | {"loss": found.loss}
     claims: list[Claim] = []
     if certified is not None and certificate is not None:
-        claims = _claims(certified, certificate, public_key, source, before, found)
+        claims = _claims(certified, certificate, public_key, source, before, found, secret)
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
     output.result(facts)
@@ -122,6 +128,19 @@ def _certified(
     return read_certificate(certificate)
 
 
+def _salt(path: Path | None, certificate: Path | None, original: Path | None) -> bytes | None:
+    from kohort.errors import InputError
+    from kohort.io.salt import read_salt
+
+    if path is None:
+        return None
+    if certificate is None or original is None:
+        raise InputError(
+            "--salt checks an original against a certificate: give --certificate and --original."
+        )
+    return read_salt(path)
+
+
 def _claims(
     certified: Certificate,
     path: Path,
@@ -129,14 +148,20 @@ def _claims(
     source: TableFile,
     before: TableFile | None,
     found: Verification,
+    salt: bytes | None,
 ) -> list[Claim]:
     from kohort.data.dataset import Dataset
-    from kohort.io.verify_certificate import check_claims, check_hash, check_signature
+    from kohort.io.verify_certificate import (
+        check_claims,
+        check_original_file,
+        check_release_file,
+        check_signature,
+    )
 
     return [
         check_signature(path, public_key, content=certified.content),
-        check_hash("release", certified.sha256.output, source.sha256),
-        check_hash("original", certified.sha256.input, None if before is None else before.sha256),
+        check_release_file(certified, source.sha256),
+        check_original_file(certified, None if before is None else before.sha256, salt),
         *check_claims(certified, found, Dataset(source.table)),
     ]
 

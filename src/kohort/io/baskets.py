@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.dataset import Dataset
+from kohort.data.formulas import escaped, unescaped
 from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
 from kohort.io.source_file import opened
@@ -19,7 +20,7 @@ from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable
 from kohort.io.text_layout import detect_encoding
 from kohort.pipeline.items import joined, split_texts
 
-__all__ = ["BASKETS", "BasketShape", "read_data", "write_data", "write_rows"]
+__all__ = ["BASKETS", "BasketShape", "read_data", "read_release", "write_data", "write_rows"]
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -59,13 +60,27 @@ def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any
 
 
 def write_data(
-    table: pa.Table, path: str | Path, shape: BasketShape | None, *, delimiter: str | None
+    table: pa.Table,
+    path: str | Path,
+    shape: BasketShape | None,
+    *,
+    delimiter: str | None,
+    formulas: str = "keep",
 ) -> None:
-    """Write a release in the shape in which its original came."""
+    """Write a release in the shape in which its original came; `formulas` is the key of the spec."""
     if shape is None:
-        write_table(table, path, delimiter=delimiter)
+        as_text = formulas == "escape" and format_of(path) == "csv"
+        write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
     else:
         _write_baskets(table, Path(path), shape)
+
+
+def read_release(path: str | Path, shape: BasketShape | None, *, formulas: str, **reading: Any) -> TableFile:
+    """Read what `write_data` has written: texts that it escaped are as they were."""
+    file = read_data(path, shape, **reading)
+    if formulas == "escape" and file.format == "csv":
+        return replace(file, table=unescaped(file.table))
+    return file
 
 
 def write_rows(table: pa.Table, path: str | Path) -> None:

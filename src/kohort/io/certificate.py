@@ -45,6 +45,19 @@ class CertifiedCheck(_Part):
     detail: str = Field(description="A sentence.")
 
 
+class CertifiedCaution(_Part):
+    """Something that the promises do not cover, although every one of them holds."""
+
+    kind: str = Field(description="A short name, such as no-promise.")
+    column: str | None = Field(description="The column that it is about, or null.")
+    records: int | None = Field(description="How many published records it is about, or null: not counted.")
+    what: str = Field(description="What is not protected, in a sentence.")
+    advice: str = Field(description="What to do about it, in a sentence.")
+    add: dict[str, Any] | None = Field(
+        description="What to add to the spec for that, as in the spec, or null."
+    )
+
+
 class CertifiedItems(_Part):
     """What became of the column of items."""
 
@@ -75,7 +88,10 @@ class CertifiedScheme(_Part):
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
-    input: str | None = Field(pattern=SHA256, description="Of the file read.")
+    input: str | None = Field(
+        pattern=SHA256,
+        description="Null, as it would let anybody test guesses of the original; version 0.1.0 wrote it.",
+    )
     output: str | None = Field(pattern=SHA256, description="Of the file written.")
 
 
@@ -91,6 +107,9 @@ class Certificate(_Part):
     smallest_class: int | None = Field(description="Records in the smallest class.")
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
     checks: list[CertifiedCheck] = Field(description="One entry per check.")
+    cautions: list[CertifiedCaution] = Field(
+        default=[], description="What the promises do not cover; version 0.1.0 did not say."
+    )
     cost: str = Field(description="The name of the cost that was kept low.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts.")
@@ -108,6 +127,11 @@ class Certificate(_Part):
     notes: list[str] = Field(description="Sentences that the one who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
+    commitment: str | None = Field(
+        default=None,
+        pattern=SHA256,
+        description="HMAC-SHA-256, keyed with the steward's salt, of the SHA-256 of the file read; or null.",
+    )
     _content: bytes = PrivateAttr(b"")
 
     @property

@@ -55,11 +55,13 @@ class _File(_Part):
     suppression: float = Field(ge=0, le=1, strict=False)
     suppressed: str
     nulls: str
+    formulas: str = "keep"
     shuffle: bool
     seed: int
     roles: dict[str, Role]
     others: Literal["error", "keep", "drop"]
     treatments: dict[str, Treatment]
+    joins: dict[str, str] | None = None  # of version 0.1.0, which had one key for all columns
     sensitive: dict[str, _Sensitive]
     columns: dict[str, _Column]
 
@@ -76,11 +78,13 @@ def write_maps(maps: Maps, path: str | Path) -> None:
         "suppression": request.suppression,
         "suppressed": request.suppressed,
         "nulls": request.nulls,
+        "formulas": request.formulas,
         "shuffle": request.shuffle,
         "seed": request.seed,
         "roles": dict(request.roles.of),
         "others": request.roles.others,
         "treatments": dict(request.treatments),
+        "joins": dict(request.joins),
         "sensitive": _sensitive(request),
     }
     lines = [f'  "{key}": {_json(value)}' for key, value in facts.items()]
@@ -142,6 +146,11 @@ def _maps(file: _File, name: str) -> Maps:
     roles = Roles(file.roles, file.others)
     if set(roles.having("quasi-identifier")) != set(file.columns):
         raise InputError(f"{name}: 'columns' must be the quasi-identifiers of 'roles'.")
+    if file.joins is None and "pseudonym" in file.treatments.values():
+        raise InputError(
+            f"{name} is of version {file.version}, which made other pseudonyms: the two tables would not fit "
+            "together. Make the release and its maps anew with this version."
+        )
     sensitive = file.sensitive
     return Maps(
         request=Request(
@@ -150,9 +159,11 @@ def _maps(file: _File, name: str) -> Maps:
             hierarchies={n: _hierarchy(part.hierarchy) for n, part in sensitive.items() if part.hierarchy},
             orders={n: part.order for n, part in sensitive.items() if part.order},
             treatments=file.treatments,
+            joins=file.joins or {},
             suppression=file.suppression,
             suppressed=file.suppressed,
             nulls=file.nulls,
+            formulas=file.formulas,
             shuffle=file.shuffle,
             seed=file.seed,
         ),

@@ -21,7 +21,7 @@ from kohort.algorithms import (
 from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, did_you_mean
+from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.hierarchies import read_source
 from kohort.io.source_file import read_once
@@ -64,6 +64,7 @@ class AttributeSpec(_Part):
     weight: float | None = None
     on_missing: Literal["error", "suppress"] | None = None
     treatment: Literal["drop", "pseudonym", "mask"] | None = None
+    join: str | None = Field(None, min_length=1)
     separator: str | None = None
     multiset: bool = False
 
@@ -217,6 +218,7 @@ class Spec(_Part):
     suppressed: Literal["star", "drop"] = "star"
     labels: Literal["hierarchy", "tight"] = "hierarchy"
     nulls: Literal["value", "star", "refuse"] = "value"
+    formulas: Literal["keep", "escape"] = "keep"
     others: Literal["error", "keep", "drop"] = "error"
     weights: dict[str, float] = {}
     scheme: Scheme | None = None
@@ -315,6 +317,7 @@ class Spec(_Part):
             },
             on_missing={name: a.on_missing for name, a in columns.items() if a.on_missing is not None},
             treatments={name: a.treatment for name, a in columns.items() if a.treatment is not None},
+            joins={name: a.join for name, a in columns.items() if a.join is not None},
             key=key,
             weights={n: a.weight for n, a in columns.items() if a.weight is not None} | self.weights,
             cost=self.cost,
@@ -324,6 +327,7 @@ class Spec(_Part):
             suppressed=self.suppressed,
             labels=self.labels,
             nulls=self.nulls,
+            formulas=self.formulas,
             diversify_weight=self.diversify_weight,
             shuffle=self.shuffle,
             seed=self.seed,
@@ -338,6 +342,8 @@ class Spec(_Part):
         for name, a in self.attributes.items():
             if name not in named and (a.separator is not None or a.multiset):
                 raise InputError(f"Column {name!r} has a separator or multiset, but not the role items.")
+        if self.items is not None and self.formulas == "escape":
+            raise UnsupportedError("formulas: escape is for tables. A file of baskets is written as it is.")
         if self.items is not None and self.attributes:
             raise InputError(
                 "'items' is for files that hold nothing but baskets. A column takes the role items."

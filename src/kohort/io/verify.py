@@ -10,6 +10,7 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.check_hierarchy import check
+from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
@@ -73,6 +74,7 @@ def verify_release(
             request.models,
             suppression=request.suppression,
             checks=[_columns_alone(published, request)],
+            sensitive=_sensitive_columns(published, request.roles),
         )
         return Verification(_judged(verdict, classes, shown, request))
     return _against(published, original, request, classes, shown)
@@ -105,7 +107,7 @@ def _verify_baskets(
     assert request.km is not None
     if original is None:
         checks = [_columns_alone(published, request)]
-        return Verification(verify_baskets(shown, request.km, request.confidence, checks=checks))
+        return Verification(_of_baskets(shown, request, request.roles, checks))
     roles = settled_roles(original, request)
     untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
     rows, checks = _aligned(published, original, request, roles, (), untouched)
@@ -115,8 +117,14 @@ def _verify_baskets(
         covered = _covered(original, request, shown, rows)
         checks += covered.checks
         loss = {"ncp": covered.ncp}
-    verdict = verify_baskets(shown, request.km, request.confidence, checks=checks)
+    verdict = _of_baskets(shown, request, roles, checks)
     return Verification(verdict, loss if verdict.holds else None)
+
+
+def _of_baskets(shown: Baskets, request: Request, roles: Roles, checks: Sequence[Check]) -> Verdict:
+    assert request.km is not None
+    sensitive = roles.having("sensitive")
+    return verify_baskets(shown, request.km, request.confidence, checks=checks, sensitive_columns=sensitive)
 
 
 def _covered(original: Dataset, request: Request, shown: Baskets, rows: np.ndarray) -> CoveredBaskets:
@@ -141,7 +149,12 @@ def _against(
         checks += check_conserved(published, original, untouched, rows)
     dropped = max(original.n_records - published.n_records, 0) if request.suppressed == "drop" else 0
     verdict = verify_models(
-        classes, request.models, suppression=request.suppression, dropped=dropped, checks=checks
+        classes,
+        request.models,
+        suppression=request.suppression,
+        dropped=dropped,
+        checks=checks,
+        sensitive=_sensitive_columns(published, roles),
     )
     covered = None if shown is None or rows is None else _covered(original, request, shown, rows)
     verdict = _judged(verdict, classes, shown, request, [] if covered is None else covered.checks)
@@ -222,6 +235,11 @@ def _columns_alone(published: Dataset, request: Request) -> Check:
         names = ", ".join(map(repr, unnamed))
         return Check("columns", False, f"Columns are published that the spec does not name: {names}.")
     return Check("columns", True, "No identifier is published, and no column that the spec does not name.")
+
+
+def _sensitive_columns(published: Dataset, roles: Roles) -> list[Column]:
+    """The sensitive columns that are published; that one is missing is said by another check."""
+    return [published.column(name) for name in roles.having("sensitive") if name in published.names]
 
 
 def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:

@@ -12,10 +12,18 @@ from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.io.verify import Verification
+from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
 from kohort.verification import Verdict, published_classes, verify_models
 
-__all__ = ["Claim", "check_claims", "check_hash", "check_signature", "verify_certified"]
+__all__ = [
+    "Claim",
+    "check_claims",
+    "check_original_file",
+    "check_release_file",
+    "check_signature",
+    "verify_certified",
+]
 
 
 @dataclass(frozen=True)
@@ -60,15 +68,35 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
     return Claim("signature", None, None, False, detail)
 
 
-def check_hash(what: str, certified: str | None, found: str | None) -> Claim:
-    """Whether a file is the one that the certificate is about."""
-    name = f"sha256 of the {what}"
+def check_release_file(certificate: Certificate, found: str) -> Claim:
+    """Whether the release is the file that the certificate is about, by its SHA-256."""
+    certified = certificate.sha256.output
     if certified is None:
-        return Claim(
-            name, None, found, None, f"The certificate names no {what}: it was made from a dataframe."
-        )
+        detail = "The certificate names no release: it was made from a dataframe."
+        return Claim("sha256 of the release", None, found, None, detail)
+    return Claim("sha256 of the release", certified, found, certified == found)
+
+
+def check_original_file(certificate: Certificate, found: str | None, salt: bytes | None) -> Claim:
+    """Whether the original is the file that the certificate commits to.
+
+    Certificates of version 0.1.0 hold its plain SHA-256. `found` is the SHA-256 of the file at hand, which is
+    not told where the certificate does not name it already.
+    """
+    plain = certificate.sha256.input
+    if plain is not None:
+        return _compared("sha256 of the original", plain, found, "Give --original to check it.")
+    if certificate.commitment is None:
+        detail = "The certificate does not commit to an original file (anonymize --salt makes it do so)."
+        return Claim("original", None, None, None, detail)
+    opened = None if found is None or salt is None else commitment_to(found, salt)
+    missing = "Give --original and --salt to check it."
+    return _compared("commitment to the original", certificate.commitment, opened, missing)
+
+
+def _compared(name: str, certified: str, found: str | None, missing: str) -> Claim:
     if found is None:
-        return Claim(name, certified, None, None, "Give --original to check it.")
+        return Claim(name, certified, None, None, missing)
     return Claim(name, certified, found, certified == found)
 
 
@@ -82,11 +110,21 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
             "The certificate is about items, and how they are written is in the spec. Give --spec, too."
         )
     published.require(certificate.quasi_identifiers)
-    models = [model for model in map(_model, certificate.models) if not _needs_spec(model)]
+    promised = [_model(certified) for certified in certificate.models]
+    models = [model for model in promised if not _needs_spec(model)]
     published.require([model.attribute for model in models if model.attribute is not None])
     classes = published_classes(published, certificate.quasi_identifiers, models)
     dropped = max(certificate.records - published.n_records, 0)
-    return Verification(verify_models(classes, models, suppression=certificate.suppression, dropped=dropped))
+    unmeasured = {model.attribute for model in promised if _needs_spec(model)}
+    sensitive = [
+        published.column(name)
+        for name, role in certificate.roles.items()
+        if role == "sensitive" and name in published.names and name not in unmeasured
+    ]
+    verdict = verify_models(
+        classes, models, suppression=certificate.suppression, dropped=dropped, sensitive=sensitive
+    )
+    return Verification(verdict)
 
 
 def _model(certified: CertifiedModel) -> Model:

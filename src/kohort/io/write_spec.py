@@ -41,6 +41,7 @@ _MORE = """\
 #suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier
 #labels: tight         # publish the interval or set that a class really has, not the hierarchy's labels
 #nulls: star           # publish a missing value as *, instead of treating it as a value of its own
+#formulas: escape      # in CSV files, an apostrophe before texts that a spreadsheet would compute
 #others: drop          # what becomes of columns that are not named above: error, keep or drop
 #shuffle: true         # publish the records in random order
 #seed: 1               # the same seed gives the same release

@@ -28,13 +28,14 @@ from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.items import ItemsPart, read_baskets
+from kohort.pipeline.notes import extreme_cautions, formula_notes
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
 from kohort.pipeline.trade import solve_with_items
-from kohort.problem.models import AlphaDeassociation, KAnonymity
+from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.groups import Groups
@@ -129,6 +130,7 @@ def make_release(
             *_notes(problem, verdict.withheld),
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
+            *formula_notes(dataset, request, columns, kept),
         ),
         seconds=clock.seconds,
         items=items,
@@ -234,6 +236,7 @@ def _verified(
             *check_coverage(published, problem.attributes, rows),
             *check_conserved(published, dataset, untouched, rows),
         ],
+        sensitive=[published.column(name) for name in roles.having("sensitive")],
     )
     loss = {}
     if items is not None:
@@ -247,6 +250,7 @@ def _verified(
             "The release failed its own verification and was not made. Please report this.\n"
             + "\n".join(verdict.reasons())
         )
+    verdict = verdict.cautioned(*extreme_cautions(problem, columns))
     return verdict, _costs(problem, classes, rows, verdict) | loss
 
 
@@ -262,8 +266,6 @@ def _costs(
 
 def _notes(problem: Problem, n_withheld: int) -> list[str]:
     notes = []
-    if all(isinstance(model, KAnonymity) and model.k == 1 for model in problem.models):
-        notes.append("k = 1 protects nobody: every record may be published as it is.")
     if problem.max_withheld and not n_withheld:
         notes.append(f"Up to {problem.max_withheld:,} records may be withheld; none was.")
     for model in problem.models:

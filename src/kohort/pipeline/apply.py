@@ -14,9 +14,12 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, counted
+from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
+from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import settled_roles
+from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native, labelled, replaced_identifiers
 from kohort.pipeline.request import Request
 from kohort.problem.models import KAnonymity
@@ -32,13 +35,15 @@ Columns = dict[str, pa.Array | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Applied:
+class Applied(HoldsOriginal):
     """A table that was recoded by the maps of a release. `table` is of the kind that came in.
 
     withheld  records that are `*` everywhere or left out
     unseen    per column the records whose value the maps do not know, published as `*`
     verdict   what was checked; None if nothing was asked for, and then nothing is promised
     """
+
+    _instead = "Keep applied.table and applied.facts() instead; other processes should send these back."
 
     dataset: Dataset
     maps: Maps
@@ -69,7 +74,7 @@ class Applied:
         ]
         if self.verdict is None:
             notes.append("Nothing is promised about this table: it was recoded, not verified. Ask for a k.")
-        return tuple(notes)
+        return (*notes, *formula_notes(self.dataset, self.maps.request, self.columns, self.rows))
 
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
         """What `--json` prints. No cell of the data is in it."""
@@ -84,7 +89,7 @@ class Applied:
             "verdict": verdict,
             "maps": {"version": self.maps.version, "spec_sha256": self.maps.spec_sha256},
             "notes": list(self.notes),
-            "sha256": dict(sha256 or {"input": None, "output": None}),
+            "sha256": committed(sha256, None)["sha256"],
         }
 
 
@@ -209,6 +214,7 @@ def _verified(
             check_columns(published, untouched, hidden, shown),
             *check_conserved(published, dataset, untouched, rows),
         ],
+        sensitive=[published.column(name) for name in roles.having("sensitive")],
     )
     if not verdict.holds:
         raise InfeasibleError(

@@ -24,6 +24,7 @@ from kohort.pipeline.items import (
     read_baskets,
     solve_items,
 )
+from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import final_order
 from kohort.pipeline.publish import as_arrow, replaced_identifiers
 from kohort.pipeline.release import Release
@@ -66,7 +67,7 @@ def make_basket_release(
         parameters=parameters_of(algorithm),
         guarantee=1.0 if part.recoding.bound is not None and part.recoding.bound >= ncp - 1e-12 else None,
         bound=part.recoding.bound,
-        notes=(*_notes(part), *part.recoding.notes),
+        notes=(*_notes(part), *part.recoding.notes, *formula_notes(dataset, request, columns, None)),
         seconds=clock.seconds,
         items=part,
     )
@@ -112,7 +113,9 @@ def _verified(
         *covered.checks,
         *check_conserved(published, dataset, untouched, everything),
     ]
-    verdict = verify_baskets(shown, request.km, request.confidence, checks=checks)
+    verdict = verify_baskets(
+        shown, request.km, request.confidence, checks=checks, sensitive_columns=roles.having("sensitive")
+    )
     if not verdict.holds:
         raise InternalError(
             "The release failed its own verification and was not made. Please report this.\n"
@@ -124,8 +127,6 @@ def _verified(
 def _notes(part: ItemsPart) -> list[str]:
     baskets, model = part.problem.baskets, part.problem.model
     notes = []
-    if model.k == 1:
-        notes.append("k = 1 protects nobody: every basket may be published as it is.")
     if baskets.repeated:
         notes.append(
             f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "

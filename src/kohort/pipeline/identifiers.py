@@ -17,18 +17,21 @@ MASK = "*****"  # of one length, so that it does not tell the length of what it 
 _MIN_KEY = 16
 
 
-def pseudonyms(column: Column, key: bytes | None) -> pa.DictionaryArray:
-    """HMAC-SHA-256 of each value under the key, 128 bits in hexadecimal; a missing value stays missing.
+def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) -> pa.DictionaryArray:
+    """Keyed pseudonyms of the values, 128 bits in hexadecimal; a missing value stays missing.
 
-    The same value under the same key gives the same pseudonym, in any table, so that tables can be
-    joined by those who publish them; without the key nobody can tell the value by trying.
+    Values are pseudonymized by HMAC-SHA-256 under a key of their own for each `join`, which is the name of
+    the column unless another is given. So the same value has the same pseudonym wherever key and `join` are
+    the same, in any table, and other pseudonyms elsewhere: nobody sees that the value of one column occurs in
+    another. Without the key nobody can tell a value by trying.
     """
     if not isinstance(key, bytes) or len(key) < _MIN_KEY:
         raise InputError(
             f"Pseudonyms for {column.name!r} need a secret key of at least {_MIN_KEY} bytes: give a key file "
             "(--key-file, or key= in Python) or set the environment variable KOHORT_KEY."
         )
-    texts = [None if text is None else _pseudonym(text, key) for text in column.texts]
+    own = _digest(f"kohort pseudonyms of {column.name if join is None else join}", key)
+    texts = [None if text is None else _digest(text, own).hex()[:32] for text in column.texts]
     order = np.argsort(np.array([text or "" for text in texts]))  # the order of the originals is no hint
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -40,8 +43,8 @@ def masked(n_records: int) -> pa.DictionaryArray:
     return _dictionary(np.zeros(n_records, dtype=np.int32), [MASK])
 
 
-def _pseudonym(text: str, key: bytes) -> str:
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:32]
+def _digest(text: str, key: bytes) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
 def _dictionary(codes: np.ndarray, texts: list[str | None]) -> pa.DictionaryArray:

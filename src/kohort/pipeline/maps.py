@@ -99,9 +99,11 @@ def _to_keep(request: Request, problem: Problem) -> Request:
         hierarchies={n: s.hierarchy for n, s in sensitive.items() if s.hierarchy is not None},
         orders={n: order for n, order in request.orders.items() if n in sensitive},
         treatments=request.treatments,
+        joins=request.joins,
         suppression=request.suppression,
         suppressed=request.suppressed,
         nulls=request.nulls,
+        formulas=request.formulas,
         shuffle=request.shuffle,
         seed=request.seed,
     )

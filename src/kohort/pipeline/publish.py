@@ -37,7 +37,7 @@ def replaced_identifiers(dataset: Dataset, request: Request, roles: Roles) -> di
     for name in roles.having("identifier"):
         treatment = request.treatments.get(name, "drop")
         if treatment == "pseudonym":
-            columns[name] = pseudonyms(dataset.column(name), request.key)
+            columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
         else:
             columns[name] = masked(dataset.n_records) if treatment == "mask" else None
     return columns

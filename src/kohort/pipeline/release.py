@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from kohort.checked_write import write_checked
 from kohort.data.dataset import Dataset
+from kohort.pipeline.commitment import committed
 from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.maps import maps_of
+from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -28,7 +30,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(HoldsOriginal):
     """A verified release. `table` is the published table, of the kind that came in.
 
     loss      every cost by its name, measured on what is published
@@ -41,6 +43,11 @@ class Release:
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
     """
+
+    _instead = (
+        "Keep release.table and release.facts() or release.certificate(path) instead; other processes should "
+        "send these back."
+    )
 
     dataset: Dataset
     request: Request
@@ -99,8 +106,14 @@ class Release:
             f"{promises}; {self.cost_name} {self.cost:.4g}>"
         )
 
-    def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-        """What the certificate, the report and `--json` all print. No cell of the data is in it."""
+    def facts(
+        self, *, sha256: Mapping[str, str | None] | None = None, salt: bytes | None = None
+    ) -> dict[str, Any]:
+        """What the certificate, the report and `--json` all print. No cell of the data is in it.
+
+        `sha256` holds the hashes of the files, `input` and `output`. That of the input lets anybody test
+        guesses of the original, so it is left out; with a secret `salt` there is a commitment to it instead.
+        """
         verdict = self.verdict.to_dict()
         return {
             "kohort": "release",
@@ -112,6 +125,7 @@ class Release:
             "smallest_class": verdict["smallest_class"],
             "models": verdict["models"],
             "checks": verdict["checks"],
+            "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
             "labels": self.request.labels,
@@ -128,7 +142,7 @@ class Release:
             "suppression": self.request.suppression,
             "notes": list(self.notes),
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
-            "sha256": dict(sha256 or {"input": None, "output": None}),
+            **committed(sha256, salt),
         }
 
     def risk(self, **options: Any) -> dict[str, Any]:
@@ -149,7 +163,7 @@ class Release:
         """Write a page for people, HTML or PDF by its ending: is it safe, what did it cost, what to do next.
 
         The internal version shows values of the original; the public one may go with the release. `more` may
-        hold `sha256`, `making` (the command and the spec) and `progress`.
+        hold `sha256` and `salt` (see `facts`), `making` (the command and the spec) and `progress`.
         """
         from kohort.io.atomic import replacing
         from kohort.report.html import check_report_path, write_report
@@ -169,14 +183,18 @@ class Release:
         path: str | Path,
         *,
         sha256: Mapping[str, str | None] | None = None,
+        salt: bytes | None = None,
         sign: str | Path | None = None,
     ) -> None:
-        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig."""
+        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig.
+
+        `sha256` and `salt` are those of `facts`.
+        """
         from kohort.io.atomic import replacing_all
         from kohort.io.signature import read_private_key, sign_file, signature_path
 
         key = None if sign is None else read_private_key(sign)
-        text = json.dumps(self.facts(sha256=sha256), indent=2, ensure_ascii=False)
+        text = json.dumps(self.facts(sha256=sha256, salt=salt), indent=2, ensure_ascii=False)
         files = [path] if key is None else [path, signature_path(path)]
         with replacing_all(files) as drafts:
             write_checked(drafts[0], text + "\n")

@@ -22,6 +22,7 @@ _CHOICES = {
     "suppressed": ("star", "drop"),
     "labels": ("hierarchy", "tight"),
     "nulls": ("value", "star", "refuse"),
+    "formulas": ("keep", "escape"),
 }
 
 
@@ -59,10 +60,13 @@ class Request:
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
     treatments   per identifier: drop, pseudonym or mask
+    joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
     suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
+    formulas     whether texts that begin like a formula are written to CSV as they are (keep) or after an
+                 apostrophe (escape)
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
     scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
     items, km    the set-valued column, and what is promised of it
@@ -75,6 +79,7 @@ class Request:
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_missing: Mapping[str, str] = field(default_factory=dict)
     treatments: Mapping[str, Treatment] = field(default_factory=dict)
+    joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
     cost: str = "loss"
@@ -84,6 +89,7 @@ class Request:
     suppressed: str = "star"
     labels: str = "hierarchy"
     nulls: str = "value"
+    formulas: str = "keep"
     diversify_weight: float = WEIGHT
     shuffle: bool = False
     seed: int = 0
@@ -101,6 +107,12 @@ class Request:
             _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
         for column, treatment in self.treatments.items():
             _one_of(f"treatment of {column}", treatment, get_args(Treatment))
+        for column in self.joins:
+            if self.treatments.get(column) != "pseudonym":
+                raise InputError(
+                    f"A join is given for {column!r}, which is not published as pseudonyms. "
+                    "Give it the treatment pseudonym, or leave out the join."
+                )
         check_weight(self.diversify_weight)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"'seed' must be a whole number from 0 on. Got {self.seed!r}.")

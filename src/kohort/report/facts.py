@@ -31,18 +31,23 @@ def report_facts(
     *,
     version: Version = "internal",
     sha256: Mapping[str, str | None] | None = None,
+    salt: bytes | None = None,
     making: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """All that a report shows, as plain data. `making` may hold the `command` and the `spec`."""
+    """All that a report shows, as plain data. `making` may hold the `command` and the `spec`.
+
+    Of `sha256`, that of the input is shown in the internal version only; see `Release.facts` for the `salt`.
+    """
     check_version(version)
     tell = progress or (lambda what, share: None)
     tell("report: classes", 0.0)
     sides, columns = before_after(release), published_values(release)
     attributes = [attribute_facts(values) for values in columns]
     guesses = [guess_facts(sides, column) for column in sides.sensitive]
-    facts: dict[str, Any] = release.facts(sha256=sha256) | {
+    facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
         "kohort": "report",
+        "original_sha256": (sha256 or {}).get("input"),
         "report": "internal",
         "attributes": attributes,
         "class_sizes": class_size_facts(sides),

@@ -13,6 +13,7 @@ from kohort.errors import InputError
 from kohort.report.facts import report_facts
 from kohort.report.public import public_certificate
 from kohort.report.sections import sections
+from kohort.report.signal import advice_of, signal_of, spec_to_add
 from kohort.report.story import number
 from kohort.report.words import percent, verdict_words, withheld_words
 
@@ -54,8 +55,10 @@ def report_page(facts: dict[str, Any]) -> str:
     template = _templates().get_template("report.html")
     return template.render(
         facts=facts,
-        title=_title(facts),
+        signal=signal_of(facts),
         verdict=verdict_words(facts),
+        advice=advice_of(facts),
+        add=spec_to_add(facts),
         figures=_big_figures(facts),
         sections=sections(facts),
     )
@@ -66,7 +69,10 @@ def notebook_page(release: Release) -> str:
     facts = public_certificate(release.facts())
     template = _templates().get_template("notebook.html")
     return template.render(
-        facts=facts, title=_title(facts), verdict=verdict_words(facts), figures=_big_figures(facts)
+        facts=facts,
+        signal=signal_of(facts),
+        verdict=verdict_words(facts),
+        figures=_big_figures(facts),
     )
 
 
@@ -90,10 +96,6 @@ def _templates() -> Environment:
 def _figure_like(value: Any) -> bool:
     """Whether a cell is set to the right: a number, or a share."""
     return isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
-
-
-def _title(facts: dict[str, Any]) -> str:
-    return "Safe to publish as promised" if facts["holds"] else "The promise does not hold"
 
 
 def _big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:

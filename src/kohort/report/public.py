@@ -17,6 +17,7 @@ _CERTIFICATE = (
     "suppressed",
     "classes",
     "smallest_class",
+    "cautions",
     "cost",
     "loss",
     "labels",
@@ -30,6 +31,7 @@ _CERTIFICATE = (
     "suppression",
     "notes",
     "sha256",
+    "commitment",
 )
 _REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive")
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")

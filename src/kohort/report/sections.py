@@ -71,6 +71,17 @@ def _notes(facts: dict[str, Any]) -> Section | None:
     return Section("notes", "Notes", points=facts["notes"]) if facts["notes"] else None
 
 
+def _files(facts: dict[str, Any]) -> list[list[Any]]:
+    """The files by their hashes; in public the original by a commitment that only the steward can open."""
+    rows = [["SHA-256 of the release", facts["sha256"]["output"] or "not in a file"]]
+    if facts["commitment"] is not None:
+        rows.insert(0, ["commitment to the original", facts["commitment"]])
+    if facts["report"] == "internal":
+        hashed = facts["original_sha256"] or "not from a file"
+        rows.insert(0, ["SHA-256 of the original (not for the public)", hashed])
+    return rows
+
+
 def _reproduce(facts: dict[str, Any]) -> Section:
     rows = [
         ["version of Kohort", facts["version"]],
@@ -81,8 +92,7 @@ def _reproduce(facts: dict[str, Any]) -> Section:
         ],
         ["seed", str(facts["seed"])],
         ["labels", facts["labels"]],
-        ["SHA-256 of the input", facts["sha256"]["input"] or "not from a file"],
-        ["SHA-256 of the release", facts["sha256"]["output"] or "not in a file"],
+        *_files(facts),
     ]
     if "seconds" in facts:
         rows.append(

@@ -10,18 +10,31 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted
+from kohort.report.signal import advice_of, signal_of, spec_to_add
 
 __all__ = ["number", "release_sentences", "release_story", "verdict_story"]
 
 
 def release_story(facts: dict[str, Any]) -> Panel:
     """The verdict, what it cost, how it was made."""
+    signal = signal_of(facts)
     return Panel(
-        Group(*map(Text, release_sentences(facts)), Text(), _figures(facts)),
-        title="Safe to publish as promised" if facts["holds"] else "The promise does not hold",
-        border_style="green" if facts["holds"] else "red",
+        Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
+        title=signal.title,
+        border_style=signal.terminal_style,
         expand=False,
     )
+
+
+def _cautions(facts: dict[str, Any]) -> list[Text]:
+    """What is not protected and what to do about it, apart from the rest, in the colour of the verdict."""
+    if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
+        return []
+    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
+    lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]
+    add = spec_to_add(facts)
+    lines += [] if add is None else ["- Add to the spec:", *(f"  {line}" for line in add.splitlines())]
+    return [Text(line, style="yellow") for line in lines]
 
 
 def release_sentences(facts: dict[str, Any]) -> list[str]:
@@ -83,15 +96,11 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
     if facts.get("loss"):
         name = "loss" if "loss" in facts["loss"] else "ncp"
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
-    lines += [Text(), table]
+    lines += [*_cautions(facts), Text(), table]
     if facts.get("claims"):
         lines += [Text("\nThe certificate says, and found was:"), _claims(facts["claims"])]
-    return Panel(
-        Group(*lines),
-        title="Every promise holds" if facts["holds"] else "The promise does not hold",
-        border_style="green" if facts["holds"] else "red",
-        expand=False,
-    )
+    signal = signal_of(facts, green="Every promise holds")
+    return Panel(Group(*lines), title=signal.title, border_style=signal.terminal_style, expand=False)
 
 
 def _claims(claims: list[dict[str, Any]]) -> Table:

@@ -135,7 +135,7 @@ def next_words(facts: dict[str, Any]) -> list[str]:
     """What the one who signs should do, by what was found."""
     if facts["report"] == "public":
         return []
-    advice = [*_about_attack(facts), *_about_guesses(facts), *_about_loss(facts)]
+    advice = [*_about_attack(facts), *_about_cautions(facts), *_about_loss(facts)]
     advice.append(
         "Publish the release with its certificate and the public version of this report "
         "(--report-version public). Keep this version: it shows values of the original."
@@ -157,18 +157,12 @@ def _about_attack(facts: dict[str, Any]) -> list[str]:
     ]
 
 
-def _about_guesses(facts: dict[str, Any]) -> list[str]:
-    certain = [
-        f"{guess['name']!r} in {counted(guess['certain_classes'], 'class', 'classes')} "
-        f"({counted(guess['certain_records'], 'person', 'people')})"
-        for guess in facts["guesses"]
-        if guess["certain_records"]
-    ]
-    if not certain:
+def _about_cautions(facts: dict[str, Any]) -> list[str]:
+    if not facts["cautions"]:
         return []
     return [
-        f"In some classes all records have the same value, so that anybody can tell it of their people: "
-        f"{', '.join(certain)}. Where that matters, ask for diversity in the spec, and run again."
+        "Decide about what is not protected, at the top of this page: do what is said there and run again, "
+        "or be sure that nobody is harmed by it."
     ]
 
 

@@ -6,12 +6,14 @@ from kohort.verification.against_original import (
     check_coverage,
     matching_rows,
 )
+from kohort.verification.caution import Caution
 from kohort.verification.items import cover_baskets, cover_items, verify_baskets, with_items
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 from kohort.verification.verify import published_classes, verify_models
 
 __all__ = [
+    "Caution",
     "Check",
     "ModelVerdict",
     "Verdict",

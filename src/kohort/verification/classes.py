@@ -96,9 +96,13 @@ class PublishedClasses:
         if model.attribute is None:
             return ClassCounts.of_sizes(self.sizes)
         sensitive = self.sensitive[model.attribute]
+        return self.counts_of(sensitive.column.codes, sensitive.n_values)
+
+    def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        """How often each value (a code per record) occurs in each class."""
         keys = self._table.columns
         cells = (
-            self._table.with_columns(pl.Series("value", sensitive.column.codes))
+            self._table.with_columns(pl.Series("value", values))
             .group_by([*keys, "value"])
             .agg(pl.len().alias("count"))
             .sort([*keys, "value"])
@@ -112,7 +116,7 @@ class PublishedClasses:
             cells["value"].to_numpy().astype(np.int64),
             cells["count"].to_numpy().astype(np.int64),
             len(self.sizes),
-            sensitive.n_values,
+            n_values,
         )
 
     def holds(self, model: Model, counts: ClassCounts) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence, KmAnonymity
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
 __all__ = [
@@ -34,6 +35,7 @@ def verify_baskets(
     confidence: ItemConfidence | None = None,
     *,
     checks: Sequence[Check] = (),
+    sensitive_columns: Sequence[str] = (),
 ) -> Verdict:
     """Whether published baskets, with nothing beside them, are k^m-anonymous.
 
@@ -57,6 +59,7 @@ def verify_baskets(
         models=tuple(judged),
         checks=tuple(checks),
         violations=_table_of(violations, told=confidence is not None),
+        cautions=tuple(cautions_of_baskets(model.k, sensitive_columns)),
     )
 
 
@@ -116,11 +119,8 @@ def with_items(
             "support": [rare.support for rare in found.listed],
         }
         violations = classes.labelled(chosen, extra)
-    return Verdict(
-        records=verdict.records,
-        withheld=verdict.withheld,
-        classes=verdict.classes,
-        smallest_class=verdict.smallest_class,
+    return replace(
+        verdict,
         models=(*verdict.models, judged),
         checks=(*verdict.checks, *checks),
         violations=violations,

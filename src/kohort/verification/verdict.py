@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kohort.errors import counted
 from kohort.problem.models import Measure
+from kohort.verification.caution import Caution
 
 __all__ = ["Check", "ModelVerdict", "Verdict"]
 
@@ -63,6 +64,7 @@ class Verdict:
     withheld    records with `*` in every quasi-identifier that form no valid class
     classes     classes of the other records; smallest_class is the size of the smallest
     violations  the classes that fail a model: their published values, sizes and the models they fail
+    cautions    what the promises do not cover, although they hold: with one of these a verdict is amber
     """
 
     records: int
@@ -72,13 +74,19 @@ class Verdict:
     models: tuple[ModelVerdict, ...]
     checks: tuple[Check, ...]
     violations: pa.Table
+    cautions: tuple[Caution, ...] = ()
 
     @property
     def holds(self) -> bool:
         return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
 
+    def cautioned(self, *cautions: Caution) -> Verdict:
+        """The same verdict with more cautions."""
+        return replace(self, cautions=(*self.cautions, *cautions))
+
     def __repr__(self) -> str:
-        found = "holds" if self.holds else " ".join(self.reasons())
+        held = "holds, with cautions" if self.cautions else "holds"
+        found = held if self.holds else " ".join(self.reasons())
         return f"<Verdict on {self.records:,} records in {self.classes:,} classes: {found}>"
 
     def reasons(self) -> list[str]:
@@ -100,6 +108,7 @@ class Verdict:
             "smallest_class": self.smallest_class,
             "models": [model.to_dict() for model in self.models],
             "checks": [check.to_dict() for check in self.checks],
+            "cautions": [caution.to_dict() for caution in self.cautions],
         }
 
 

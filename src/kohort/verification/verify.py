@@ -8,12 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
 __all__ = ["published_classes", "verify_models"]
@@ -47,8 +50,9 @@ def verify_models(
     suppression: float = 0.0,
     dropped: int = 0,
     checks: Sequence[Check] = (),
+    sensitive: Sequence[Column] = (),
 ) -> Verdict:
-    """Measure every model on every class.
+    """Measure every model on every class, and find what no model protects in the `sensitive` columns.
 
     Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
     the share `suppression`. Where they are more, they must form a class that satisfies the models. Takes
@@ -74,7 +78,25 @@ def verify_models(
         models=tuple(verdicts),
         checks=(_withheld_check(n_withheld + dropped, records + dropped, allowed), *checks),
         violations=_violations(classes, models, holds, kept),
+        cautions=() if (~holds & kept).any() else _cautions(classes, models, counts, kept, sensitive),
     )
+
+
+def _cautions(
+    classes: PublishedClasses,
+    models: Sequence[Model],
+    counts: Mapping[int, ClassCounts],
+    kept: np.ndarray,
+    sensitive: Sequence[Column],
+) -> tuple[Caution, ...]:
+    """What no model protects; the counts of the models, by their id, are used again."""
+    cautions = no_promise_at_all(models)
+    for column in sensitive:
+        counted = [counts[id(model)] for model in models if model.attribute == column.name]
+        of_values = counted[0] if counted else classes.counts_of(column.codes, len(column.texts))
+        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted))
+        cautions += [] if found is None else [found]
+    return tuple(cautions)
 
 
 def _model_verdict(

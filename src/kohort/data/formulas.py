@@ -1,0 +1,91 @@
+"""Cells that a spreadsheet program would take for a formula: found, escaped for a file, and read back.
+
+A text file of cells has no types: a spreadsheet program that opens it computes what begins with one of
+`= + - @`, a tab or a line end, and a formula can start programs. An apostrophe before it makes it text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["escaped", "formula_cells", "unescaped"]
+
+_BEGINS = r"^[=+\-@\t\r\n]"
+_BEGINS_ESCAPED = r"^'*[=+\-@\t\r\n]"  # also with apostrophes before it, so that escaping can be undone
+_JUST_A_NUMBER = r"^[+\-]?[0-9.,]*([eE][+\-]?[0-9]+)?%?$"
+
+
+def formula_cells(table: pa.Table) -> dict[str, int]:
+    """Per column how many of its cells, its name among them, a spreadsheet program takes for formulas."""
+    found = {}
+    for name in table.column_names:
+        cells = (
+            [*table[name].chunks, pa.array([name])] if _holds_texts(table[name].type) else [pa.array([name])]
+        )
+        if number := sum(map(_formulas, cells)):
+            found[name] = number
+    return found
+
+
+def escaped(table: pa.Table) -> pa.Table:
+    """The table with an apostrophe before every text that begins like a formula; `unescaped` undoes it."""
+    return _texts_changed(table, lambda texts: _prefixed(texts, _is_formula(texts, begins=_BEGINS_ESCAPED)))
+
+
+def unescaped(table: pa.Table) -> pa.Table:
+    """The table without the apostrophes that `escaped` has put before texts."""
+    return _texts_changed(
+        table, lambda texts: pc.replace_substring_regex(texts, r"^'('*[=+\-@\t\r\n])", r"\1")
+    )
+
+
+def _is_formula(texts: pa.Array, *, begins: str) -> pa.Array:
+    """Per text whether it begins like a formula and is more than a number; a missing text does not."""
+    begin = pc.match_substring_regex(texts, begins)
+    number = pc.match_substring_regex(texts, _JUST_A_NUMBER)
+    return pc.fill_null(pc.and_(begin, pc.invert(number)), False)
+
+
+def _prefixed(texts: pa.Array, chosen: pa.Array) -> pa.Array:
+    marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
+    return pc.if_else(chosen, marked, texts)
+
+
+def _formulas(cells: pa.Array) -> int:
+    texts = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    begin = pc.fill_null(pc.match_substring_regex(texts, _BEGINS), False)
+    if not pc.any(begin).as_py():
+        return 0
+    flags = _is_formula(texts, begins=_BEGINS)
+    if pa.types.is_dictionary(cells.type):
+        flags = flags.take(cells.indices)
+    return pc.sum(flags).as_py() or 0
+
+
+def _holds_texts(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _texts_changed(table: pa.Table, change: Callable[[pa.Array], pa.Array]) -> pa.Table:
+    """The table with its texts, the names of its columns among them, changed."""
+    columns = [_changed(column, change) for column in table.columns]
+    names = change(pa.array(table.column_names, pa.string())).to_pylist()
+    return pa.table(columns, names=names)
+
+
+def _changed(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    if not _holds_texts(column.type):
+        return column
+    if not pa.types.is_dictionary(column.type):
+        plain = column if not pa.types.is_string_view(column.type) else column.cast(pa.large_string())
+        return pa.chunked_array([change(chunk) for chunk in plain.chunks], plain.type)
+    parts = [
+        pa.DictionaryArray.from_arrays(chunk.indices, change(chunk.dictionary.cast(pa.large_string())))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.large_string()))

@@ -1,0 +1,88 @@
+"""What a published table gives away although every promise about it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kohort.errors import counted, percent
+from kohort.problem.models import ClassCounts, Model
+from kohort.verification.caution import Caution
+
+__all__ = ["cautions_of_baskets", "no_promise_at_all", "sensitive_caution"]
+
+
+def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promised: bool) -> Caution | None:
+    """What is to be said of a sensitive column: nothing is promised of it, or a class gives its value away.
+
+    counts    how often each value of the column occurs in each class
+    kept      per class whether it is published as a class; withheld records are in none
+    promised  whether a model is about the column
+    """
+    records = int(counts.sizes[kept].sum())
+    certain = kept & (counts.distinct == 1)
+    known = int(counts.sizes[certain].sum())
+    if not records or (promised and not known):
+        return None
+    if len(np.unique(counts.value_of[kept[counts.class_of]])) == 1:
+        return _constant(name, records)
+    sure = float((counts.largest[kept] / counts.sizes[kept]).max())
+    return Caution(
+        kind="known-for-certain" if promised else "no-promise",
+        what=_known(name, known, records, promised=promised) if known else _guessed(name, sure),
+        advice="Ask for diversity: several different values in every class, l: 2 at least.",
+        column=name,
+        records=known,
+        add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},
+    )
+
+
+def no_promise_at_all(models: Sequence[Model]) -> list[Caution]:
+    """A caution where nothing is asked for but k = 1, which every table keeps."""
+    if any(model.name != "k-anonymity" or model.asked != 1 for model in models):
+        return []
+    return [_of_k_1("record")]
+
+
+def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
+    """Cautions about baskets with nothing beside them that others may know but their items."""
+    of_columns = [
+        Caution(
+            kind="no-promise",
+            what=f"Nothing is promised of {name!r}: baskets that share some items may share its value, too.",
+            advice="Publish it as sensitive items of the baskets (confidence), or leave the column out.",
+            column=name,
+        )
+        for name in sensitive
+    ]
+    return ([_of_k_1("basket")] if k == 1 else []) + of_columns
+
+
+def _known(name: str, known: int, records: int, *, promised: bool) -> str:
+    who = f"{known:,} of {counted(records, 'record')} {'is' if known == 1 else 'are'}"
+    if promised:
+        return f"{who} in classes that give {name!r} away for certain, which its promise allows."
+    return f"Nothing is promised of {name!r}, and {who} in classes that give it away for certain."
+
+
+def _guessed(name: str, sure: float) -> str:
+    return f"Nothing is promised of {name!r}; the best guess is right for up to {percent(sure)} of a class."
+
+
+def _constant(name: str, records: int) -> Caution:
+    return Caution(
+        kind="one-value",
+        what=f"All records have the same value of {name!r}, so it is known for certain of everybody.",
+        advice="No promise can change that. If nobody may know it, leave the column out (role: identifier).",
+        column=name,
+        records=records,
+    )
+
+
+def _of_k_1(record: str) -> Caution:
+    return Caution(
+        kind="k-is-1",
+        what=f"k = 1 protects nobody: every {record} may be published as it is.",
+        advice="Ask for a larger k, such as 5 or 10.",
+    )
