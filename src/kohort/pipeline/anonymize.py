@@ -33,6 +33,7 @@ from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
+from kohort.pipeline.settle import settled
 from kohort.pipeline.trade import solve_with_items
 from kohort.problem.models import AlphaDeassociation, KAnonymity
 from kohort.problem.problem import Problem
@@ -90,6 +91,8 @@ def make_release(
         if request.items is not None:
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
+        if request.suppressed == "star":
+            recoding = settled(problem, recoding, run, solve, null_is_star=request.nulls == "star")
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling_bound:
         larger = (
