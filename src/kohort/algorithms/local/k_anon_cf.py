@@ -113,7 +113,8 @@ class KAnonCF:
             clusters, n_regions = self._by_regions(problem, table, run)
             notes, guarantee = (_regions_note(expected, self, n_regions),), None
         if clusters is None:
-            return replace(Mondrian().solve(problem, Run()), notes=(_STOPPED,))
+            groups = Mondrian().solve(problem, run)
+            return replace(groups, notes=(_STOPPED, *groups.notes))
         return Groups(of_records(problem, clusters), guarantee=guarantee, notes=notes)
 
     def _mined(self, table: Table, k: int, run: Run, max_records: int) -> ClosedRecords:
