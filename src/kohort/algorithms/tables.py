@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.nd
     ends = np.append(tables.leaf_start, len(tables.leaf_cost))
     kept, last_leaf, renumbered = [], tables.last_leaf.copy(), np.empty_like(leaves)
     attribute_of_node = _attribute_of_node(tables)
-    for a, (start, end) in enumerate(zip(ends, ends[1:])):
+    for a, (start, end) in enumerate(pairwise(ends)):
         present, here = np.arange(end - start), attribute_of_node == a
         if tables.kind[a] == TREE:
             present = np.unique(leaves[:, a])

@@ -19,14 +19,15 @@ from kohort.algorithms import (
 )
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.local.diversify import diversify
-from kohort.algorithms.local.graph import lower_bound
 from kohort.algorithms.single_dimensional import for_scheme
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InputError, InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
-from kohort.pipeline.clock import Clock
+from kohort.pipeline.bound import bound_in_time
+from kohort.pipeline.clock import Clock, cut_notes
+from kohort.pipeline.figures import checked_figures, without_proof
 from kohort.pipeline.items import ItemsPart, read_baskets
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import build_problem, settled_roles
@@ -99,9 +100,12 @@ def make_release(
             traded is not None and traded.items.class_size != problem.k
         )  # its bound is for larger classes
         outside = isinstance(recoding, Partitions) and not recoding.in_domain  # no bound knows sets of nodes
-        bound = recoding.bound
-        if bound is None or larger:
-            bound = None if outside else lower_bound(problem, run)
+        own_bound = None if larger else recoding.bound
+        bound, bound_notes = own_bound, tuple[str, ...]()
+        if own_bound is None and not outside:
+            bound, bound_notes = bound_in_time(
+                problem, clock.seconds["solve"], lambda: compiling_bound.seconds
+            )
     clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
         if traded is None:
@@ -112,6 +116,8 @@ def make_release(
     with clock("verify"):
         items = None if traded is None else traded.items
         verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items)
+        figures = checked_figures(problem, recoding, loss, bound, own_bound, guaranteed=traded is None)
+        recoding = without_proof(recoding)
     return Release(
         dataset=dataset,
         request=request,
@@ -122,21 +128,24 @@ def make_release(
             request, [a.column for a in problem.attributes], np.arange(problem.n_records), kept=kept
         ),
         verdict=verdict,
-        loss=loss,
+        loss=figures.loss,
         algorithm=chosen.name,
         parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
-        guarantee=None if traded is not None else recoding.guarantee,
-        bound=bound,
+        guarantee=figures.guarantee,
+        bound=figures.bound,
         notes=(
             *why,
             *_notes(problem, verdict.withheld),
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
+            *bound_notes,
+            *cut_notes(run, request.time_limit),
         ),
         seconds=clock.seconds,
         items=items,
         scheme=dict(recoding.search) or None if isinstance(recoding, GlobalRecoding) else None,
         recoding=recoding,
+        cut_by_time=run.was_cut,
     )
 
 

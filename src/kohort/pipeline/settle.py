@@ -1,4 +1,4 @@
-"""Withheld records and a group that is published as `*` everywhere look alike: they are judged as one class."""
+"""Withheld records and a group published as `*` everywhere look alike: they are judged as one class."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ def settled(
 ) -> Recoding:
     """A recoding whose records that are `*` everywhere may be published as they are, withheld or not.
 
-    They may if they are few enough to count as withheld, all of them, or if together they satisfy every
-    model. Otherwise groups are united with them until they do; a recoding that has no groups is replaced by
-    one of `solve` that withholds nobody. Takes the time of applying the recoding, and only where somebody is
-    withheld. For withheld records that are left out there is nothing to settle.
+    They may if together they satisfy every model, or if they are few enough to count as withheld, all of
+    them. Under t-closeness only the first will do, since its records cannot be left out either: it compares
+    classes with the whole table. Otherwise groups are united with them until they satisfy the models; a
+    recoding that has no groups is replaced by one of `solve` that withholds nobody. Takes the time of
+    applying the recoding, and only where somebody is withheld.
     """
     withheld = recoding.withheld
     if not withheld.any():
         return recoding
     starred = _starred(problem, recoding, null_is_star)
     alike = starred | withheld
-    if not starred.any() or alike.sum() <= problem.max_withheld or _satisfies(problem, alike):
+    can_be_withheld = not starred.any() or alike.sum() <= problem.max_withheld
+    if _satisfies(problem, alike) or (can_be_withheld and not _compares_with_whole_table(problem)):
         return recoding
     if not isinstance(recoding, Groups):
         return solve(replace(problem, suppression=0.0))
     one_group = np.where(alike, recoding.n_groups, recoding.group_of_record).astype(np.int32)
     united = diversify(problem, replace(recoding, group_of_record=_renumbered(one_group)), run)
     note = (
-        f"{counted(int(withheld.sum()), 'record')} to withhold would have joined a class published as `*`, "
-        "which then broke the promise: it was united with other groups until it kept it."
+        f"{counted(int(withheld.sum()), 'record')} to withhold, and whoever else is `*` everywhere, would "
+        "have broken the promise together: they were united with other groups until they kept it."
     )
     return replace(united, notes=(*united.notes, note))
 
@@ -61,6 +63,10 @@ def _starred(problem: Problem, recoding: Recoding, null_is_star: bool) -> np.nda
         is_star = [label == STAR or (label is None and null_is_star) for label in published.labels]
         starred &= np.array(is_star, dtype=bool)[published.of_record]
     return starred
+
+
+def _compares_with_whole_table(problem: Problem) -> bool:
+    return any(model.name == "t-closeness" for model in problem.models)
 
 
 def _satisfies(problem: Problem, chosen: np.ndarray) -> bool:

@@ -92,7 +92,7 @@ class Graph:
 def near_rows(
     tables: Tables, counts: np.ndarray, tree: BoxTree, k: int, run: Run
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Per place of a tree its nearest rows, as in Neighbours, and their distance; None when the time is up."""
+    """Per place of a tree its nearest rows and their distance, as in Neighbours; None when time is up."""
     n = len(counts)
     rows, radius = np.empty((n, max(min(k - 1, n - 1), 1)), dtype=np.int32), np.empty(n)
     start, step = 0, _FEWEST

@@ -28,8 +28,8 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
 
     Holds for monotone costs, under any further model, and where records may be withheld, since a withheld one
     costs no less than any other. None for other costs, when the time is up, or where it would take long: sets
-    of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k records agree with a
-    record are not looked at for it, nor are those that hold them.
+    of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
+    records agree with a record are not looked at for it, nor are those that hold them.
     """
     if problem.cost.name not in METRIC_COSTS or len(problem.attributes) > _MOST_COLUMNS:
         return None

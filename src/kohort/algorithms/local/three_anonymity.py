@@ -11,8 +11,8 @@ import numpy as np
 from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
 from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
-from kohort.algorithms.local.two_factor import TwoFactor, lightest_cycles
 from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
+from kohort.algorithms.local.two_factor import TwoFactor, lightest_cycles
 from kohort.algorithms.run import Run
 from kohort.kernels.cycles import cut_cycle, walk_cycles
 from kohort.kernels.generalization import SET
