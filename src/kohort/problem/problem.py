@@ -26,8 +26,8 @@ def refuse_many_attributes(n_attributes: int) -> None:
     """Raise UnsupportedError for more quasi-identifiers than any search can handle in reasonable time."""
     if n_attributes > MOST_ATTRIBUTES:
         raise UnsupportedError(
-            f"The table has {n_attributes:,} quasi-identifiers; at most {MOST_ATTRIBUTES:,} are possible. Give "
-            "this role only to columns that others may know about a person, and drop what nobody needs."
+            f"The table has {n_attributes:,} quasi-identifiers; at most {MOST_ATTRIBUTES:,} are possible. "
+            "Give this role only to columns that others may know about a person, and drop what nobody needs."
         )
 
 

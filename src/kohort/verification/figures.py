@@ -44,8 +44,8 @@ def checked_guarantee(guarantee: float | None, cost: float, bound: float | None)
         raise _contradiction(f"the guarantee is {guarantee}, and no cost is below the least cost")
     if bound is not None and cost > guarantee * bound * (1 + _ROUNDING) + _TINY:
         raise _contradiction(
-            f"a cost of at most {guarantee:.6g} times the least cost is guaranteed, but it is {cost:.9g} where "
-            f"only {bound:.9g} is proven"
+            f"a cost of at most {guarantee:.6g} times the least cost is guaranteed, but the cost is "
+            f"{cost:.9g} and only {bound:.9g} is proven"
         )
     return guarantee
 

@@ -31,8 +31,8 @@ def lightest_cycles(graph: Graph, rows: np.ndarray, *, exact: int, run: Run) -> 
     The linear relaxation is solved over edges to near records; whichever edge is priced below its worth among
     *all* pairs enters, until there is none. With at most `exact` vertices it is cut by blossom inequalities,
     and an integer program over all edges that could still be in a lighter set proves the optimum or finds
-    it. With more, the pieces where the relaxation is not whole are solved one by one. None when time is up before
-    the relaxation was solved once.
+    it. With more, the pieces where the relaxation is not whole are solved one by one. None when the time is
+    up before the relaxation was solved once.
     """
     search = Search.of(graph, rows)
     is_small = len(rows) <= exact
