@@ -27,7 +27,7 @@ from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
 from kohort.pipeline.bound import bound_in_time
 from kohort.pipeline.clock import Clock, cut_notes
-from kohort.pipeline.figures import checked_figures, without_proof
+from kohort.pipeline.figures import checked_figures, publishes_what_is_searched, without_proof
 from kohort.pipeline.items import ItemsPart, read_baskets
 from kohort.pipeline.order import final_order
 from kohort.pipeline.prepare import build_problem, settled_roles
@@ -116,7 +116,8 @@ def make_release(
     with clock("verify"):
         items = None if traded is None else traded.items
         verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items)
-        figures = checked_figures(problem, recoding, loss, bound, own_bound, guaranteed=traded is None)
+        guaranteed = traded is None and publishes_what_is_searched(problem, request.nulls == "star")
+        figures = checked_figures(problem, recoding, loss, bound, own_bound, guaranteed=guaranteed)
         recoding = without_proof(recoding)
     return Release(
         dataset=dataset,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from kohort.data.domain import STAR
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import GlobalRecoding, Recoding
 from kohort.verification import check_dual_proof, checked_bound, checked_guarantee, checked_loss
 
-__all__ = ["Figures", "checked_figures", "without_proof"]
+__all__ = ["Figures", "checked_figures", "publishes_what_is_searched", "without_proof"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,16 @@ def checked_figures(
         checked_bound(recoding.search["bound"], cost)
     guarantee = recoding.guarantee if guaranteed else None
     return Figures(loss, checked_bound(bound, cost), checked_guarantee(guarantee, cost, own_bound))
+
+
+def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
+    """Whether a value that stays alone costs what the search thinks it does.
+
+    Not where missing values are published as `*`, or where a value of the table is `*` itself: they cost as
+    much as any `*`. Then bounds still hold, since nothing costs less than is searched, but no factor does.
+    """
+    columns = [attribute.column for attribute in problem.attributes]
+    return not any((null_is_star and column.has_null) or STAR in column.texts for column in columns)
 
 
 def without_proof(recoding: Recoding) -> Recoding:
