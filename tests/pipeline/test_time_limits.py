@@ -9,13 +9,14 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.local.graph import Graph
+from kohort.algorithms.local.closed_records import Table, mine
+from kohort.algorithms.local.graph import Graph, near_pairs, near_rows
 from kohort.algorithms.tables import of_present_leaves
 from kohort.io.certificate import read_certificate
 from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time
 from small_problems import problem_of
 
-SLACK = 1.5  # seconds: one, and some more since the machine may be busy
+SLACK = 5.0  # seconds: one, and some more since the machine may be busy
 
 
 def random_table(n, columns, values, seed=0):
@@ -40,26 +41,53 @@ def released(table, algorithm, k=5, **options):
 def test_sets_of_many_values_do_not_outlast_the_limit(algorithm):
     table = random_table(200, 2, 23)
     released(table, algorithm, scheme="sps", time_limit=0.05)  # compiles
-    begun = time.monotonic()
+    begun = time.process_time()
     release = released(table, algorithm, scheme="sps", time_limit=0.05)
-    assert time.monotonic() - begun < 10  # with all that is not searching
-    assert release.seconds["solve"] < 0.05 + SLACK
+    assert time.process_time() - begun < 0.05 + SLACK
     assert release.cut_by_time
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "k"), [("forest", 5), ("two-anonymity", 2), ("three-anonymity", 3), ("k-anon-cf", 5)]
+    ("algorithm", "k", "unfinished"),
+    [
+        ("forest", 5, "graph.near_rows"),
+        ("two-anonymity", 2, "graph.near_rows"),
+        ("two-anonymity", 2, "edge_cover.near_pairs"),
+        ("three-anonymity", 3, "relaxed_cycles.near_rows"),
+        ("k-anon-cf", 5, "k_anon_cf.disjoint_cover"),
+        ("k-anon", 2, "k_anon.greedy_cover"),
+    ],
 )
-def test_who_has_no_groups_in_time_gives_those_of_mondrian(algorithm, k):
-    table = random_table(4000, 12, 6)
-    released(table.slice(0, 60), algorithm, k, time_limit=0.3)  # compiles
-    released(table.slice(0, 60), "mondrian", k)
-    release = released(table, algorithm, k, time_limit=0.3)
-    assert release.seconds["solve"] < 0.3 + SLACK
-    assert release.cut_by_time
+def test_who_has_no_groups_in_time_gives_those_of_mondrian(monkeypatch, algorithm, k, unfinished):
+    monkeypatch.setattr(f"kohort.algorithms.local.{unfinished}", lambda *a, **b: None)  # as out of time
+    table = random_table(30 if algorithm == "k-anon" else 200, 3, 6)
+    release = released(table, algorithm, k)
     assert release.guarantee is None
     assert any("groups of mondrian" in note for note in release.notes)
-    assert release.verdict.classes > 1
+    assert release.table.equals(released(table, "mondrian", k).table)
+
+
+def test_looking_for_nearest_records_ends_with_the_time():
+    table = random_table(12_000, 30, 12)
+    problem = problem_of(table.to_pydict(), dict.fromkeys(table.column_names, ko.flat()), 5)
+    graph = Graph.of(problem)
+    near_rows(graph.tables, graph.counts[:1], graph.tree, 1, Run())  # compiles
+    begun, run = time.process_time(), Run(time_limit=0.05)
+    assert graph.nearest(5, run) is None
+    assert near_pairs(graph.tables, graph.tree, np.full(len(graph.counts), 0.3), 10**9, run) is None
+    assert time.process_time() - begun < 0.05 + SLACK
+    assert run.was_cut
+
+
+def test_mining_ends_with_the_time():
+    """One task may have millions of closed records: it is ended from outside."""
+    table = random_table(3000, 14, 3)
+    problem = problem_of(table.to_pydict(), dict.fromkeys(table.column_names, ko.flat()), 2)
+    mine(Table.of(problem), 500, run=Run())  # compiles
+    begun, run = time.process_time(), Run(time_limit=0.2)
+    assert not mine(Table.of(problem), 2, run=run).complete
+    assert time.process_time() - begun < 0.2 + SLACK
+    assert run.was_cut
 
 
 # -- the bound -------------------------------------------------------------------------------------
