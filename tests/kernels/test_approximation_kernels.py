@@ -41,7 +41,7 @@ def test_pairs_within_reach_are_all_found(problem, seed, scale):
     graph = graph_of(problem)
     n, tree, cost_of = len(graph.counts), graph.tree, cost_function(problem)
     reach = np.random.default_rng(seed).random(n) * scale - 0.1
-    pairs, lengths = pairs_within(graph.tables, tree, reach, 10**6)
+    pairs, lengths = pairs_within(graph.tables, tree, reach, 10**6, 0, len(reach))
     found = dict(zip(map(tuple, pairs.tolist()), lengths.tolist()))
     expected = {}
     for p, q in combinations(range(n), 2):

@@ -62,6 +62,8 @@ def solve_program(
         solver.cbMipInterrupt += lambda event: run.report(doing, _share_closed(event.data_out.mip_gap))
     if solver.run() == highspy.HighsStatus.kError:
         raise InternalError("HiGHS could not solve a program. Please report this.")
+    if solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        run.cut()
     return _solution(highspy, solver, program, scale)
 
 

@@ -15,10 +15,19 @@ def _nothing() -> float:
     return 0.0
 
 
+class _Clock:
+    """Whether the clock decided anything: shared by a run and all its parts."""
+
+    decided = False
+
+
 class Run:
     """A run in progress.
 
     besides  seconds spent so far on what does not count, such as compiling
+
+    Two runs of the same search give the same result unless one of them `was_cut`: whoever asks `out_of_time`
+    and is told so has been cut, and whoever lets the seconds that are left decide calls `cut`.
 
     >>> run = Run(time_limit=60)
     >>> run.out_of_time
@@ -39,12 +48,31 @@ class Run:
         self._besides = besides
         self._started = time.monotonic() - besides()
         self._outer: Run | None = None
+        self._clock = _Clock()
 
     @property
     def out_of_time(self) -> bool:
         if self._outer is not None and self._outer.out_of_time:
             return True
-        return self._limit is not None and self._seconds > self._limit
+        if self._limit is None or self._seconds <= self._limit:
+            return False
+        self.cut()
+        return True
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the clock has decided anything so far, here or in any part of the run."""
+        return self._clock.decided
+
+    def cut(self) -> None:
+        """Note that the clock decided something: the next run of the same search may end differently."""
+        self._clock.decided = True
+
+    @property
+    def limit(self) -> float | None:
+        """The tightest limit in seconds, whatever of it has passed; None where there is none."""
+        limits = [self._limit, None if self._outer is None else self._outer.limit]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def _seconds(self) -> float:
@@ -69,7 +97,7 @@ class Run:
     def at_most(self, seconds: float | None) -> Run:
         """The same run, limited to so many seconds from now on if it has more."""
         run = Run(time_limit=seconds, progress=self._progress, besides=self._besides)
-        run._outer = self
+        run._outer, run._clock = self, self._clock
         return run
 
     def share_of_time(self, share: float) -> Run:

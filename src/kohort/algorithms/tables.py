@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost, SeparableCost
 from kohort.problem.problem import Problem
 
-__all__ = ["LINEAR_COSTS", "closure_tables", "kernel_tables", "searched_leaves"]
+__all__ = ["LINEAR_COSTS", "closure_tables", "kernel_tables", "of_present_leaves", "searched_leaves"]
 
 # the costs that are a straight line in the width of an interval: (base, slope) for n leaves
 LINEAR_COSTS = {
@@ -43,6 +44,35 @@ def closure_tables(problem: Problem) -> Tables:
     With tight labels such an algorithm still forms its groups by the hierarchies.
     """
     return _joined(problem, [replace(attribute, tight=False) for attribute in problem.attributes])
+
+
+def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.ndarray]:
+    """The same tables without the leaves of hierarchies that no row has, and the rows in the leaves left.
+
+    A hierarchy may have a million leaves where a table has a hundred. Intervals count all values between
+    their ends, and sets have no others, so that leaves of these are kept.
+    """
+    ends = np.append(tables.leaf_start, len(tables.leaf_cost))
+    kept, last_leaf, renumbered = [], tables.last_leaf.copy(), np.empty_like(leaves)
+    attribute_of_node = _attribute_of_node(tables)
+    for a, (start, end) in enumerate(pairwise(ends)):
+        present, here = np.arange(end - start), attribute_of_node == a
+        if tables.kind[a] == TREE:
+            present = np.unique(leaves[:, a])
+            last_leaf[here] = np.searchsorted(present, tables.last_leaf[here], side="right") - 1
+        renumbered[:, a] = np.searchsorted(present, leaves[:, a])
+        kept.append(start + present)
+    chosen = np.concatenate(kept)
+    by_leaf = {name: getattr(tables, name)[chosen] for name in ("leaf_node", "leaf_cost", "frequency_rank")}
+    leaf_start = np.cumsum([0, *(len(some) for some in kept)])[:-1]
+    return tables._replace(leaf_start=leaf_start, last_leaf=last_leaf, **by_leaf), renumbered
+
+
+def _attribute_of_node(tables: Tables) -> np.ndarray:
+    """Per node its attribute: nodes are side by side, each attribute's root first."""
+    roots = np.flatnonzero(tables.parent < 0)
+    trees = np.flatnonzero(tables.kind == TREE)
+    return np.repeat(trees, np.diff(np.append(roots, len(tables.parent))))
 
 
 def _joined(problem: Problem, attributes: Sequence[Attribute]) -> Tables:

@@ -120,6 +120,11 @@ class Certificate(_Part):
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="Its parameters.")
     seed: int = Field(ge=0)
+    cut_by_time: bool | None = Field(
+        default=None,
+        description="Whether a time limit cut the search, so that the same input and seed may give another "
+        "release; null in certificates of version 0.1.0, which did not say.",
+    )
     quasi_identifiers: list[str] = Field(description="Their names.")
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")

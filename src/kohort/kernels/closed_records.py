@@ -148,12 +148,13 @@ def narrowings(lineages, counts, k, record, core, rows):
 
 
 @kernel
-def extend_closed(lineages, counts, k, above, rows, attribute, child, max_records, max_rows):
+def extend_closed(lineages, counts, k, above, rows, attribute, child, most, max_rows):
     """All closed frequent records that narrow `above`, with these rows, first in `attribute`, to `child`.
 
     Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
-    incomplete, at `max_records` records; keeps no supports once they hold more than `max_rows` rows. Time per
-    record: O(rows in its support * attributes), mostly less: few rows show that a node is the lowest.
+    incomplete, at most[0] records, a number that another thread may lower meanwhile; keeps no supports once
+    they hold more than `max_rows` rows. Time per record: O(rows in its support * attributes), mostly less:
+    few rows show that a node is the lowest.
     """
     n, r = len(rows), len(above)
     # what has been found
@@ -195,7 +196,7 @@ def extend_closed(lineages, counts, k, above, rows, attribute, child, max_record
         if fresh:  # a closed record met for the first time
             top += 1
             fresh = False
-            if n_found == max_records:
+            if n_found >= most[0]:
                 complete = False
                 break
             if n_found == len(weights):

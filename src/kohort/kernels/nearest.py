@@ -134,9 +134,9 @@ def nearest_rows(tables, counts, tree, k, first, last):
 
 
 @kernel
-def pairs_within(tables, tree, reach, room):
+def pairs_within(tables, tree, reach, room, first, last):
     """All pairs of places p < q of the tree that are nearer than reach[p] + reach[q] by more than rounding,
-    and their distances. More than `room` pairs are not looked for."""
+    and their distances, for p from first to last. More than `room` pairs are not looked for."""
     farthest = np.zeros(len(tree.start))
     for box in range(len(tree.start)):
         farthest[box] = reach[tree.start[box] : tree.end[box]].max()
@@ -144,7 +144,7 @@ def pairs_within(tables, tree, reach, room):
     n_pairs = 0
     stack = np.empty(_DEPTH, np.int32)
     costs, seen = np.empty(len(tables.leaf_cost)), np.full(tree.cells.shape[1], -1, np.int32)
-    for place in range(len(reach)):
+    for place in range(first, last):
         own = tree.cells[place]
         _look_from(tables, own, seen, costs)
         depth, stack[0] = 1, 0

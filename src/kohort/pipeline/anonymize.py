@@ -19,14 +19,15 @@ from kohort.algorithms import (
 )
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.local.diversify import diversify
-from kohort.algorithms.local.graph import lower_bound
 from kohort.algorithms.single_dimensional import for_scheme
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InputError, InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.baskets import make_basket_release
-from kohort.pipeline.clock import Clock
+from kohort.pipeline.bound import bound_in_time
+from kohort.pipeline.clock import Clock, cut_notes
+from kohort.pipeline.figures import checked_figures, publishes_what_is_searched, without_proof
 from kohort.pipeline.items import ItemsPart, read_baskets
 from kohort.pipeline.notes import extreme_cautions, formula_notes
 from kohort.pipeline.order import final_order
@@ -34,6 +35,7 @@ from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
+from kohort.pipeline.settle import settled
 from kohort.pipeline.trade import solve_with_items
 from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
@@ -91,15 +93,20 @@ def make_release(
         if request.items is not None:
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
+        if request.suppressed == "star":
+            recoding = settled(problem, recoding, run, solve, null_is_star=request.nulls == "star")
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling_bound:
         larger = (
             traded is not None and traded.items.class_size != problem.k
         )  # its bound is for larger classes
         outside = isinstance(recoding, Partitions) and not recoding.in_domain  # no bound knows sets of nodes
-        bound = recoding.bound
-        if bound is None or larger:
-            bound = None if outside else lower_bound(problem, run)
+        own_bound = None if larger else recoding.bound
+        bound, bound_notes = own_bound, tuple[str, ...]()
+        if own_bound is None and not outside:
+            bound, bound_notes = bound_in_time(
+                problem, clock.seconds["solve"], lambda: compiling_bound.seconds
+            )
     clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
         if traded is None:
@@ -110,6 +117,9 @@ def make_release(
     with clock("verify"):
         items = None if traded is None else traded.items
         verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items)
+        guaranteed = traded is None and publishes_what_is_searched(problem, request.nulls == "star")
+        figures = checked_figures(problem, recoding, loss, bound, own_bound, guaranteed=guaranteed)
+        recoding = without_proof(recoding)
     return Release(
         dataset=dataset,
         request=request,
@@ -120,22 +130,25 @@ def make_release(
             request, [a.column for a in problem.attributes], np.arange(problem.n_records), kept=kept
         ),
         verdict=verdict,
-        loss=loss,
+        loss=figures.loss,
         algorithm=chosen.name,
         parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
-        guarantee=None if traded is not None else recoding.guarantee,
-        bound=bound,
+        guarantee=figures.guarantee,
+        bound=figures.bound,
         notes=(
             *why,
             *_notes(problem, verdict.withheld),
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
             *formula_notes(dataset, request, columns, kept),
+            *bound_notes,
+            *cut_notes(run, request.time_limit),
         ),
         seconds=clock.seconds,
         items=items,
         scheme=dict(recoding.search) or None if isinstance(recoding, GlobalRecoding) else None,
         recoding=recoding,
+        cut_by_time=run.was_cut,
     )
 
 

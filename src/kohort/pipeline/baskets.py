@@ -15,7 +15,7 @@ from kohort.algorithms import (
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError, UnsupportedError, counted
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.clock import Clock
+from kohort.pipeline.clock import Clock, cut_notes
 from kohort.pipeline.items import (
     ItemsPart,
     chosen_items_algorithm,
@@ -30,7 +30,15 @@ from kohort.pipeline.publish import as_arrow, replaced_identifiers
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Roles
-from kohort.verification import Verdict, check_columns, check_conserved, cover_baskets, verify_baskets
+from kohort.verification import (
+    Verdict,
+    check_columns,
+    check_conserved,
+    checked_bound,
+    checked_loss,
+    cover_baskets,
+    verify_baskets,
+)
 
 __all__ = ["make_basket_release"]
 
@@ -46,7 +54,7 @@ def make_basket_release(
         algorithm = chosen_items_algorithm(request, request.items)
         _refuse_unmet(request, algorithm)
     with clock("solve"), compile_clock() as compiling:
-        run = Run(time_limit=request.time_limit, progress=progress)
+        run = Run(time_limit=request.time_limit, progress=progress, besides=lambda: compiling.seconds)
         part = solve_items(problem, algorithm, hierarchy, run, None)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("apply"):
@@ -54,6 +62,7 @@ def make_basket_release(
         columns[request.items.column] = published_items(part, request.items.separator)
     with clock("verify"):
         verdict, ncp = _verified(dataset, request, roles, part, columns)
+        bound = checked_bound(part.recoding.bound, checked_loss({"ncp": ncp})["ncp"])
     return Release(
         dataset=dataset,
         request=request,
@@ -65,11 +74,17 @@ def make_basket_release(
         loss={"ncp": ncp},
         algorithm=algorithm.name,
         parameters=parameters_of(algorithm),
-        guarantee=1.0 if part.recoding.bound is not None and part.recoding.bound >= ncp - 1e-12 else None,
-        bound=part.recoding.bound,
-        notes=(*_notes(part), *part.recoding.notes, *formula_notes(dataset, request, columns, None)),
+        guarantee=1.0 if bound is not None and bound >= ncp - 1e-12 else None,
+        bound=bound,
+        notes=(
+            *_notes(part),
+            *part.recoding.notes,
+            *formula_notes(dataset, request, columns, None),
+            *cut_notes(run, request.time_limit),
+        ),
         seconds=clock.seconds,
         items=part,
+        cut_by_time=run.was_cut,
     )
 
 

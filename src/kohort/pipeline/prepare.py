@@ -15,7 +15,7 @@ from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.models import KAnonymity, Model
-from kohort.problem.problem import Problem
+from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
@@ -24,6 +24,7 @@ __all__ = ["build_attributes", "build_problem", "settled_roles"]
 
 def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
     """The problem that this request poses for this table."""
+    refuse_many_attributes(len(roles.having("quasi-identifier")))
     if request.suppressed == "drop" and request.suppression > 0 and _names_closeness(request):
         raise UnsupportedError(
             "t-closeness compares every class with the whole table, which records that are left out would "

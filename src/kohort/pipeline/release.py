@@ -42,6 +42,8 @@ class Release(HoldsOriginal):
     items     what became of the column of items, or None
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
+    cut_by_time  whether a time limit cut the search: only then may the same input, spec, version and seed
+              give another release
     """
 
     _instead = (
@@ -66,6 +68,7 @@ class Release(HoldsOriginal):
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     recoding: Recoding | None = None
+    cut_by_time: bool = False
 
     @cached_property
     def table(self) -> Any:
@@ -136,6 +139,7 @@ class Release(HoldsOriginal):
             "parameters": self.parameters,
             "scheme": self.scheme,
             "seed": self.request.seed,
+            "cut_by_time": self.cut_by_time,
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),

@@ -10,13 +10,25 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.dataset import distinct_rows
-from kohort.errors import InfeasibleError, InputError
+from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
 from kohort.problem.models import ClassCounts, KAnonymity, Model
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["DistinctRows", "Problem"]
+__all__ = ["DistinctRows", "Problem", "refuse_many_attributes"]
+
+
+MOST_ATTRIBUTES = 1_000
+
+
+def refuse_many_attributes(n_attributes: int) -> None:
+    """Raise UnsupportedError for more quasi-identifiers than any search can handle in reasonable time."""
+    if n_attributes > MOST_ATTRIBUTES:
+        raise UnsupportedError(
+            f"The table has {n_attributes:,} quasi-identifiers; at most {MOST_ATTRIBUTES:,} are possible. "
+            "Give this role only to columns that others may know about a person, and drop what nobody needs."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +58,7 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise InputError("There is no quasi-identifier: name at least one column that others may know.")
+        refuse_many_attributes(len(self.attributes))
         if not 0 <= self.suppression <= 1:
             raise InputError(f"'suppression' must be a share from 0 to 1. Got {self.suppression}.")
         if not any(attribute.weight for attribute in self.attributes):

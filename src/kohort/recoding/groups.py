@@ -11,6 +11,7 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
+from kohort.recoding.proof import DualProof
 from kohort.recoding.recoding import PublishedColumn
 
 __all__ = ["Groups", "set_label"]
@@ -20,13 +21,14 @@ __all__ = ["Groups", "set_label"]
 class Groups:
     """One generalized value per attribute and group.
 
-    `group_of_record` numbers the groups from 0; -1 marks a withheld record.
+    `group_of_record` numbers the groups from 0; -1 marks a withheld record. `proof` is evidence for `bound`.
     """
 
     group_of_record: np.ndarray
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    proof: DualProof | None = None
 
     @property
     def withheld(self) -> np.ndarray:

@@ -27,6 +27,7 @@ _CERTIFICATE = (
     "algorithm",
     "parameters",
     "seed",
+    "cut_by_time",
     "quasi_identifiers",
     "suppression",
     "notes",

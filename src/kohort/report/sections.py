@@ -82,6 +82,13 @@ def _files(facts: dict[str, Any]) -> list[list[Any]]:
     return rows
 
 
+_SAME = "The same input, spec, version and seed give the same release, byte by byte."
+_CUT = (
+    "A time limit cut the search, so the same input, spec, version and seed may give another release, which "
+    "keeps the same promises."
+)
+
+
 def _reproduce(facts: dict[str, Any]) -> Section:
     rows = [
         ["version of Kohort", facts["version"]],
@@ -91,6 +98,7 @@ def _reproduce(facts: dict[str, Any]) -> Section:
             ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
         ],
         ["seed", str(facts["seed"])],
+        ["cut by a time limit", "yes" if facts["cut_by_time"] else "no"],
         ["labels", facts["labels"]],
         *_files(facts),
     ]
@@ -102,7 +110,7 @@ def _reproduce(facts: dict[str, Any]) -> Section:
     code = [
         (title, making[key]) for key, title in (("command", "Command"), ("spec", "Spec")) if key in making
     ]
-    words = ["The same input, spec, version and seed give the same release, byte by byte."]
+    words = [_CUT if facts["cut_by_time"] else _SAME]
     if facts["report"] == "public":
         words = ["Check the release against its certificate: kohort verify RELEASE --certificate CERTIFICATE"]
     return Section(

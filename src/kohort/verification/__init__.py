@@ -7,8 +7,10 @@ from kohort.verification.against_original import (
     matching_rows,
 )
 from kohort.verification.caution import Caution
+from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.items import cover_baskets, cover_items, verify_baskets, with_items
 from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.proof import check_dual_proof
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 from kohort.verification.verify import published_classes, verify_models
 
@@ -20,6 +22,10 @@ __all__ = [
     "check_columns",
     "check_conserved",
     "check_coverage",
+    "check_dual_proof",
+    "checked_bound",
+    "checked_guarantee",
+    "checked_loss",
     "cover_baskets",
     "cover_items",
     "matching_rows",

@@ -47,7 +47,11 @@ def searches(draw, max_records=14):
 
 def search_of(problem, rng):
     closed = mine_closed_records(problem)
-    prices = Prices(of_row=rng.random(len(problem.rows.counts)), slack=rng.random(len(closed)) / 50)
+    prices = Prices(
+        of_row=rng.random(len(problem.rows.counts)),
+        slack=rng.random(len(closed)) / 50,
+        level=np.zeros(len(closed)),
+    )
     cost = record_costs(problem, closed)
     search = Search(problem, closed, cost, max(1.0, float(cost.max())), prices)
     cost, value = (np.round(x * GRAIN) / GRAIN for x in (search.offers.cost, search.offers.value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from kohort.problem.problem import Problem
 
 __all__ = ["ClosedRecords", "Table", "guess_number", "mine", "mine_closed_records"]
 
+_SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
 _RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: supports shrink by this, until so many were found
 _FLATTENING = 1.4  # the power of log k in proportion to which their growth falls, as seen on Adult
 
@@ -107,25 +108,29 @@ def mine(
     def work(task: _Task) -> tuple:
         if budget.records_left <= 0 or mining.out_of_time:
             return (*_nothing(len(task.above)), False)
-        mined = extend_closed(
-            table.lineages,
-            table.counts,
-            k,
-            task.above,
-            task.rows,
-            task.attribute,
-            task.child,
-            budget.records_left,
-            budget.rows_left,
-        )
+        most = budget.most()
+        mined = extend_closed(table.lineages, table.counts, k, *task, most, budget.rows_left)
         budget.take(mined)
         return mined
 
     with ThreadPoolExecutor(numba.get_num_threads()) as pool, run.until_failure() as mining:
-        for number, mined in enumerate(pool.map(work, tasks)):
+        doing = [pool.submit(work, task) for task in tasks]
+        for number, task in enumerate(doing):
+            _wait_for(task, budget, mining)
             run.report("mining closed records", (number + 1) / len(tasks))
-            found.append(mined)
+            found.append(task.result())
     return _joined(found, table.node_start, with_supports=budget.rows_left > 0)
+
+
+def _wait_for(task: Future, budget: _Budget, run: Run) -> None:
+    """Wait for a task, and end all of them when the time is up or the wait is interrupted."""
+    try:
+        while not wait([task], _SECONDS_AT_A_TIME).done:
+            if run.out_of_time:
+                budget.stop()
+    except BaseException:
+        budget.stop()
+        raise
 
 
 class _Task(NamedTuple):
@@ -183,6 +188,18 @@ class _Budget:
     def __init__(self, records: int, rows: int) -> None:
         self.records_left = records
         self.rows_left = rows
+        self._most: list[np.ndarray] = []
+
+    def most(self) -> np.ndarray:
+        """How many records a task may find, as a number that can be lowered while it runs."""
+        self._most.append(np.array([self.records_left], dtype=np.int64))
+        return self._most[-1]
+
+    def stop(self) -> None:
+        """End all tasks: the time is up."""
+        self.records_left = 0
+        for most in self._most:
+            most[0] = 0
 
     def take(self, mined: tuple) -> None:
         _, weight, _, rows, complete = mined

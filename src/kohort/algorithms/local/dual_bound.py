@@ -11,6 +11,7 @@ from kohort.algorithms.local.graph import in_measured_units
 from kohort.algorithms.run import Run
 from kohort.kernels.dual import cheapest_over, lower_until_feasible, raise_prices, slacks
 from kohort.problem.problem import Problem
+from kohort.recoding.proof import DualProof
 
 __all__ = ["Prices", "dual_bound", "dual_prices"]
 
@@ -25,12 +26,18 @@ _EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
 class Prices:
     """Prices of rows that no group of k or more can pay, and how far each closed record is from paying.
 
+    level   per closed record a guess at the k-th highest price under it
     rounds  how often they were raised
     """
 
     of_row: np.ndarray
     slack: np.ndarray
+    level: np.ndarray
     rounds: int = ROUNDS
+
+    def proof(self, closed: ClosedRecords) -> DualProof:
+        """What is needed to check them without the search."""
+        return DualProof(self.of_row, closed.nodes, closed.start, closed.rows, self.level)
 
 
 def dual_prices(
@@ -68,12 +75,15 @@ def dual_prices(
         number += 1
         done = number / (rounds or ROUNDS)
         if rounds is None and allowed:
-            done = max(done, 1 - (raising.seconds_left or 0.0) / allowed)
+            gone = 1 - (raising.seconds_left or 0.0) / allowed
+            if gone > done:
+                run.cut()
+            done = max(done, gone)
         step = first_step * _SLOWER ** (ROUNDS * done)
     lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
     slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
-    return Prices(y, slack, number)
+    return Prices(y, slack, level, number)
 
 
 def dual_bound(problem: Problem, prices: Prices, star: float) -> float | None:

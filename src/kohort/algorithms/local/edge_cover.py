@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.algorithms.local.graph import Graph, Neighbours
+from kohort.algorithms.local.graph import Graph, Neighbours, near_pairs
 from kohort.algorithms.local.k_anon_cf import first_slots
 from kohort.algorithms.programs import Program, exact_package, solve_program
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
-from kohort.kernels.nearest import box_tree, pairs_within
+from kohort.kernels.nearest import box_tree
 
 __all__ = ["Cover", "least_cover"]
 
@@ -47,8 +47,10 @@ class _Edges:
         return _Edges(self.one[chosen], self.other[chosen], self.gain[chosen])
 
 
-def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -> Cover:
+def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -> Cover | None:
     """An edge cover of least weight, where no piece of the graph has more than `exact` records.
+
+    None where the time was up before its edges were found.
 
     Finding the edges takes as long as finding neighbours; the matching O(records * edges * log) in the worst
     case, by the blossom algorithm of rustworkx.
@@ -57,7 +59,9 @@ def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -
     row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
     nearest = neighbours.radius[row_of_slot]
     can_gain = np.flatnonzero(nearest > 0)
-    edges = _gaining_edges(graph, row_of_slot[can_gain], nearest[can_gain])
+    edges = _gaining_edges(graph, row_of_slot[can_gain], nearest[can_gain], run)
+    if edges is None:
+        return None
     run.report("matching records", 0.0)
     matched, lost, is_exact = _matching(edges, len(can_gain), exact, run)
     one, other = can_gain[edges.one[matched]], can_gain[edges.other[matched]]
@@ -77,13 +81,19 @@ def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -
     )
 
 
-def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray) -> _Edges:
-    """Edges that are lighter than both ends going to their nearest, between places of `rows`."""
+def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray, run: Run) -> _Edges | None:
+    """Edges that are lighter than both ends going to their nearest, between places of `rows`.
+
+    None when the time is up.
+    """
     if not len(rows):
         return _Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
     tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
     reach = nearest[tree.order]
-    pairs, weight = pairs_within(graph.tables, tree, reach, MOST_EDGES)
+    found = near_pairs(graph.tables, tree, reach, MOST_EDGES, run)
+    if found is None:
+        return None
+    pairs, weight = found
     if len(pairs) > MOST_EDGES:
         raise UnsupportedError(
             f"More than {MOST_EDGES:,} pairs of records are near enough to be matched, too many for "
@@ -99,15 +109,23 @@ def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, 
         return np.zeros(0, dtype=np.int64), 0.0, True
     pieces = _pieces(edges, n)
     seconds = sum(_SECONDS_PER_SQUARE * len(piece) ** 2 for piece in pieces)
-    in_time = run.seconds_left is None or seconds < run.seconds_left
+    in_time = _in_time(seconds, run)
     if in_time and max(map(len, pieces), default=0) <= exact:
-        matched = _match_pieces(edges, pieces, run)
+        matched = _match_pieces(edges, pieces, Run())
         return matched, float(edges.gain[matched].sum()), True
     price = _prices(edges, n, run)
     tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.gain < 1e-9 * edges.gain.max())
     pieces = [piece for piece in _pieces(edges.some(tight), n) if len(piece) <= exact]
-    matched = tight[:0] if run.out_of_time else tight[_match_pieces(edges.some(tight), pieces, run)]
+    matched = tight[_match_pieces(edges.some(tight), pieces, run)]
     return _extended(edges, matched, n), float(price.sum() + 1e-12 * n), False
+
+
+def _in_time(seconds: float, run: Run) -> bool:
+    """Whether work of so many seconds can be done in the time that is left."""
+    if run.seconds_left is None or seconds < run.seconds_left:
+        return True
+    run.cut()
+    return False
 
 
 def _prices(edges: _Edges, n: int, run: Run) -> np.ndarray:
@@ -148,7 +166,7 @@ def _pieces(edges: _Edges, n: int) -> list[list[int]]:
 
 
 def _match_pieces(edges: _Edges, pieces: list[list[int]], run: Run) -> np.ndarray:
-    """The matching of most gain in each piece: numbers of edges."""
+    """The matching of most gain in each piece that there is time for: numbers of edges."""
     rustworkx = exact_package("rustworkx")
     piece_of = np.full(max((piece[-1] for piece in pieces), default=-1) + 2, -1)
     place = np.zeros(len(piece_of), dtype=np.int64)
@@ -162,6 +180,8 @@ def _match_pieces(edges: _Edges, pieces: list[list[int]], run: Run) -> np.ndarra
     matched: list[int] = []
     for number, piece in enumerate(pieces):
         run.report("matching records", number / len(pieces))
+        if not _in_time(_SECONDS_PER_SQUARE * len(piece) ** 2, run):
+            continue
         mine = order[start[number] : start[number + 1]]
         ends = list(zip(place[edges.one[mine]].tolist(), place[edges.other[mine]].tolist()))
         graph = rustworkx.PyGraph()

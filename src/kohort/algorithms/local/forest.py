@@ -16,6 +16,7 @@ from kohort.algorithms.local.graph import (
     searches_what_is_measured,
 )
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
+from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
 from kohort.kernels.forest import cut_forest, grow_forest
 from kohort.kernels.withhold import withhold_outliers
@@ -66,7 +67,9 @@ class Forest:
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)
-        neighbours = graph.nearest(problem.k, run)
+        neighbours = graph.nearest(problem.k, run.share_of_time(SHARE_BEFORE))
+        if neighbours is None:
+            return mondrian_instead(problem, run, "the nearest records were found")
         groups = forest_groups(problem, graph, neighbours)
         return Groups(
             _without_outliers(problem, graph, groups),

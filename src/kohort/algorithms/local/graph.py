@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,12 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.local.clustering import refuse_other_costs
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import kernel_tables, searched_leaves
+from kohort.algorithms.tables import kernel_tables, of_present_leaves, searched_leaves
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.kernels.generalization import Tables
 from kohort.kernels.group_costs import costs_by_group
-from kohort.kernels.nearest import BoxTree, box_tree, distances, nearest_rows
+from kohort.kernels.nearest import BoxTree, box_tree, distances, nearest_rows, pairs_within
 from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
 
@@ -26,12 +27,14 @@ __all__ = [
     "in_measured_units",
     "is_binary",
     "lower_bound",
+    "near_pairs",
+    "near_rows",
     "refuse_without_graph",
     "searches_what_is_measured",
 ]
 
 METRIC_COSTS = ("loss", "ncp", "tree", "suppressions", "monotone-entropy")
-_AT_A_TIME = 4096
+_FEWEST, _MOST_AT_A_TIME, _SECONDS_AT_A_TIME = 16, 4096, 0.1  # rows between two looks at the clock
 _MOST_ROWS = 20_000
 
 
@@ -60,23 +63,19 @@ class Graph:
         rows = problem.rows
         leaves = np.empty(rows.leaves.shape, dtype=np.int32)
         leaves[rows.of_record] = searched_leaves(problem)
+        tables, leaves = of_present_leaves(tables, leaves)
         return cls(tables, leaves, rows.counts.astype(np.int64), rows.of_record, box_tree(tables, leaves))
 
-    def nearest(self, k: int, run: Run) -> Neighbours:
-        """The k - 1 nearest records of each row, exactly; both cores. About O(n log n) where the rows are
-        spread unevenly, O(n^2) where they are not."""
-        n = len(self.counts)
-        rows = np.empty((n, max(min(k - 1, n - 1), 1)), dtype=np.int32)
-        radius = np.empty(n)
-        for start in range(0, n, _AT_A_TIME):
-            run.report("finding nearest records", start / n)
+    def nearest(self, k: int, run: Run) -> Neighbours | None:
+        """The k - 1 nearest records of each row, exactly; both cores. None when the time is up.
 
-            def find(some: slice, start: int = start) -> None:
-                first, last = start + some.start, start + some.stop
-                mine = self.tree.order[first:last]
-                rows[mine], radius[mine] = nearest_rows(self.tables, self.counts, self.tree, k, first, last)
-
-            in_threads(find, np.ones(min(_AT_A_TIME, n - start)))
+        About O(n log n) where the rows are spread unevenly, O(n^2) where they are not.
+        """
+        found = near_rows(self.tables, self.counts, self.tree, k, run)
+        if found is None:
+            return None
+        rows, radius = np.empty_like(found[0]), np.empty_like(found[1])
+        rows[self.tree.order], radius[self.tree.order] = found
         return Neighbours(rows, radius)
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -88,6 +87,57 @@ class Graph:
         order = np.argsort(group_of_record, kind="stable")
         start = np.searchsorted(group_of_record[order], np.arange(group_of_record.max() + 2))
         return costs_by_group(self.tables, self.leaves[self.row_of_record], order, start)
+
+
+def near_rows(
+    tables: Tables, counts: np.ndarray, tree: BoxTree, k: int, run: Run
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Per place of a tree its nearest rows and their distance, as in Neighbours; None when time is up."""
+    n = len(counts)
+    rows, radius = np.empty((n, max(min(k - 1, n - 1), 1)), dtype=np.int32), np.empty(n)
+    start, step = 0, _FEWEST
+    while start < n:
+        run.report("finding nearest records", start / n)
+        if run.out_of_time:
+            return None
+        began = time.monotonic()
+
+        def find(some: slice, start: int = start) -> None:
+            first, last = start + some.start, start + some.stop
+            rows[first:last], radius[first:last] = nearest_rows(tables, counts, tree, k, first, last)
+
+        in_threads(find, np.ones(min(step, n - start)))
+        start += step
+        step = _next_step(step, time.monotonic() - began)
+    return rows, radius
+
+
+def near_pairs(
+    tables: Tables, tree: BoxTree, reach: np.ndarray, room: int, run: Run
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """All pairs of places of a tree that are nearer than the sum of their reaches, and their distances.
+
+    Stops at more than `room` pairs; None when the time is up.
+    """
+    pairs, lengths = [np.zeros((0, 2), dtype=np.int32)], [np.zeros(0)]
+    start, step, left = 0, _FEWEST, room
+    while start < len(reach) and left >= 0:
+        if run.out_of_time:
+            return None
+        began = time.monotonic()
+        end = min(start + step, len(reach))
+        some, length = pairs_within(tables, tree, reach, left, start, end)
+        pairs.append(some)
+        lengths.append(length)
+        start, left = end, left - len(some)
+        step = _next_step(step, time.monotonic() - began)
+    return np.concatenate(pairs), np.concatenate(lengths)
+
+
+def _next_step(step: int, seconds: float) -> int:
+    """How many rows to look at next, after `step` rows took so many seconds. No result depends on it."""
+    factor = min(_SECONDS_AT_A_TIME / max(seconds, 1e-6), 4.0)
+    return int(np.clip(step * factor, _FEWEST, _MOST_AT_A_TIME))
 
 
 def charge_bound(problem: Problem, graph: Graph, neighbours: Neighbours) -> float | None:
@@ -105,14 +155,18 @@ def charge_bound(problem: Problem, graph: Graph, neighbours: Neighbours) -> floa
 
 
 def lower_bound(problem: Problem, run: Run) -> float | None:
-    """`charge_bound` where it is cheap: for at most 20,000 distinct rows and a cost that it holds for."""
+    """`charge_bound` where it is cheap: for at most 20,000 distinct rows and a cost that it holds for.
+
+    None also when the time is up.
+    """
     if problem.cost.name not in METRIC_COSTS or len(problem.rows.counts) > _MOST_ROWS:
         return None
     try:
         graph = Graph.of(problem)
     except UnsupportedError:  # this cost of free intervals or sets is measured, not searched
         return None
-    return charge_bound(problem, graph, graph.nearest(problem.k, run))
+    neighbours = graph.nearest(problem.k, run)
+    return None if neighbours is None else charge_bound(problem, graph, neighbours)
 
 
 def in_measured_units(problem: Problem, total: float) -> float | None:

@@ -162,8 +162,9 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         search.improve(run)
     _search_on(search, problem, run, bound, asked)
     search.check()
-    found = Groups(search.groups(), bound=bound)
-    return found if _holds(problem, found) else replace(given, bound=bound)
+    proof = None if bound is None else priced.prices.proof(priced.closed)
+    found = Groups(search.groups(), bound=bound, proof=proof)
+    return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
 
 
 def _is_short(problem: Problem, run: Run) -> bool:
@@ -171,7 +172,7 @@ def _is_short(problem: Problem, run: Run) -> bool:
 
     They are, without closed records, while these are mined and priced.
     """
-    seconds = run.seconds_left
+    seconds = run.limit  # not what is left of it, on which nothing else depends unless the search is cut
     return seconds is not None and seconds * problem.k < _SECONDS_PER_GROUP * problem.n_records
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS, KAnonCF, guarantee_of
+from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import closure_tables
 from kohort.errors import UnsupportedError
@@ -57,18 +58,24 @@ class KAnon:
         sets = [
             frozenset(s) for size in _sizes(problem) for s in combinations(range(problem.n_records), size)
         ]
-        cover = greedy_cover(sets, _costs(problem, sets), problem.n_records)
+        cover = greedy_cover(sets, _costs(problem, sets), problem.n_records, run.share_of_time(SHARE_BEFORE))
+        if cover is None:
+            return mondrian_instead(problem, run, "all records were covered")
         group_of_record = np.empty(problem.n_records, dtype=np.int32)
         for number, cluster in enumerate(disjoint(cover, problem.k)):
             group_of_record[list(cluster)] = number
         return Groups(group_of_record, guarantee=guarantee_of(problem))
 
 
-def greedy_cover(sets: list[frozenset[int]], costs: list[float], n_records: int) -> list[set[int]]:
-    """GEN-COVER (Algorithm 1); of sets with equal ratio the first."""
+def greedy_cover(
+    sets: list[frozenset[int]], costs: list[float], n_records: int, run: Run
+) -> list[set[int]] | None:
+    """GEN-COVER (Algorithm 1); of sets with equal ratio the first. None when the time is up."""
     uncovered = set(range(n_records))
     cover = []
     while uncovered:
+        if run.out_of_time:
+            return None
         best = min(
             (s for s in range(len(sets)) if sets[s] & uncovered),
             key=lambda s: (costs[s] / len(sets[s] & uncovered), s),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.local.closed_records import ClosedRecords, Table, guess_number, mine
 from kohort.algorithms.local.graph import in_measured_units
-from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.local.regions import split_region
 from kohort.algorithms.run import Run
 from kohort.errors import InputError, UnsupportedError
@@ -38,7 +38,6 @@ _BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in t
 _FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # so many closed records are mined before their number is guessed
 _UNTOLD = 1e8  # closed records; how many more there are is anybody's guess
 _SETS_AT_A_TIME = 500_000  # looked at between two looks at the clock
-_STOPPED = "Stopped at the time limit before the table was covered: the groups are those of mondrian."
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,11 @@ class KAnonCF:
         hierarchies_of(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
+        found = self._covered(problem, run.share_of_time(SHARE_BEFORE))
+        return mondrian_instead(problem, run, "the table was covered") if found is None else found
+
+    def _covered(self, problem: Problem, run: Run) -> Groups | None:
+        """The clusters of a cover by closed records; None when the time is up."""
         table = Table.of(problem)
         most = int(self.records * 1e6)
         closed, expected = None, 0.0
@@ -113,7 +117,7 @@ class KAnonCF:
             clusters, n_regions = self._by_regions(problem, table, run)
             notes, guarantee = (_regions_note(expected, self, n_regions),), None
         if clusters is None:
-            return replace(Mondrian().solve(problem, Run()), notes=(_STOPPED,))
+            return None
         return Groups(of_records(problem, clusters), guarantee=guarantee, notes=notes)
 
     def _mined(self, table: Table, k: int, run: Run, max_records: int) -> ClosedRecords:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import floor
 
 import numpy as np
 
@@ -33,6 +34,7 @@ _MOST_GROUPS, _MOST_COUNTS = 3_500, 10_000_000  # in a part; a group has as many
 _HOT = 0.003  # of what k records lose that keep nothing: what a round may add at first
 _LONG = 3_000  # times the groups: rounds after which it is 0, if the time is not up before
 _WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
+_TIME_STEPS = 64  # in which heat falls
 _ROUNDING = 1e-6
 
 
@@ -100,9 +102,15 @@ class _Heat:
 
     @property
     def gone(self) -> float:
-        """The share of the time, or of the stretches."""
+        """The share of the time, or of the stretches.
+
+        Time is counted in few steps, so that a search which is done in a moment does not depend on it.
+        """
         left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
-        return min(1.0, max(1 - left, self.n_made / self.n_stretches))
+        by_clock, by_stretches = floor((1 - left) * _TIME_STEPS) / _TIME_STEPS, self.n_made / self.n_stretches
+        if self.most and by_clock > by_stretches:
+            self.run.cut()
+        return min(1.0, max(by_clock, by_stretches))
 
     @property
     def is_out(self) -> bool:

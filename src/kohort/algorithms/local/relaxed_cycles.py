@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.local.graph import Graph
+from kohort.algorithms.local.graph import Graph, near_pairs, near_rows
 from kohort.algorithms.programs import Program, exact_package, solve_program
 from kohort.algorithms.run import Run
-from kohort.kernels.nearest import BoxTree, box_tree, nearest_rows, pairs_within
+from kohort.kernels.nearest import BoxTree, box_tree
 
 __all__ = ["Cut", "Edges", "Prices", "Search", "components", "cycles_program", "relaxed"]
 
@@ -69,11 +69,17 @@ class Search:
         weight = self.graph.distances(self.rows[one], self.rows[other])
         return Edges(one, other, weight).joined(Edges(one[:0], other[:0], weight[:0]))
 
-    def first_edges(self) -> Edges:
-        """Edges to near vertices, and a cycle through all, so that there is a solution."""
+    def first_edges(self, run: Run) -> Edges | None:
+        """Edges to near vertices, and a cycle through all, so that there is a solution.
+
+        None when the time is up.
+        """
         ones = np.ones(self.n, dtype=np.int64)
         k = min(_FIRST_NEIGHBOURS, self.n)
-        near, _ = nearest_rows(self.graph.tables, ones, self.tree, k, 0, self.n)
+        found = near_rows(self.graph.tables, ones, self.tree, k, run.in_silence())
+        if found is None:
+            return None
+        near = found[0]
         place = np.empty(self.n, dtype=np.int64)
         place[self.tree.order] = np.arange(self.n)
         one = np.repeat(np.arange(self.n), near.shape[1])
@@ -82,9 +88,15 @@ class Search:
             np.concatenate([one, around]), np.concatenate([place[near.ravel()], np.roll(around, -1)])
         )
 
-    def edges_below(self, price: np.ndarray, slack: float) -> tuple[Edges, bool]:
-        """All edges that are at most `slack` heavier than the prices of their ends, and whether it is all."""
-        pairs, weight = pairs_within(self.graph.tables, self.tree, price + slack / 2, _MOST_PAIRS)
+    def edges_below(self, price: np.ndarray, slack: float, run: Run) -> tuple[Edges, bool]:
+        """All edges that are at most `slack` heavier than the prices of their ends, and whether it is all.
+
+        None of them when the time is up.
+        """
+        found = near_pairs(self.graph.tables, self.tree, price + slack / 2, _MOST_PAIRS, run)
+        if found is None:
+            return Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)), False
+        pairs, weight = found
         complete = len(pairs) <= _MOST_PAIRS
         return Edges(pairs[:, 0], pairs[:, 1], weight), complete
 
@@ -148,24 +160,28 @@ def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[Cut] =
     )
 
 
-def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices:
+def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
     """The linear relaxation over all pairs, with blossom inequalities as long as some are found to be broken.
 
     For any prices the sum of 2y over vertices, of the cuts' prices times what they allow, and of all negative
-    worths of edges is a bound: an edge is taken once at most.
+    worths of edges is a bound: an edge is taken once at most. None where time was up before the first round.
     """
-    edges = search.first_edges()
+    edges = search.first_edges(run)
+    if edges is None:
+        return None
     best = Prices(edges, np.zeros(len(edges)), np.zeros(search.n), [], np.zeros(0), 0.0, complete=False)
     cuts: list[Cut] = []
     before, stalled = 0.0, 0
     for number in range(_MOST_ROUNDS):
         run.report("pricing all pairs of records", number / _MOST_ROUNDS)
+        if run.out_of_time:
+            break
         solution = solve_program(cycles_program(edges, search.n, integer=False, cuts=cuts), run)
         if not solution.optimal or solution.x is None:
             break
         price, cut_price = solution.price[: search.n], np.minimum(solution.price[search.n :], 0.0)
         now = Prices(edges, solution.x, price, cuts, cut_price, 0.0, complete=False)
-        cheap, all_seen = search.edges_below(price, 0.0)  # cuts only raise what edges are worth
+        cheap, all_seen = search.edges_below(price, 0.0, run)  # cuts only raise what edges are worth
         worth = now.worth(cheap)
         bound = 2 * price.sum() + np.minimum(worth, 0.0).sum()
         bound += sum(cut.most * price for cut, price in zip(cuts, cut_price))

@@ -19,6 +19,7 @@ from kohort.problem.problem import Problem
 __all__ = ["subset_bound"]
 
 _MOST_WORK = 200_000_000  # cells of distinct rows, over all sets of columns
+_MOST_COLUMNS = 27  # whose sets alone are so many
 _ROUNDING = 1e-9
 
 
@@ -26,16 +27,19 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
     """What no release costs less than, in the units of the chosen cost.
 
     Holds for monotone costs, under any further model, and where records may be withheld, since a withheld one
-    costs no less than any other. None for other costs, or where it would take long: sets of columns double
-    with each column. At worst O(2^columns * rows * columns); sets in which fewer than k records agree with a
-    record are not looked at for it, nor are those that hold them.
+    costs no less than any other. None for other costs, when the time is up, or where it would take long: sets
+    of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
+    records agree with a record are not looked at for it, nor are those that hold them.
     """
+    if problem.cost.name not in METRIC_COSTS or len(problem.attributes) > _MOST_COLUMNS:
+        return None
     leaves, records = _distinct(problem)
-    if problem.cost.name not in METRIC_COSTS or 2.0 ** leaves.shape[1] * leaves.size > _MOST_WORK:
+    if 2 ** leaves.shape[1] * leaves.size > _MOST_WORK:
         return None
     refuse_wide_hierarchies(problem)
     search = _Subsets(problem, leaves, records)
-    search.visit(np.arange(len(leaves)), np.zeros(len(leaves), dtype=np.int64), (), run)
+    if not search.visit(np.arange(len(leaves)), np.zeros(len(leaves), dtype=np.int64), (), run):
+        return None
     return in_measured_units(problem, float(np.dot(records, search.least)) * (1 - _ROUNDING))
 
 
@@ -55,8 +59,13 @@ class _Subsets:
         self.k, self.leaves, self.records = problem.k, leaves, records
         self.least = np.full(len(leaves), np.inf)
 
-    def visit(self, rows: np.ndarray, class_of: np.ndarray, columns: tuple[int, ...], run: Run) -> None:
-        """Lower the least costs of these rows, by classes that agree in the columns; then add a column."""
+    def visit(self, rows: np.ndarray, class_of: np.ndarray, columns: tuple[int, ...], run: Run) -> bool:
+        """Lower the least costs of these rows, by classes that agree in the columns; then add a column.
+
+        Whether there was time for all.
+        """
+        if run.out_of_time:
+            return False
         n_columns = self.leaves.shape[1]
         if len(columns) == 1:
             run.report("proving a weak bound", columns[0] / n_columns)
@@ -72,4 +81,6 @@ class _Subsets:
             enough = np.bincount(finer, weights=self.records[rows])[finer] >= self.k
             if enough.any():
                 kept = np.unique(finer[enough], return_inverse=True)[1]
-                self.visit(rows[enough], kept, (*columns, column), run)
+                if not self.visit(rows[enough], kept, (*columns, column), run):
+                    return False
+        return True

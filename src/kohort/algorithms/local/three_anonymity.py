@@ -11,6 +11,7 @@ import numpy as np
 from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
 from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
+from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.local.two_factor import TwoFactor, lightest_cycles
 from kohort.algorithms.run import Run
 from kohort.kernels.cycles import cut_cycle, walk_cycles
@@ -69,9 +70,13 @@ class ThreeAnonymity:
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)
         out = np.where(graph.counts > 5, 3, graph.counts)
-        factor = lightest_cycles(graph, np.repeat(np.arange(len(out)), out), exact=self.exact, run=run)
+        soon = run.share_of_time(SHARE_BEFORE)
+        factor = lightest_cycles(graph, np.repeat(np.arange(len(out)), out), exact=self.exact, run=soon)
+        if factor is None:
+            return mondrian_instead(problem, run, "cycles through all records were found")
         groups = of_records(problem, _groups_of_slots(graph, out, factor))
-        charge = charge_bound(problem, graph, graph.nearest(3, run))
+        neighbours = graph.nearest(3, run)
+        charge = None if neighbours is None else charge_bound(problem, graph, neighbours)
         bound = better_bound(problem, charge, _weight_to_cost(graph) * (factor.bound + _at_home(graph, out)))
         proven = factor.exact and not problem.max_withheld
         return Groups(

@@ -11,6 +11,7 @@ from kohort.algorithms.local.edge_cover import Cover, least_cover
 from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
 from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
+from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
 from kohort.kernels.covers import centers_of_cover, pair_leaves
 from kohort.problem.problem import Problem
@@ -63,8 +64,11 @@ class TwoAnonymity:
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         graph = Graph.of(problem)
-        neighbours = graph.nearest(2, run)
-        cover = least_cover(graph, neighbours, exact=self.exact, run=run)
+        soon = run.share_of_time(SHARE_BEFORE)
+        neighbours = graph.nearest(2, soon)
+        cover = None if neighbours is None else least_cover(graph, neighbours, exact=self.exact, run=soon)
+        if neighbours is None or cover is None:
+            return mondrian_instead(problem, run, "the nearest records were found")
         groups = of_records(problem, _groups_of_slots(graph, cover))
         bound = better_bound(
             problem, charge_bound(problem, graph, neighbours), _factor_to_cost(graph) * cover.bound

@@ -25,17 +25,20 @@ class TwoFactor:
     exact: bool
 
 
-def lightest_cycles(graph: Graph, rows: np.ndarray, *, exact: int, run: Run) -> TwoFactor:
+def lightest_cycles(graph: Graph, rows: np.ndarray, *, exact: int, run: Run) -> TwoFactor | None:
     """A set of cycles through all vertices; vertex v is a record of row rows[v]. There must be three or more.
 
     The linear relaxation is solved over edges to near records; whichever edge is priced below its worth among
     *all* pairs enters, until there is none. With at most `exact` vertices it is cut by blossom inequalities,
     and an integer program over all edges that could still be in a lighter set proves the optimum or finds
-    it. With more, the pieces where the relaxation is not whole are solved one by one.
+    it. With more, the pieces where the relaxation is not whole are solved one by one. None when the time is
+    up before the relaxation was solved once.
     """
     search = Search.of(graph, rows)
     is_small = len(rows) <= exact
     prices = relaxed(search, run, cutting=is_small)
+    if prices is None or not prices.x.any():
+        return None
     best = _whole_pieces(search, prices, run)
     if is_small and prices.complete:
         return _proven(search, prices, best, run)
@@ -106,7 +109,7 @@ def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFacto
             break
         if last:
             gap = (best.weight - prices.bound) * (1 + 1e-9) + 1e-12
-            edges, all_seen = search.edges_below(prices.price, gap)
+            edges, all_seen = search.edges_below(prices.price, gap, run)
             edges = edges.some(prices.worth(edges) <= gap)
             if not all_seen:
                 return TwoFactor(*search.ends(best.edges), best.weight, bound, exact=False)

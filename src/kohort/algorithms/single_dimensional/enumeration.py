@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -73,8 +73,12 @@ class EnumerationTree(ABC):
         """Where the tree begins."""
 
     @abstractmethod
-    def children(self, j: int, partition: Partition) -> list[Partition]:
-        """The children of a partition of one attribute in the tree of its partitions."""
+    def children(self, j: int, partition: Partition) -> Iterable[Partition]:
+        """The children of a partition of one attribute in the tree of its partitions, made one by one."""
+
+    @abstractmethod
+    def random_child(self, j: int, partition: Partition, rng: np.random.Generator) -> Partition | None:
+        """One of them, drawn at random; None where there is none."""
 
     @abstractmethod
     def bound(self, recoded: Recoded, applicators: Sequence[int]) -> float:
@@ -88,7 +92,7 @@ class EnumerationTree(ABC):
 
     def solve(self, run: Run) -> Found:
         if self.pruning.seeding:
-            self._seed()
+            self._seed(run)
         number = count()
         everything = tuple(range(len(self.pricing.spaces)))
         waiting: list[tuple[float, int, _Node]] = []
@@ -105,43 +109,38 @@ class EnumerationTree(ABC):
                 continue
             if self.nodes % 256 < 4:
                 self._report(run, node.bound)
-            for child in self._expanded(node):
+            children, complete = self._expanded(node, run)
+            for child in children if complete else [*children, node]:
                 add(child)
         bounds = [node.bound for _, _, node in waiting]
         cost = self.best.cost
         lowest = min([bound for bound in bounds if not bound >= self._limit], default=cost)
         return Found(self.best.recoded, cost, self.best.withheld, min(lowest, cost), self.nodes)
 
-    def _seed(self) -> None:
+    def _seed(self, run: Run) -> None:
         """The best of a few recodings drawn at random (section 4.4.1)."""
         rng = np.random.default_rng(self.pricing.problem.seed)
         for _ in range(_SEEDS):
+            if run.out_of_time:
+                break
             recoded = []
             for j, partition in enumerate(self.root):
                 for _ in range(int(rng.integers(self.pricing.spaces[j].n))):
-                    further = self.children(j, partition)
-                    if further:
-                        partition = further[int(rng.integers(len(further)))]
+                    partition = self.random_child(j, partition, rng) or partition
                 recoded.append(partition)
             self._try(tuple(recoded))
 
-    def _expanded(self, node: _Node) -> list[_Node]:
-        """The children of a node that may lead to something better."""
+    def _expanded(self, node: _Node, run: Run) -> tuple[list[_Node], bool]:
+        """The children of a node that may lead to something better, and whether there was time for all."""
         order = self._ordered(node)
         useful = self._useful(node, order)
         found: list[_Node] = []
-        kept: list[int] = []
-        children: dict[int, list[Recoded]] = {}
-        for j in order:
-            made = [_with(node.recoded, j, further) for further in self.children(j, node.recoded[j])]
-            if self.pruning.applicator_pruning:
-                made_bounds = [self.bound(child, order) for child in made]
-                if all(self._is_pruned(bound) for bound in made_bounds):
-                    continue  # no order of applicators makes it worth while
-            kept.append(j)
-            children[j] = made
+        kept = [j for j in order if not self._is_useless(node, j, order, run)]
         for place, j in enumerate(kept):
-            for child in children[j]:
+            for further in self.children(j, node.recoded[j]):
+                if run.out_of_time:
+                    return found, False
+                child = _with(node.recoded, j, further)
                 self.nodes += 1
                 self._try(child)
                 bound = self.bound(child, kept[place:])
@@ -149,7 +148,16 @@ class EnumerationTree(ABC):
                     found.append(_Node(child, tuple(kept[place:]), bound))
             if j in useful:  # children of later applicators never apply it
                 break
-        return found
+        return found, True
+
+    def _is_useless(self, node: _Node, j: int, order: Sequence[int], run: Run) -> bool:
+        """Whether no child of an applicator is worth while, in whatever order applicators come."""
+        if not self.pruning.applicator_pruning:
+            return False
+        for further in self.children(j, node.recoded[j]):
+            if run.out_of_time or not self._is_pruned(self.bound(_with(node.recoded, j, further), order)):
+                return False
+        return True
 
     def _ordered(self, node: _Node) -> tuple[int, ...]:
         """The applicators by how many classes they change, fewest first (section 4.4.4)."""
@@ -193,8 +201,12 @@ class FromFinest(EnumerationTree):
     def root(self) -> Recoded:
         return self.pricing.finest
 
-    def children(self, j: int, partition: Partition) -> list[Partition]:
+    def children(self, j: int, partition: Partition) -> Iterable[Partition]:
         return self.pricing.spaces[j].space.coarser(partition)
+
+    def random_child(self, j: int, partition: Partition, rng: np.random.Generator) -> Partition | None:
+        coarser = self.pricing.spaces[j].space.coarser(partition)
+        return coarser[int(rng.integers(len(coarser)))] if coarser else None
 
     def end(self, j: int) -> Partition:
         return self.pricing.coarsest[j]
@@ -229,8 +241,11 @@ class FromCoarsest(EnumerationTree):
     def root(self) -> Recoded:
         return self.pricing.coarsest
 
-    def children(self, j: int, partition: Partition) -> list[Partition]:
+    def children(self, j: int, partition: Partition) -> Iterable[Partition]:
         return self.pricing.spaces[j].space.finer(partition)
+
+    def random_child(self, j: int, partition: Partition, rng: np.random.Generator) -> Partition | None:
+        return self.pricing.spaces[j].space.random_finer(partition, rng)
 
     def end(self, j: int) -> Partition:
         return self.pricing.finest[j]

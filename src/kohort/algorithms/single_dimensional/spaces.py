@@ -12,6 +12,8 @@ from itertools import combinations
 from math import comb, prod
 from typing import Literal
 
+import numpy as np
+
 __all__ = ["Merging", "Partition", "Space", "blocks_of", "numbered"]
 
 Partition = tuple[int, ...]  # the block of each value, numbered in the order of their first values
@@ -143,30 +145,45 @@ class Space:
             if all(alone[value] for value in self.values(child))
         ]
 
-    def finer(self, partition: Partition) -> list[Partition]:
+    def finer(self, partition: Partition) -> Iterator[Partition]:
         """The children of a partition in another tree of all, whose root is the coarsest.
 
         A node is open if its values are in several blocks. Merge the last two blocks of the last open node
-        (parents first, then from left to right): that is a partition's one parent.
+        (parents first, then from left to right): that is a partition's one parent. They are made one by one,
+        since sets of n values have 2^(n-1) of them.
         """
         if self.levels:
             place = self.levels.index(partition)
-            return list(self.levels[max(place - 1, 0) : place])
+            yield from self.levels[max(place - 1, 0) : place]
+            return
+        for group, merging in self._divisible(partition):
+            for leaving in _leaving(group, merging):
+                yield self._divided(partition, leaving)
+
+    def random_finer(self, partition: Partition, rng: np.random.Generator) -> Partition | None:
+        """One of the children in that tree, drawn at random; None where there is none."""
+        if self.levels:
+            return next(self.finer(partition), None)
+        divisible = self._divisible(partition)
+        if not divisible:
+            return None
+        ways = np.array([_n_leaving(group, merging) for group, merging in divisible])
+        group, merging = divisible[int(rng.choice(len(ways), p=ways / ways.sum()))]
+        return self._divided(partition, _drawn(group, merging, rng))
+
+    def _divisible(self, partition: Partition) -> list[tuple[list[int], Merging]]:
+        """Groups of children that share a block and may be divided in two, or (`all`) into single ones."""
         blocks = blocks_of(partition)
         order = self._preorder
         opened = [node for node in order if len({partition[value] for value in self.values(node)}) > 1]
-        found = []
+        found: list[tuple[list[int], Merging]] = []
         if opened and self.merging[opened[-1] - self.n] != "all":
             groups = self._groups(partition, opened[-1])
-            found += self._splits(partition, groups[-1], self.merging[opened[-1] - self.n])
+            found.append((groups[-1], self.merging[opened[-1] - self.n]))
         for node in order[order.index(opened[-1]) + 1 :] if opened else order[:1]:
             if len(blocks[partition[self.ranges[node][0]]]) == len(self.values(node)):
-                children, merging = self.children[node - self.n], self.merging[node - self.n]
-                if merging == "all":
-                    found.append(_split(partition, [self.values(child) for child in children]))
-                else:
-                    found += self._splits(partition, list(children), merging)
-        return found
+                found.append((list(self.children[node - self.n]), self.merging[node - self.n]))
+        return [(group, merging) for group, merging in found if len(group) > 1]
 
     @cached_property
     def _preorder(self) -> list[int]:
@@ -185,13 +202,38 @@ class Space:
             groups.setdefault(partition[self.ranges[child][0]], []).append(child)
         return list(groups.values())
 
-    def _splits(self, partition: Partition, group: list[int], merging: Merging) -> list[Partition]:
-        """Partitions where some of these children, not the first, leave their block for one of their own."""
-        if merging == "runs":
-            leaving: list[Sequence[int]] = [group[place:] for place in range(1, len(group))]
-        else:
-            leaving = [some for size in range(1, len(group)) for some in combinations(group[1:], size)]
-        return [_split(partition, [[v for child in some for v in self.values(child)]]) for some in leaving]
+    def _divided(self, partition: Partition, leaving: Sequence[Sequence[int]]) -> Partition:
+        """The partition where groups of children leave their block, each for one of its own."""
+        return _split(partition, [[v for child in some for v in self.values(child)] for some in leaving])
+
+
+def _leaving(group: list[int], merging: Merging) -> Iterator[Sequence[Sequence[int]]]:
+    """The ways to divide a group of children: who leaves its block, never the first (but for `all`)."""
+    if merging == "all":
+        yield [[child] for child in group]
+    elif merging == "runs":
+        yield from ([group[place:]] for place in range(1, len(group)))
+    else:
+        yield from ([some] for size in range(1, len(group)) for some in combinations(group[1:], size))
+
+
+def _n_leaving(group: list[int], merging: Merging) -> float:
+    """How many ways there are."""
+    if merging == "all":
+        return 1.0
+    return len(group) - 1.0 if merging == "runs" else 2.0 ** min(len(group) - 1, 1000) - 1
+
+
+def _drawn(group: list[int], merging: Merging, rng: np.random.Generator) -> Sequence[Sequence[int]]:
+    """One of the ways to divide a group of children, each as likely as any other."""
+    if merging == "all":
+        return [[child] for child in group]
+    if merging == "runs":
+        return [group[int(rng.integers(1, len(group))) :]]
+    leaves = rng.random(len(group) - 1) < 0.5
+    while not leaves.any():
+        leaves = rng.random(len(group) - 1) < 0.5
+    return [[child for child, goes in zip(group[1:], leaves) if goes]]
 
 
 def blocks_of(partition: Sequence[int]) -> list[list[int]]:

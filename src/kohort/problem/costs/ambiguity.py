@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,10 @@ __all__ = ["Ambiguity"]
 
 
 class Ambiguity:
-    """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007)."""
+    """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007).
+
+    Hundreds of attributes make it larger than any floating-point number: then it is the largest one, 1.8e308.
+    """
 
     name: ClassVar[str] = "ambiguity"
     meaning: ClassVar[str] = (
@@ -23,6 +27,7 @@ class Ambiguity:
 
     def measure(self, table: PublishedTable) -> float:
         combinations = np.ones(table.n_records, dtype=float)
-        for attribute in table.attributes:
-            combinations *= attribute.values.width[attribute.value_of_record]
-        return float(combinations.mean())
+        with np.errstate(over="ignore"):
+            for attribute in table.attributes:
+                combinations *= attribute.values.width[attribute.value_of_record]
+            return min(float(combinations.mean()), sys.float_info.max)

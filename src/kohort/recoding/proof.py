@@ -1,0 +1,30 @@
+"""Evidence for a lower bound that whoever doubts it can check: prices of records and closed records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["DualProof"]
+
+
+@dataclass(frozen=True, eq=False)
+class DualProof:
+    """Prices of distinct rows that no group of k or more records can pay.
+
+    A group is published as a closed record Q or as something that costs more. If the k highest prices of the
+    records under Q add up to at most k times what a record pays for Q, and that holds for every Q, the sum of
+    all prices is a lower bound on the cost of any release.
+
+    prices  per distinct row of the problem
+    nodes   closed records by attributes: a node of each attribute's hierarchy
+    start   per closed record and one more: the distinct rows under it are rows[start[i]:start[i + 1]]
+    level   per closed record a guess at its k-th highest price: a good one makes checking fast
+    """
+
+    prices: np.ndarray
+    nodes: np.ndarray
+    start: np.ndarray
+    rows: np.ndarray
+    level: np.ndarray

@@ -1,0 +1,127 @@
+"""Check the proof of a lower bound in plain NumPy, from its definition and not from the search that found it.
+
+Every closed record is checked. Of the rows said to be under each, a sample of closed records is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InternalError
+from kohort.problem.costs import SeparableCost
+from kohort.problem.problem import Problem
+from kohort.recoding.proof import DualProof
+
+__all__ = ["check_dual_proof"]
+
+_ROUNDING = 1e-9
+_ROWS_AT_A_TIME = 4_000_000
+_SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
+
+
+def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) -> None:
+    """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
+
+    O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
+    records that cost more than every price need no look.
+    """
+    node_costs = _node_costs(problem)
+    cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
+    prices = proof.prices
+    if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
+        raise _refuted("a price or a cost is no number")
+    _check_supports(problem, proof)
+    worst = _worst_excess(problem, proof, cost)
+    if worst > _ROUNDING * max(float(cost.max()), 1e-300):
+        raise _refuted("records under some closed record are priced above its cost")
+    star = sum(float(of_node[0]) for of_node in node_costs)
+    proven = _total(problem, prices, star)
+    claimed = 0.0 if bound is None else bound
+    if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
+        raise _refuted("it is above the sum of the prices")
+
+
+def _refuted(why: str) -> InternalError:
+    return InternalError(
+        f"The proof of the lower bound does not hold: {why}. The release was not made. Please report this."
+    )
+
+
+def _node_costs(problem: Problem) -> list[np.ndarray]:
+    """Per attribute what a record pays for a cell published as each node, weights included."""
+    assert isinstance(problem.cost, SeparableCost)
+    return [w * problem.cost.cell(a.nodes()) for a, w in zip(problem.attributes, problem.weights)]
+
+
+def _total(problem: Problem, prices: np.ndarray, star: float) -> float:
+    """The sum of all prices, where withheld records pay at most what `*` costs, in the units of the cost."""
+    of_record = np.sort(np.repeat(prices, problem.rows.counts))
+    withheld = of_record[len(of_record) - problem.max_withheld :]
+    total = float(of_record.sum() - np.maximum(withheld - star, 0.0).sum())
+    in_cells = problem.cost.name == "suppressions"
+    return total * len(problem.attributes) if in_cells else total / problem.n_records
+
+
+def _check_supports(problem: Problem, proof: DualProof) -> None:
+    """Compare the rows that are said to be under closed records with those that are, for a sample."""
+    leaves = problem.rows.leaves
+    most = int(np.clip(_SAMPLED_CELLS // max(leaves.size, 1), _FEWEST_SAMPLED, _MOST_SAMPLED))
+    chosen = np.unique(np.linspace(0, len(proof.nodes) - 1, most).astype(np.int64))
+    for number in chosen.tolist():
+        under = np.ones(len(leaves), dtype=bool)
+        for attribute, node, leaf in zip(problem.attributes, proof.nodes[number], leaves.T):
+            tree = attribute.domain
+            assert isinstance(tree, Hierarchy)
+            under &= (tree.lo[node] <= leaf) & (leaf <= tree.hi[node])
+            under &= ~tree.hidden[leaf] | (node == 0)
+        said = proof.rows[proof.start[number] : proof.start[number + 1]]
+        if not np.array_equal(np.sort(said), np.flatnonzero(under)):
+            raise _refuted("the rows under a closed record are not those that it covers")
+
+
+def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float:
+    """By how much the k highest prices under a closed record exceed its cost on average, at most, or 0."""
+    worst, k = 0.0, problem.k
+    doubtful = np.flatnonzero(cost < proof.prices.max(initial=-np.inf))
+    for chosen in _portions(doubtful, np.diff(proof.start)):
+        segment, price, copies = _under(proof, chosen, problem.rows.counts)
+        level = proof.level[chosen]
+        above = np.bincount(segment, copies * np.maximum(price - level[segment], 0.0), minlength=len(chosen))
+        excess = level + above / k - cost[chosen]  # no less than the true excess, whatever the level
+        unsure = np.flatnonzero(~(excess <= 0.0))
+        if len(unsure):
+            exact = _highest_means(*_under(proof, chosen[unsure], problem.rows.counts), len(unsure), k)
+            worst = max(worst, float((exact - cost[chosen[unsure]]).max()))
+    return worst
+
+
+def _portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
+    """Closed records in portions that have some million rows under them."""
+    portion = np.cumsum(lengths[records]) // _ROWS_AT_A_TIME
+    yield from np.split(records, np.flatnonzero(np.diff(portion)) + 1) if len(records) else ()
+
+
+def _under(
+    proof: DualProof, chosen: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For the rows under some closed records: which one they are under, their prices and their copies."""
+    lengths = np.diff(proof.start)[chosen]
+    segment = np.repeat(np.arange(len(chosen)), lengths)
+    within = np.arange(len(segment)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    rows = proof.rows[np.repeat(proof.start[chosen], lengths) + within]
+    return segment, proof.prices[rows], counts[rows]
+
+
+def _highest_means(
+    segment: np.ndarray, price: np.ndarray, copies: np.ndarray, n_segments: int, k: int
+) -> np.ndarray:
+    """The mean of the k highest prices of each segment, where a price counts as often as it has copies."""
+    order = np.lexsort((-price, segment))
+    segment, price, copies = segment[order], price[order], copies[order]
+    before = np.cumsum(copies) - copies
+    first = np.searchsorted(segment, np.arange(n_segments))
+    taken = np.clip(k - (before - before[first][segment]), 0, copies)
+    return np.bincount(segment, taken * price, minlength=n_segments) / k

@@ -1,0 +1,118 @@
+"""The proof of a lower bound is checked by code that is not the search's: what is corrupted is noticed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+
+import kohort as ko
+from by_definition.dual import slack_by_definition
+from kohort.algorithms import Run
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.local.closed_records import mine_closed_records
+from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
+from kohort.algorithms.local.improve import Improve
+from kohort.algorithms.local.k_anon_cf import node_costs, record_costs
+from kohort.errors import InternalError, UnsupportedError
+from kohort.verification import check_dual_proof
+from kohort.verification.proof import _worst_excess
+from small_problems import problem_of, problems
+
+RNG = np.random.default_rng(5)
+COLUMNS = {name: RNG.choice(list("aabbbcde"), 300).tolist() for name in ("x", "y", "z")}
+TREE = ko.Hierarchy.from_paths([(leaf, "ab" if leaf in "ab" else "cde", "*") for leaf in "abcde"])
+HIERARCHIES = dict.fromkeys(COLUMNS, TREE)
+
+
+@pytest.fixture(scope="module")
+def proven():
+    """A problem, and groups with a proof of their bound."""
+    problem = problem_of(COLUMNS, HIERARCHIES, 5)
+    return problem, Improve().solve(problem, Run())
+
+
+def test_a_proof_holds(proven):
+    problem, groups = proven
+    assert groups.bound > 0
+    check_dual_proof(problem, groups.proof, groups.bound)
+
+
+def corrupted(proof, groups, what):
+    """The proof and the bound with one thing wrong."""
+    prices, highest = proof.prices.copy(), int(np.argmax(proof.prices))
+    if what == "all prices are higher":
+        return replace(proof, prices=prices * 1.01), groups.bound
+    if what == "one price is higher":
+        prices[highest] += 1.0
+        return replace(proof, prices=prices), groups.bound
+    if what == "a price is no number":
+        prices[highest] = np.nan
+        return replace(proof, prices=prices), groups.bound
+    if what == "rows are missing under a closed record":
+        start = proof.start.copy()
+        start[1] -= 1  # the first is the most general: all rows are under it
+        return replace(proof, start=start), groups.bound
+    return proof, groups.bound * 1.001
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "all prices are higher",
+        "one price is higher",
+        "a price is no number",
+        "rows are missing under a closed record",
+        "the bound is higher",
+    ],
+)
+def test_whatever_is_corrupted_is_noticed(proven, what):
+    problem, groups = proven
+    proof, bound = corrupted(groups.proof, groups, what)
+    with pytest.raises(InternalError, match="lower bound"):
+        check_dual_proof(problem, proof, bound)
+
+
+@given(problems(max_records=14))
+def test_every_closed_record_is_checked_by_definition(problem):
+    try:
+        hierarchies_of(problem)
+    except UnsupportedError:
+        assume(False)
+    closed = mine_closed_records(problem)
+    cost = record_costs(problem, closed)
+    prices = dual_prices(problem, closed, cost, Run())
+    bound = dual_bound(problem, prices, sum(float(c[0]) for c in node_costs(problem)))
+    proof = prices.proof(closed)
+    check_dual_proof(problem, proof, bound)
+    wrong = replace(proof, prices=proof.prices + RNG.random(len(proof.prices)) * cost.max())
+    counts = problem.rows.counts
+    expected = max(
+        -slack_by_definition(wrong.prices[closed.support(q)], counts[closed.support(q)], cost[q], problem.k)
+        for q in range(len(closed))
+    )
+    assert _worst_excess(problem, wrong, cost) == pytest.approx(max(expected, 0.0), abs=1e-12)
+
+
+def test_corrupted_prices_never_become_a_certificate(monkeypatch):
+    """Seen before: wrong prices were certified as a bound."""
+    honest = dual_prices
+
+    def wrong_prices(*arguments, **options):
+        prices = honest(*arguments, **options)
+        return replace(prices, of_row=prices.of_row * 1.02 + 1e-6)
+
+    monkeypatch.setattr("kohort.algorithms.local.improve.dual_prices", wrong_prices)
+    with pytest.raises(InternalError, match="proof of the lower bound"):
+        ko.anonymize(
+            pa.table(COLUMNS), quasi_identifiers=HIERARCHIES, privacy=[ko.KAnonymity(5)], algorithm="improve"
+        )
+
+
+def test_a_release_does_not_carry_its_proof():
+    release = ko.anonymize(
+        pa.table(COLUMNS), quasi_identifiers=HIERARCHIES, privacy=[ko.KAnonymity(5)], algorithm="improve"
+    )
+    assert release.bound > 0
+    assert release.recoding.proof is None
