@@ -7,6 +7,7 @@ A text file of cells has no types: a spreadsheet program that opens it computes 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +56,7 @@ def _prefixed(texts: pa.Array, chosen: pa.Array) -> pa.Array:
 
 
 def _formulas(cells: pa.Array) -> int:
-    texts = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    texts = _plain(cells.dictionary if pa.types.is_dictionary(cells.type) else cells)
     begin = pc.fill_null(pc.match_substring_regex(texts, _BEGINS), False)
     if not pc.any(begin).as_py():
         return 0
@@ -63,6 +64,11 @@ def _formulas(cells: pa.Array) -> int:
     if pa.types.is_dictionary(cells.type):
         flags = flags.take(cells.indices)
     return pc.sum(flags).as_py() or 0
+
+
+def _plain(texts: Any) -> Any:
+    """Texts of a kind that Arrow's functions know."""
+    return texts.cast(pa.large_string()) if pa.types.is_string_view(texts.type) else texts
 
 
 def _holds_texts(kind: pa.DataType) -> bool:
@@ -82,7 +88,7 @@ def _changed(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) ->
     if not _holds_texts(column.type):
         return column
     if not pa.types.is_dictionary(column.type):
-        plain = column if not pa.types.is_string_view(column.type) else column.cast(pa.large_string())
+        plain = _plain(column)
         return pa.chunked_array([change(chunk) for chunk in plain.chunks], plain.type)
     parts = [
         pa.DictionaryArray.from_arrays(chunk.indices, change(chunk.dictionary.cast(pa.large_string())))
