@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -29,6 +29,7 @@ from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
+from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
@@ -143,7 +144,7 @@ def anonymize(
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
-    asked = (privacy,) if isinstance(privacy, Promise) else tuple(privacy)
+    asked = _promises(privacy)
     request = Request(
         roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
         models=tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
@@ -151,7 +152,7 @@ def anonymize(
         confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
         items=found,
         hierarchies=hierarchies,
-        orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
+        orders=_orders(orders or {}),
         on_missing=dict.fromkeys(hierarchies, on_missing),
         treatments=treatments,
         joins=joins or {},
@@ -399,7 +400,7 @@ def _hierarchies(
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     if not isinstance(quasi_identifiers, Mapping):
         quasi_identifiers = dict.fromkeys(_listed(quasi_identifiers))
-    return {name: _hierarchy(name, source) for name, source in quasi_identifiers.items()}
+    return {name: _hierarchy(name, quasi_identifiers[name]) for name in _listed(quasi_identifiers)}
 
 
 def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
@@ -417,7 +418,26 @@ def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
 
 def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Names of columns; a single one need not be in a list."""
-    return [names] if isinstance(names, str) else list(names)
+    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in listed):
+        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
+    return listed
+
+
+def _promises(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
+    if isinstance(privacy, Promise):
+        return (privacy,)
+    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
+        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
+    return tuple(privacy)
+
+
+def _orders(orders: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    check_option("orders", orders, Mapping[str, Any])
+    for name, values in orders.items():
+        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
+            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
+    return {name: [text_of(value) for value in values] for name, values in orders.items()}
 
 
 def _roles(

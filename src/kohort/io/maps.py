@@ -53,9 +53,9 @@ class _File(_Part):
     algorithm: str
     models: list[dict[str, Any]]
     suppression: float = Field(ge=0, le=1, strict=False)
-    suppressed: str
-    nulls: str
-    formulas: str = "keep"
+    suppressed: Literal["star", "drop"]
+    nulls: Literal["value", "star", "refuse"]
+    formulas: Literal["keep", "escape"] = "keep"
     shuffle: bool
     seed: int
     roles: dict[str, Role]
