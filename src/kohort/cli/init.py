@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
     from kohort.data.profile import Profile
@@ -24,6 +24,7 @@ def init(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +44,12 @@ def init(
     from kohort.io.write_spec import spec_text
 
     output = Output(as_json=json, quiet=quiet)
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "header": header,
+    }
     command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
     outputs = Outputs([out], [] if force else [out], reads=[data])
     outputs.check()

@@ -67,7 +67,7 @@ def cells(
     for name, words in (("algorithms", algorithms), ("costs", costs)):
         check_option(name, words, Sequence[str] | None)
     for name, values in swept.items():
-        check_option(name, values, Sequence[int if name == "k" else float] | None)  # type: ignore[misc]
+        check_option(name, values, (Sequence[int] if name == "k" else Sequence[float]) | None)
     names = list(_suitable(spec) if algorithms is None else algorithms)
     for name in names:
         algorithm_named(name)

@@ -24,7 +24,7 @@ Number = int | float
 
 _MOST_DECIMALS = 15
 _FARTHEST_APART = 10**12
-_LARGEST = 1e18
+_FARTHEST_ORIGIN = 2**52  # in intervals: farther ones cannot be counted exactly
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Intervals:
             if value is not None or name == "origin":
                 _require_number(name, value)
         _require_multiples(self.widths)
+        if abs(Fraction(_exact(self.origin)) / Fraction(_exact(self.widths[0]))) > _FARTHEST_ORIGIN:
+            raise InputError("The 'origin' of intervals is too far from 0 for widths this narrow.")
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
             raise InputError(
                 f"The 'bottom' of intervals must be below the 'top'. Got {self.bottom} and {self.top}."
@@ -176,8 +178,6 @@ def _as_tuple(widths: Any) -> tuple[Number, ...]:
 def _require_number(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not _exact(value).is_finite():
         raise InputError(f"The '{name}' of intervals must be a finite number. Got {shown(value)}.")
-    if abs(value) > _LARGEST:
-        raise InputError(f"The '{name}' of intervals must be within {_LARGEST:g}. Got {shown(value)}.")
     if _decimals(value) > _MOST_DECIMALS:
         raise InputError(f"The '{name}' of intervals may have {_MOST_DECIMALS} decimals. Got {value!r}.")
 
