@@ -71,7 +71,7 @@ def test_a_byte_order_mark_and_blank_lines(tmp_path):
 )
 def test_a_line_that_is_no_object(tmp_path, line):
     raw = line if isinstance(line, bytes) else line.encode()
-    assert "line 3 is not a JSON object" in refusal(tmp_path, b'{"a":"x"}\n{"a":"y"}\n' + raw + b"\n")
+    assert "line 3: this is no" in refusal(tmp_path, b'{"a":"x"}\n{"a":"y"}\n' + raw + b"\n")
 
 
 def test_values_that_do_not_go_together(tmp_path):

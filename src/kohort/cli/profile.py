@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.init import command_to_copy
+from kohort.cli.baskets import basket_profile
+from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def profile(
 ) -> None:
     """Look at a table before publishing it: its columns, suggested roles, and the risk as it is.
 
-    No value of the table is shown, unless asked for.
+    No value of the table is shown, unless asked for. A file with one basket a line is recognized.
 
     Example: **kohort profile people.csv**
     """
@@ -51,6 +52,13 @@ def profile(
         "sheet": sheet,
         "header": header,
     }
+    baskets = basket_profile(data, **reading)
+    if baskets is not None:
+        output.result({"baskets": baskets.profile.to_dict()})
+        output.console.soft_wrap = True
+        output.show(Text("\n".join(baskets.sentences())))
+        output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml')}"))
+        return
     with output.progress() as progress:
         progress("reading", 0.0)
         table = read_table(data, **reading).table
