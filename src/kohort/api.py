@@ -155,12 +155,12 @@ def anonymize(
         confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
         items=found,
         hierarchies=hierarchies,
-        orders=_orders(orders or {}),
+        orders=_orders({} if orders is None else orders),
         on_missing=dict.fromkeys(hierarchies, on_missing),
         treatments=treatments,
         joins=joins or {},
         key=key,
-        weights=weights or {},
+        weights={} if weights is None else weights,
         cost=cost,
         algorithm=algorithm,
         engine=engine,
@@ -423,13 +423,13 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
 def _hierarchies(
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
 ) -> dict[str, Any]:
-    if not quasi_identifiers and optional:
+    names = [] if quasi_identifiers is None else _listed(quasi_identifiers)
+    if not names and optional:
         return {}
-    if not quasi_identifiers:
+    if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
-    if not isinstance(quasi_identifiers, Mapping):
-        quasi_identifiers = dict.fromkeys(_listed(quasi_identifiers))
-    return {name: _hierarchy(name, quasi_identifiers[name]) for name in _listed(quasi_identifiers)}
+    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
+    return {name: _hierarchy(name, given[name]) for name in names}
 
 
 def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
