@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -22,13 +22,13 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
-from kohort.io.baskets import read_data, read_release
+from kohort.io.baskets import BasketShape, read_data, read_release
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
 from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
-from kohort.io.tables import read_table
 from kohort.io.verify import verify_release
+from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
@@ -80,6 +80,7 @@ def anonymize(
     engine: str = "local",
     progress: Progress | None = None,
     spec: str | Path | Mapping[str, Any] | None = None,
+    header: bool | None = None,
 ) -> Release:
     """Publish a table without giving anybody away.
 
@@ -121,6 +122,9 @@ def anonymize(
     spec
         A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
         `progress`.
+    header
+        Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
+        be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
 
     Examples
     --------
@@ -137,13 +141,13 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = _spec(spec)
-        dataset = Dataset(read_data(data, read.shape).table if isinstance(data, (str, Path)) else data)
+        dataset = _dataset(data, read.shape, header=header)
         return make_release(dataset, read.request(beside=beside, key=key, engine=engine), progress=progress)
-    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    dataset = _dataset(data, header=header)
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
-    asked = (privacy,) if isinstance(privacy, Promise) else tuple(privacy)
+    asked = _promises(privacy)
     request = Request(
         roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
         models=tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
@@ -151,12 +155,12 @@ def anonymize(
         confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
         items=found,
         hierarchies=hierarchies,
-        orders={name: [text_of(v) for v in values] for name, values in (orders or {}).items()},
+        orders=_orders({} if orders is None else orders),
         on_missing=dict.fromkeys(hierarchies, on_missing),
         treatments=treatments,
         joins=joins or {},
         key=key,
-        weights=weights or {},
+        weights={} if weights is None else weights,
         cost=cost,
         algorithm=algorithm,
         engine=engine,
@@ -181,6 +185,7 @@ def apply_maps(
     unseen: Literal["error", "suppress"] = "error",
     k: int | None = None,
     key: bytes | None = None,
+    header: bool | None = None,
 ) -> apply.Applied:
     """Publish another table as a release was published: by the maps that `release.maps(path)` wrote.
 
@@ -199,11 +204,18 @@ def apply_maps(
     >>> applied.table["age"].to_pylist()
     ['[20, 30)', '[40, 50)']
     """
-    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    dataset = _dataset(data, header=header)
     return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
-def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any = None) -> Verdict:
+def verify(
+    release: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    original: Any = None,
+    header: bool | None = None,
+    original_header: bool | None = None,
+) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
     >>> import pyarrow as pa, kohort as ko
@@ -213,11 +225,10 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
     """
     read, beside = _spec(spec)
     if isinstance(release, (str, Path)):
-        release = read_release(release, read.shape, formulas=read.formulas).table
+        release = read_release(release, read.shape, formulas=read.formulas, header=header).table
     published = Dataset(release)
-    if isinstance(original, (str, Path)):
-        original = read_data(original, read.shape).table
-    before = None if original is None else Dataset(original)
+    reading = {"header": original_header, "header_option": "original-header"}
+    before = None if original is None else _dataset(original, read.shape, **reading)
     return verify_release(published, read, beside=beside, original=before).verdict
 
 
@@ -236,6 +247,7 @@ def compare(
     seed: int = 0,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    header: bool | None = None,
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
 
@@ -243,7 +255,7 @@ def compare(
     a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
     all are tried.
     """
-    table, read, beside = _table_and_spec(data, spec, out)
+    table, read, beside = _table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return compare_releases(
@@ -265,24 +277,34 @@ def frontier(
     seed: int = 0,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    header: bool | None = None,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
-    table, read, beside = _table_and_spec(data, spec, out)
+    table, read, beside = _table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
 
 
+def _dataset(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
+    """A dataframe, or a file read; `header` is for files only."""
+    if isinstance(data, (str, Path)):
+        return Dataset(read_data(data, shape, **reading).table)
+    if reading["header"] is not None:
+        raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
+    return Dataset(data)
+
+
 def _table_and_spec(
-    data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None
+    data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None, header: bool | None
 ) -> tuple[pa.Table, Spec, Path]:
     """The table and the spec, read; refused is an output that would replace a file of them."""
     read, beside = _spec(spec)
     sources = [Path(source) for source in (data, spec) if isinstance(source, (str, Path))]
     Outputs([] if out is None else [Path(out)], reads=[*sources, *read.files(beside=beside)]).check()
     if isinstance(data, (str, Path)):
-        return read_data(data, read.shape).table, read, beside
-    dataset = Dataset(data)
+        return read_data(data, read.shape, header=header).table, read, beside
+    dataset = _dataset(data, header=header)
     return pa.table({name: dataset.arrow(name) for name in dataset.names}), read, beside
 
 
@@ -291,7 +313,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "key", "engine", "progress", "spec")
+        if name not in ("data", "key", "engine", "progress", "spec", "header")
         and given[name]
         and given[name] != parameter.default
     ]
@@ -307,6 +329,7 @@ def mine_closed_records(
     quasi_identifiers: Mapping[str, Source],
     k: int,
     on_missing: Literal["error", "suppress"] = "error",
+    header: bool | None = None,
 ) -> pa.Table:
     """All closed generalized records that at least k records support, and by how many (`support`).
 
@@ -319,7 +342,7 @@ def mine_closed_records(
     [{'sex': '*', 'town': '*', 'support': 3}, {'sex': '*', 'town': 'Ely', 'support': 2},
      {'sex': 'f', 'town': '*', 'support': 2}]
     """
-    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    dataset = _dataset(data, header=header)
     trees = _hierarchies(quasi_identifiers)
     request = Request(
         roles=Roles(dict.fromkeys(trees, "quasi-identifier"), "keep"),
@@ -336,7 +359,14 @@ def mine_closed_records(
     return pa.table(columns | {"support": found.weight})
 
 
-def profile(data: Any, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> profiles.Profile:
+def profile(
+    data: Any,
+    *,
+    max_combination: int = 3,
+    sample: int = 100_000,
+    seed: int = 0,
+    header: bool | None = None,
+) -> profiles.Profile:
     """Look at a table before publishing it: columns, suggested roles with reasons, who stands out.
 
     >>> import pyarrow as pa, kohort as ko
@@ -344,7 +374,7 @@ def profile(data: Any, *, max_combination: int = 3, sample: int = 100_000, seed:
     >>> [column.role for column in found.columns]
     ['quasi-identifier', 'sensitive']
     """
-    dataset = Dataset(read_table(data).table if isinstance(data, (str, Path)) else data)
+    dataset = _dataset(data, header=header)
     table = pa.table({name: dataset.arrow(name) for name in dataset.names})
     return profiles.profile(table, max_combination=max_combination, sample=sample, seed=seed)
 
@@ -393,13 +423,13 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
 def _hierarchies(
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
 ) -> dict[str, Any]:
-    if not quasi_identifiers and optional:
+    names = [] if quasi_identifiers is None else _listed(quasi_identifiers)
+    if not names and optional:
         return {}
-    if not quasi_identifiers:
+    if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
-    if not isinstance(quasi_identifiers, Mapping):
-        quasi_identifiers = dict.fromkeys(_listed(quasi_identifiers))
-    return {name: _hierarchy(name, source) for name, source in quasi_identifiers.items()}
+    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
+    return {name: _hierarchy(name, given[name]) for name in names}
 
 
 def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
@@ -417,7 +447,26 @@ def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
 
 def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Names of columns; a single one need not be in a list."""
-    return [names] if isinstance(names, str) else list(names)
+    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in listed):
+        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
+    return listed
+
+
+def _promises(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
+    if isinstance(privacy, Promise):
+        return (privacy,)
+    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
+        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
+    return tuple(privacy)
+
+
+def _orders(orders: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    check_option("orders", orders, Mapping[str, Any])
+    for name, values in orders.items():
+        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
+            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
+    return {name: [text_of(value) for value in values] for name, values in orders.items()}
 
 
 def _roles(

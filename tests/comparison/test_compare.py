@@ -209,3 +209,27 @@ def test_the_command_risk_judges_what_a_spec_would_publish(files):
     assert machine.exit == 0 and '"median_relative_error"' in machine.out
     wrong = asked(files, "risk", "--known", "agee")
     assert wrong.exit == 2 and "Did you mean 'age'?" in wrong.err
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40, 100])
+def test_a_last_line_that_is_cut_off_is_made_again(jobs, tmp_path, cut):
+    out = tmp_path / "t.csv"
+    asked = {"spec": SPEC, "k": [2, 3], "algorithms": ["mondrian"], "queries": 5, "out": out}
+    first = ko.compare(people(), **asked).rows
+    whole = out.read_bytes()
+    out.write_bytes(whole[:-cut])
+    again = ko.compare(people(), **asked).rows
+    assert len(jobs) == 3 and jobs[-1].spec.privacy.k == 3
+    assert [row["loss"] for row in again] == pytest.approx([row["loss"] for row in first], rel=1e-5)
+    assert len(out.read_bytes().splitlines()) == len(whole.splitlines())
+
+
+@pytest.mark.parametrize("damage", [b"mondrian,loss\n", b",".join([b"x"] * len(COLUMNS)) + b"\n"])
+def test_a_damaged_line_between_others_is_refused_by_number(jobs, tmp_path, damage):
+    out = tmp_path / "t.csv"
+    asked = {"spec": SPEC, "k": [2, 3], "algorithms": ["mondrian"], "queries": 5, "out": out}
+    ko.compare(people(), **asked)
+    header, *rows = out.read_bytes().splitlines(keepends=True)
+    out.write_bytes(b"".join([header, rows[0], damage, rows[1]]))
+    with pytest.raises(ko.InputError, match="row 2 is damaged"):
+        ko.compare(people(), **asked)

@@ -166,7 +166,7 @@ def test_one_frequent_value_does_not_stop_the_quantiles():
 def test_quantiles_need_finite_numbers_and_good_parameters():
     with pytest.raises(InputError, match="infinite values"):
         Quantiles().build(column([1.0, np.inf]))
-    with pytest.raises(InputError, match="'fanout' must be"):
+    with pytest.raises(InputError, match="'split' of quantiles must be"):
         Quantiles(1)
     with pytest.raises(InputError, match="'depth' of quantiles"):
         Quantiles(3, 0)

@@ -120,7 +120,7 @@ def test_an_empty_table():
 
 
 def test_options_are_checked():
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="must be a whole number from 1 on"):
         profile(pa.table({"age": [1]}), max_combination=0)
 
 

@@ -115,7 +115,8 @@ def test_columns_of_mixed_values_become_text_however_late(tmp_path):
 
 def test_two_columns_with_one_name(tmp_path):
     path = workbook(tmp_path / "t.xlsx", one=[["age", "sex", "age"], [1, 2, 3]])
-    assert "called 'age'" in refusal(path)
+    assert "called 'age'" in refusal(path, header=True)
+    assert "several columns (1, 3)" in refusal(path)
 
 
 def test_an_empty_sheet(tmp_path):

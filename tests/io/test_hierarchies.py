@@ -120,7 +120,7 @@ def test_scalars_of_a_tree_stay_text(write):
     [
         ("a: [b\nc: d", "is no YAML tree at line"),
         ("? [a, b]\n: [c]\n", "Line 1 of the hierarchy: a name must be a plain text"),
-        ("&a [*a]", "too deep. Does an alias"),
+        ("&a [*a]", "line 1: the alias .a contains itself"),
     ],
 )
 def test_wrong_trees(write, text, message):

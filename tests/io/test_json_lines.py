@@ -71,7 +71,7 @@ def test_a_byte_order_mark_and_blank_lines(tmp_path):
 )
 def test_a_line_that_is_no_object(tmp_path, line):
     raw = line if isinstance(line, bytes) else line.encode()
-    assert "line 3 is not a JSON object" in refusal(tmp_path, b'{"a":"x"}\n{"a":"y"}\n' + raw + b"\n")
+    assert "line 3: this is no" in refusal(tmp_path, b'{"a":"x"}\n{"a":"y"}\n' + raw + b"\n")
 
 
 def test_values_that_do_not_go_together(tmp_path):
@@ -87,3 +87,28 @@ def test_no_records(tmp_path, text):
 def test_bytes_are_refused_by_name(tmp_path, column):
     with pytest.raises(UnsupportedError, match="'odd'"):
         write_table(pa.table({"odd": column}), tmp_path / "table.jsonl")
+
+
+def test_whole_numbers_beyond_63_bits(tmp_path):
+    table = pa.table({"a": pa.array([2**64 - 1, 7, None], pa.uint64())})
+    write_table(table, tmp_path / "t.jsonl")
+    assert read_table(tmp_path / "t.jsonl").table.equals(table)
+    longer = read_text(tmp_path, b'{"a":123456789012345678901234567890}\n{"a":-5}\n')
+    assert longer.to_pydict() == {"a": ["123456789012345678901234567890", "-5"]}
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a":1,"b":2,"a":3}', '{"a":1,"\\u0061":3,"b":0}', '{"a":{"x":1,"x":2},"b":1}']
+)
+def test_a_key_twice(tmp_path, line):
+    raw = f'{{"a":1,"b":"{SECRET}"}}\n{line}\n'
+    assert "line 2: an object has the same key twice" in refusal(tmp_path, raw)
+
+
+def test_keys_inside_texts_and_objects_are_no_doubles(tmp_path):
+    table = read_text(tmp_path, b'{"a":"\\"a\\": 1","b":{"a":2}}\n')
+    assert table.to_pydict() == {"a": ['"a": 1'], "b": [{"a": 2}]}
+
+
+def test_a_line_that_is_too_deep(tmp_path):
+    assert "line 2: it is nested" in refusal(tmp_path, '{"a":1}\n{"a":' + "[" * 5000 + "]" * 5000 + "}\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def anonymize(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -98,7 +99,12 @@ def anonymize(
     sources = [data, spec, sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
     outputs = files.outputs(request, read.shape, sources)
     words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "header": header,
+    }
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
         "spec": written.text,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 __all__ = ["apply"]
 
@@ -30,6 +30,7 @@ def apply(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,7 +59,7 @@ def apply(
     outputs.check()
     format_of(out)
     read = read_maps(maps)
-    source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet, header=header)
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,6 +51,7 @@ def compare(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -74,7 +75,9 @@ def compare(
     swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
     settings = Settings(spec.parent, out, queries, seed, time_limit)
     with output.progress() as progress:
-        table = read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table
+        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+        reading |= {"sheet": sheet, "header": header}
+        table = read_data(data, read.shape, **reading).table
         names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
             table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
@@ -110,6 +113,7 @@ def frontier(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -130,7 +134,9 @@ def frontier(
     settings = Settings(spec.parent, out, queries, seed, time_limit)
     swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
     with output.progress() as progress:
-        table = read_data(data, read.shape, delimiter=delimiter, encoding=encoding, sheet=sheet).table
+        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
+        reading |= {"sheet": sheet, "header": header}
+        table = read_data(data, read.shape, **reading).table
         found = trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:
         found.plot(plot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,8 @@ File = Annotated[
 DataOption = Annotated[Path | None, typer.Option("--data", help="The table whose values it is for.")]
 ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
 Kind = Annotated[str, typer.Option(help="How it is written: leaf-first, pairs, tree, or auto.")]
-Header = Annotated[bool, typer.Option("--header", help="Its first line holds headings.")]
+Headings = Annotated[bool, typer.Option("--header", help="Its first line holds headings.")]
+DataHeader = Annotated[bool | None, header_option("data-header", "the table")]
 
 
 # -- build -----------------------------------------------------------------------------------------
@@ -75,6 +76,7 @@ def build(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -108,7 +110,7 @@ def build(
         "flat": flat or None,
         "auto": auto or None,
     }
-    coded = _column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    coded = _column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet, header=header)
     builder, why = _builder({name: value for name, value in asked.items() if value is not None}, coded)
     tree = builder.build(coded)
     check_hierarchy(tree, coded).raise_if_broken(column)
@@ -193,10 +195,11 @@ def show(
         int, typer.Option(min=2, help="Of more children than this, the first are drawn.")
     ] = 12,
     kind: Kind = "auto",
-    header: Header = False,
+    header: Headings = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    data_header: DataHeader = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -212,7 +215,8 @@ def show(
     from kohort.io.hierarchies import read_hierarchy
 
     output = Output(as_json=json, quiet=quiet)
-    coded = _optional_column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": data_header}
+    coded = _optional_column(data, column, **reading)
     read = read_hierarchy(file, kind=kind, header=header)
     if read.hierarchy is None:
         raise InputError(f"{file} cannot be drawn.\n{read.findings.message()}")
@@ -265,10 +269,11 @@ def check(
         Path | None, typer.Option(help="Write the values behind each problem to this file. They are data.")
     ] = None,
     kind: Kind = "auto",
-    header: Header = False,
+    header: Headings = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    data_header: DataHeader = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -285,7 +290,8 @@ def check(
     output = Output(as_json=json, quiet=quiet)
     outputs = Outputs([] if offending is None else [offending], reads=[file, data])
     outputs.check()
-    coded = _optional_column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": data_header}
+    coded = _optional_column(data, column, **reading)
     read = read_hierarchy(file, kind=kind, header=header)
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:
@@ -331,18 +337,18 @@ def _facts(findings: Findings) -> dict[str, Any]:
 # -- data ------------------------------------------------------------------------------------------
 
 
-def _column(data: Path, name: str, **reading: str | None) -> Column:
+def _column(data: Path, name: str, **reading: Any) -> Column:
     from kohort.data.dataset import Dataset
     from kohort.io.tables import read_table
 
     return Dataset(read_table(data, **reading).table).column(name)
 
 
-def _optional_column(data: Path | None, name: str | None, **reading: str | None) -> Column | None:
+def _optional_column(data: Path | None, name: str | None, **reading: Any) -> Column | None:
     from kohort.errors import InputError
 
     if data is None and name is None:
         return None
     if data is None or name is None:
         raise InputError("--data and --column go together: a table, and which of its columns.")
-    return _column(data, name, **reading)
+    return _column(data, name, header_option="data-header", **reading)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kohort.cli.baskets import FoundBaskets, basket_profile
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
+    from kohort.cli.console import Output
     from kohort.data.profile import Profile
+    from kohort.io.outputs import Outputs
 
 __all__ = ["init"]
 
@@ -24,12 +27,14 @@ def init(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a starting spec: a role for every column and why, hierarchies, and the other options as comments.
 
-    It works as it is, but it is a suggestion: read it before you publish.
+    It works as it is, but it is a suggestion: read it before you publish. A file with one basket a line, a
+    transaction of different items, is recognized and gets a spec for items.
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
@@ -43,10 +48,19 @@ def init(
     from kohort.io.write_spec import spec_text
 
     output = Output(as_json=json, quiet=quiet)
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "header": header,
+    }
     command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
     outputs = Outputs([out], [] if force else [out], reads=[data])
     outputs.check()
+    baskets = basket_profile(data, **reading)
+    if baskets is not None:
+        _init_baskets(output, baskets, data, out, k, outputs)
+        return
     with output.progress() as progress:
         progress("reading", 0.0)
         table = read_table(data, **reading).table
@@ -60,6 +74,31 @@ def init(
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
     output.console.soft_wrap = True  # a command is to be copied whole
     output.show(Text(_next_steps(found, out, command)))
+
+
+def _init_baskets(
+    output: Output, baskets: FoundBaskets, data: Path, out: Path, k: int, outputs: Outputs
+) -> None:
+    from rich.text import Text
+
+    from kohort.checked_write import write_checked
+    from kohort.io.compressed import plain_suffix
+    from kohort.io.write_items_spec import items_spec_text
+
+    found = baskets.profile
+    _refuse_k(k, found.records)
+    command = command_to_copy("anonymize", data, "--spec", out, "--out", f"release{plain_suffix(data)}")
+    with outputs.drafts() as draft_of:
+        text = items_spec_text(found, baskets.shape, data=str(data), command=command, k=k)
+        write_checked(draft_of[out], text)
+    output.result({"spec": str(out), "k": k, "records": found.records, "items": found.to_dict()})
+    output.console.soft_wrap = True  # a command is to be copied whole
+    output.show(
+        Text(
+            f"Written: {out}. The file holds one basket a line: {found.records:,} of them, with "
+            f"{found.items:,} different items.\nNext: read it, then\n  {command}"
+        )
+    )
 
 
 def _refuse_k(k: int, records: int) -> None:

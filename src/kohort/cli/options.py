@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Data", "Delimiter", "Encoding", "Json", "Quiet", "Sheet"]
+__all__ = ["Data", "Delimiter", "Encoding", "Header", "Json", "Quiet", "Sheet", "header_option"]
 
 Data = Annotated[
     Path,
@@ -20,5 +20,17 @@ Delimiter = Annotated[
 ]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="detected")]
 Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file.", show_default="the first")]
+
+
+def header_option(name: str, what: str) -> typer.models.OptionInfo:
+    """The option that says whether the first line of a table names its columns."""
+    return typer.Option(
+        f"--{name}/--no-{name}",
+        help=f"Whether the first line of {what} names the columns.",
+        show_default="yes, unless it looks like a record",
+    )
+
+
+Header = Annotated[bool | None, header_option("header", "a CSV or Excel file")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.init import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.baskets import basket_profile
+from kohort.cli.files import command_to_copy
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -28,12 +29,13 @@ def profile(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Look at a table before publishing it: its columns, suggested roles, and the risk as it is.
 
-    No value of the table is shown, unless asked for.
+    No value of the table is shown, unless asked for. A file with one basket a line is recognized.
 
     Example: **kohort profile people.csv**
     """
@@ -44,7 +46,19 @@ def profile(
     from kohort.io.tables import read_table
 
     output = Output(as_json=json, quiet=quiet)
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "header": header,
+    }
+    baskets = basket_profile(data, **reading)
+    if baskets is not None:
+        output.result({"baskets": baskets.profile.to_dict()})
+        output.console.soft_wrap = True
+        output.show(Text("\n".join(baskets.sentences())))
+        output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml')}"))
+        return
     with output.progress() as progress:
         progress("reading", 0.0)
         table = read_table(data, **reading).table

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Json, Quiet, Sheet
+from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.table import Table
 
 __all__ = ["risk"]
@@ -24,6 +25,7 @@ def risk(
     population: Annotated[
         Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
     ] = None,
+    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None,
     sampling_fraction: Annotated[
         float | None, typer.Option(help="The share of the population that the table holds.")
     ] = None,
@@ -37,6 +39,7 @@ def risk(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     sheet: Sheet = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -48,14 +51,18 @@ def risk(
 
     from kohort.cli.anonymize import release_file
     from kohort.cli.console import Output
-    from kohort.io.baskets import read_data
     from kohort.io.spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
     read = read_spec(spec).overridden(k=k)
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "header": header,
+    }
     with output.progress() as progress:
-        everybody = None if population is None else read_data(population, None).table
+        everybody = None if population is None else _people(population, population_header)
         request = read.request(beside=spec.parent)
         _, release = release_file(data, request, progress, shape=read.shape, **reading)
         facts = release.risk(
@@ -73,6 +80,12 @@ def risk(
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.show(Text(f"- {sentence}"))
+
+
+def _people(population: Path, header: bool | None) -> pa.Table:
+    from kohort.io.tables import read_table
+
+    return read_table(population, header=header, header_option="population-header").table
 
 
 def _figures(facts: dict[str, Any]) -> Table:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kohort.cli.options import Delimiter, Encoding, Json, Quiet
+from kohort.cli.options import Delimiter, Encoding, Header, Json, Quiet, header_option
 
 if TYPE_CHECKING:
+    from kohort.io.baskets import BasketShape
     from kohort.io.certificate import Certificate
     from kohort.io.tables import TableFile
     from kohort.io.verify import Verification
@@ -44,6 +45,8 @@ def verify(
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header: Header = None,
+    original_header: Annotated[bool | None, header_option("original-header", "the original")] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,7 +62,7 @@ def verify(
 
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
-    from kohort.io.baskets import read_data, read_release, write_rows
+    from kohort.io.baskets import read_release, write_rows
     from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
@@ -79,8 +82,9 @@ def verify(
     outputs.check()
     shape = None if asked is None else asked.shape
     formulas = "keep" if asked is None else asked.formulas
-    source = read_release(release, shape, formulas=formulas, delimiter=delimiter, encoding=encoding)
-    before = None if original is None else read_data(original, shape)
+    reading = {"delimiter": delimiter, "encoding": encoding, "header": header}
+    source = read_release(release, shape, formulas=formulas, **reading)
+    before = None if original is None else _original(original, shape, original_header)
     published = Dataset(source.table)
     if asked is not None:
         assert spec is not None
@@ -108,6 +112,12 @@ def verify(
         if not quiet:
             _explain(found, claims)
         raise typer.Exit(1)
+
+
+def _original(path: Path, shape: BasketShape | None, header: bool | None) -> TableFile:
+    from kohort.io.baskets import read_data
+
+    return read_data(path, shape, header=header, header_option="original-header")
 
 
 def _certified(

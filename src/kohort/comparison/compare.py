@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 
@@ -20,6 +20,7 @@ from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job
 from kohort.io.spec import Spec
+from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.version import __version__
 
 __all__ = ["Comparison", "Settings", "compare_releases", "run_cells"]
@@ -62,9 +63,12 @@ class Settings:
 
     beside: str | Path = "."
     out: Path | None = None
-    queries: int = 1000
-    seed: int = 0
-    time_limit: float | None = None
+    queries: Annotated[int, Within(0, 1_000_000_000)] = 1000
+    seed: Seed = 0
+    time_limit: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        check_parameters(self, say="{name!r}")
 
 
 def compare_releases(

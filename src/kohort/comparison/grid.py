@@ -14,6 +14,7 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, algorithm_named
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.spec import Spec
+from kohort.parameters import check_option
 from kohort.problem.costs import cost_named
 
 __all__ = ["PARAMETERS", "Cell", "cells", "fingerprint"]
@@ -63,6 +64,10 @@ def cells(
     **swept: Sequence[Any] | None,
 ) -> list[Cell]:
     """Every cell of a grid, refused where it cannot be asked for; by parameters first, then by algorithm."""
+    for name, words in (("algorithms", algorithms), ("costs", costs)):
+        check_option(name, words, Sequence[str] | None)
+    for name, values in swept.items():
+        check_option(name, values, (Sequence[int] if name == "k" else Sequence[float]) | None)
     names = list(_suitable(spec) if algorithms is None else algorithms)
     for name in names:
         algorithm_named(name)

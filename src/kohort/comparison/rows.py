@@ -26,22 +26,35 @@ COLUMNS = (
 
 
 def read_rows(path: Path, job: str) -> list[Row]:
-    """The rows of an earlier run of the same comparison; another one is refused."""
+    """The rows of an earlier run of the same comparison; another one is refused.
+
+    A last line that is cut off, as by a full disk, is left out: its release is made again.
+    """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            rows = [{name: _value(name, text) for name, text in row.items()} for row in reader]
-            known = reader.fieldnames
-    except (OSError, UnicodeDecodeError, ValueError, csv.Error):
-        known, rows = None, []
-    if known is None or tuple(known) != COLUMNS:
+        text = path.read_bytes().decode("utf-8")
+        header, *lines = list(csv.reader(io.StringIO(text, newline="")))
+    except (OSError, ValueError, csv.Error):
+        header, lines, text = [], [], ""
+    if tuple(header) != COLUMNS:
         raise InputError(f"{path} is there already, and is no table of a comparison. Choose another output.")
+    whole = lines if text.endswith("\n") else lines[:-1]
+    rows = [_row(path, number, cells) for number, cells in enumerate(whole, start=1)]
     if any(row["job"] != job for row in rows):
         raise InputError(
             f"{path} holds a comparison of other data, another spec, or with other settings. Choose another "
             "output, or remove it to begin anew."
         )
     return rows
+
+
+def _row(path: Path, number: int, cells: list[str]) -> Row:
+    try:
+        return {name: _value(name, text) for name, text in zip(COLUMNS, cells, strict=True)}
+    except ValueError:
+        raise InputError(
+            f"{path}: row {number} is damaged. Remove that row, and its release is made again, or choose "
+            "another output."
+        ) from None
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -58,7 +71,7 @@ def _text(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def _value(name: str | None, text: str) -> Any:
+def _value(name: str, text: str) -> Any:
     if text == "" or name in _TEXTS:
         return text or None
     return int(text) if name in _WHOLE else float(text)

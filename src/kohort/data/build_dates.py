@@ -32,7 +32,7 @@ class Dates:
             raise InputError("The 'levels' of dates must be periods, such as month, quarter, year.")
         object.__setattr__(self, "levels", tuple(levels))
         for level in self.levels:
-            if level not in _LEVELS:
+            if not isinstance(level, str) or level not in _LEVELS:
                 raise InputError(f"Unknown period of dates {level!r}. {did_you_mean(str(level), _LEVELS)}")
         for short, long in pairwise(self.levels):
             _require_nested(short, long)

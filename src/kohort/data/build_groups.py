@@ -15,6 +15,8 @@ from kohort.errors import InputError
 
 __all__ = ["Flat", "Groups", "flat", "groups"]
 
+_DEEPEST = 100  # nested mappings and lists
+
 
 @dataclass(frozen=True)
 class Flat:
@@ -69,16 +71,18 @@ def groups(mapping: Mapping[Any, Any]) -> Groups:
     return Groups(mapping)
 
 
-def _paths(tree: Any, above: tuple[str | None, ...]) -> Iterator[tuple[str | None, ...]]:
+def _paths(tree: Any, above: tuple[str | None, ...], depth: int = 0) -> Iterator[tuple[str | None, ...]]:
+    if depth > _DEEPEST:
+        raise InputError(f"Groups are nested more than {_DEEPEST} deep. Does one of them contain itself?")
     if isinstance(tree, Mapping):
         for name, below in tree.items():
             if below is None or below == [] or below == {}:
                 yield (_text(name), *above)
             else:
-                yield from _paths(below, (_text(name), *above))
+                yield from _paths(below, (_text(name), *above), depth + 1)
     elif isinstance(tree, (list, tuple)):
         for item in tree:
-            yield from _paths(item, above)
+            yield from _paths(item, above, depth + 1)
     else:
         yield (None if tree is None else _text(tree), *above)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,12 +16,15 @@ from kohort.data.builder import labels_of, tree_over, values_of
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.parameters import shown
 
 __all__ = ["Intervals", "intervals", "numbers_of"]
 
 Number = int | float
 
 _MOST_DECIMALS = 15
+_FARTHEST_APART = 10**12
+_FARTHEST_ORIGIN = 2**52  # in intervals: farther ones cannot be counted exactly
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,15 @@ class Intervals:
             if width <= 0:
                 raise InputError(f"The 'widths' of intervals must be positive. Got {width}.")
         for name in ("origin", "top", "bottom"):
-            if getattr(self, name) is not None:
-                _require_number(name, getattr(self, name))
+            value = getattr(self, name)
+            if isinstance(value, np.number):
+                value = value.item()
+                object.__setattr__(self, name, value)
+            if value is not None or name == "origin":
+                _require_number(name, value)
         _require_multiples(self.widths)
+        if abs(Fraction(_exact(self.origin)) / Fraction(_exact(self.widths[0]))) > _FARTHEST_ORIGIN:
+            raise InputError("The 'origin' of intervals is too far from 0 for widths this narrow.")
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
             raise InputError(
                 f"The 'bottom' of intervals must be below the 'top'. Got {self.bottom} and {self.top}."
@@ -156,23 +166,27 @@ class _Grid:
 
 
 def _as_tuple(widths: Any) -> tuple[Number, ...]:
-    if isinstance(widths, (int, float)):
-        return (widths,)
+    if isinstance(widths, (int, float, np.number)):
+        widths = (widths,)
     if isinstance(widths, (list, tuple)) and widths:
-        return tuple(widths)
+        return tuple(width.item() if isinstance(width, np.number) else width for width in widths)
     raise InputError(
-        f"The 'widths' of intervals must be one or more numbers, such as 5, 10, 20. Got {widths!r}."
+        f"The 'widths' of intervals must be one or more numbers, such as 5, 10, 20. Got {shown(widths)}."
     )
 
 
 def _require_number(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not _exact(value).is_finite():
-        raise InputError(f"The '{name}' of intervals must be a finite number. Got {value!r}.")
+        raise InputError(f"The '{name}' of intervals must be a finite number. Got {shown(value)}.")
     if _decimals(value) > _MOST_DECIMALS:
         raise InputError(f"The '{name}' of intervals may have {_MOST_DECIMALS} decimals. Got {value!r}.")
 
 
 def _require_multiples(widths: Sequence[Number]) -> None:
+    if Fraction(_exact(widths[-1])) / Fraction(_exact(widths[0])) > _FARTHEST_APART:
+        raise InputError(
+            f"The widest of the 'widths' may be {_FARTHEST_APART:,} times the narrowest. Leave some out."
+        )
     for narrow, wide in pairwise(widths):
         times, rest = divmod(_exact(wide), _exact(narrow))
         if rest or times < 2:

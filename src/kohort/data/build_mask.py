@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from kohort.data.builder import values_of
 from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.parameters import check_parameters, shown
 
 __all__ = ["Mask", "mask"]
-
-_SIDES = ("right", "left")
 
 
 @dataclass(frozen=True)
@@ -25,14 +24,13 @@ class Mask:
     A01 goes with A01.1 and A01.2 under `A01**`.
     """
 
-    side: str = "right"
+    side: Literal["right", "left"] = "right"
     char: str = "*"
 
     def __post_init__(self) -> None:
-        if self.side not in _SIDES:
-            raise InputError(f"The 'side' of a mask must be right or left. Got {self.side!r}.")
         if not isinstance(self.char, str) or len(self.char) != 1 or self.char.isspace():
-            raise InputError(f"The 'char' of a mask must be one visible character. Got {self.char!r}.")
+            raise InputError(f"The 'char' of a mask must be one visible character. Got {shown(self.char)}.")
+        check_parameters(self, say="The {name!r} of a mask")
 
     def build(self, column: Column) -> Hierarchy:
         values = values_of(column)
@@ -58,7 +56,7 @@ class Mask:
         return [self.char * (length - n) + code[-n:] for n in kept]
 
 
-def mask(side: str = "right", char: str = STAR) -> Mask:
+def mask(side: Literal["right", "left"] = "right", char: str = STAR) -> Mask:
     """Mask from the right (4350, 435*, 43**) or from the left (4350, *350, **50).
 
     >>> mask("left").to_spec()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from kohort.data.column import Column, text_of
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
+from kohort.parameters import Within, check_option
 
 __all__ = ["Order", "order", "require_fanout"]
 
@@ -48,6 +49,8 @@ class Order:
             )
         if isinstance(self.fanout, list):
             object.__setattr__(self, "fanout", tuple(self.fanout))
+        elif isinstance(self.fanout, np.integer):
+            object.__setattr__(self, "fanout", int(self.fanout))
         for fanout in self._fanouts:
             require_fanout(fanout)
         if not self._fanouts:
@@ -103,15 +106,11 @@ def order(values: str | Sequence[Any] = "natural", *, fanout: int | Sequence[int
     >>> order(["none", "mild", "severe"], fanout=2).to_spec()
     {'order': ['none', 'mild', 'severe'], 'fanout': 2}
     """
-    return Order(
-        values if isinstance(values, str) else tuple(values),
-        fanout if isinstance(fanout, int) else tuple(fanout),
-    )
+    return Order(values, fanout)  # type: ignore[arg-type]
 
 
 def require_fanout(fanout: Any) -> None:
-    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
-        raise InputError(f"The 'fanout' must be a whole number from 2 on. Got {fanout!r}.")
+    check_option("fanout", fanout, Annotated[int, Within(2)])
 
 
 def _labels(values: Sequence[str], size: int, by_size: bool) -> list[str]:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kohort.data.build_intervals import numbers_of
-from kohort.data.build_order import require_fanout
 from kohort.data.builder import labels_of, tree_over, values_of
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.parameters import Within, check_parameters
 
 __all__ = ["Quantiles", "quantiles"]
 
@@ -30,15 +30,11 @@ class Quantiles:
     (`< 20`, `>= 5000`): neither the least nor the greatest value is shown.
     """
 
-    split: int = 3
-    depth: int = 3
+    split: Annotated[int, Within(2, 1_000_000)] = 3
+    depth: Annotated[int, Within(1, 20)] = 3
 
     def __post_init__(self) -> None:
-        require_fanout(self.split)
-        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 1 <= self.depth <= 20:
-            raise InputError(
-                f"The 'depth' of quantiles must be a whole number from 1 to 20. Got {self.depth!r}."
-            )
+        check_parameters(self, say="The {name!r} of quantiles")
 
     def build(self, column: Column) -> Hierarchy:
         values_of(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from kohort.data.column import Column, code_column
 from kohort.data.profile_names import Role
 from kohort.data.profile_roles import Suggestion, suggest, suggest_hierarchy
 from kohort.data.profile_uniqueness import Combination, Combinations, class_sizes, combine, share
-from kohort.errors import InputError
+from kohort.parameters import Seed, Within, check_option
 
 __all__ = ["ColumnProfile", "Combination", "Combinations", "Profile", "profile"]
 
@@ -88,10 +88,9 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
     >>> p.quasi_identifiers, p.classes, round(p.unique_share, 2)
     (('sex', 'age'), 2, 0.33)
     """
-    if max_combination < 1 or sample < 1:
-        raise InputError(
-            f"max_combination and sample must be at least 1. Got {max_combination} and {sample}."
-        )
+    for name, number in (("max_combination", max_combination), ("sample", sample)):
+        check_option(name, number, Annotated[int, Within(1)])
+    check_option("seed", seed, Seed)
     profiles: list[ColumnProfile] = []
     quasi: dict[str, np.ndarray] = {}
     for name in table.column_names:

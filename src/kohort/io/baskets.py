@@ -48,14 +48,21 @@ class BasketShape:
         return self.separator or _SEPARATORS.get(plain_suffix(path), " ")
 
 
-def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any) -> TableFile:
+def read_data(
+    path: str | Path, shape: BasketShape | None = None, *, header_option: str = "header", **reading: Any
+) -> TableFile:
     """A table, or with a shape a file of baskets; `reading` says how a table is read."""
     if shape is None:
-        return read_table(path, **reading)
+        return read_table(path, header_option=header_option, **reading)
+    header = reading.pop("header", None)
     if any(value is not None for value in reading.values()):
         raise InputError(
             "A file of baskets takes no delimiter, encoding or sheet. Say its separator in the spec."
         )
+    if shape.id is not None:
+        return _read_long(Path(path), shape, header, header_option)
+    if header is not None:
+        raise InputError(f"A file with one basket a line has no header: leave out --{header_option}.")
     return _read_baskets(Path(path), shape)
 
 
@@ -95,8 +102,6 @@ def write_rows(table: pa.Table, path: str | Path) -> None:
 
 def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
     """A file of baskets as a table with one column of lists."""
-    if shape.id is not None:
-        return _read_long(path, shape)
     refuse_unreadable(path)
     with opened(path) as source:
         try:
@@ -123,8 +128,8 @@ def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:
         stream.write("\n".join(lines.to_list()).encode() + b"\n")
 
 
-def _read_long(path: Path, shape: BasketShape) -> TableFile:
-    file = read_table(path)
+def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:
+    file = read_table(path, header=header, header_option=header_option)
     dataset = Dataset(file.table)
     dataset.require([str(shape.id), str(shape.item)])
     extra = [name for name in dataset.names if name not in (shape.id, shape.item)]

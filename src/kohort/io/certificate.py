@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from kohort.errors import InputError
+from kohort.io.json_text import decode_json
 from kohort.io.source_file import read_once
 from kohort.problem.roles import Role
 
@@ -160,11 +160,11 @@ def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate, or say what is wrong with it."""
     try:
         content, _ = read_once(path)
-        facts = json.loads(content.decode())
+        facts = decode_json(content, name=Path(path).name)
     except OSError as error:
         raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise InputError(f"{str(path)!r} is no JSON, so it is no certificate.") from None
+    except InputError as error:
+        raise InputError(f"{str(path)!r} is no JSON, so it is no certificate. {error}") from None
     try:
         certificate = Certificate.model_validate(facts)
     except ValidationError as error:

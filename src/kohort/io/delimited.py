@@ -84,7 +84,7 @@ def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int)
             block_size=block_bytes,
             column_names=layout.header,
             skip_rows=layout.blank_lines,
-            skip_rows_after_names=1,
+            skip_rows_after_names=int(layout.has_header),
         ),
         "parse_options": pa.csv.ParseOptions(
             delimiter=layout.delimiter,
@@ -143,7 +143,7 @@ def _explanation(path: Path, layout: Layout) -> InputError:
             reader = csv.reader(stream, delimiter=layout.delimiter)
             for record in reader:
                 if record and len(record) != expected:
-                    return InputError(_uneven(path, line, len(record), expected, reader.line_num > line))
+                    return InputError(_uneven(path, line, len(record), layout, reader.line_num > line))
                 line = reader.line_num + 1
     except UnicodeError:
         return InputError(f"{path} does not fit the encoding {layout.encoding}. Pass another (--encoding).")
@@ -152,10 +152,11 @@ def _explanation(path: Path, layout: Layout) -> InputError:
     return InputError(f"{path} cannot be read as text with the delimiter {layout.delimiter!r}.")
 
 
-def _uneven(path: Path, line: int, found: int, expected: int, spans_lines: bool) -> str:
+def _uneven(path: Path, line: int, found: int, layout: Layout, spans_lines: bool) -> str:
     fields = "1 field" if found == 1 else f"{found} fields"
     hint = "A quote may not be closed. " if spans_lines else ""
+    first = "header" if layout.has_header else "first line"
     return (
-        f"{path}: line {line} has {fields}, but the header has {expected}. {hint}"
+        f"{path}: line {line} has {fields}, but the {first} has {len(layout.header)}. {hint}"
         "Quote cells that hold the delimiter, or pass the delimiter (--delimiter)."
     )

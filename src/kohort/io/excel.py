@@ -17,6 +17,7 @@ import pyarrow as pa
 from kohort.checked_write import write_checked
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.columns import has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+from kohort.io.header import invented_names
 
 __all__ = ["read_excel", "write_excel"]
 
@@ -29,7 +30,7 @@ SAME_EVERY_TIME = datetime.datetime(2000, 1, 1)
 logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)  # it warns of every empty column
 
 
-def read_excel(path: Path, *, sheet: str | int | None = None) -> pa.Table:
+def read_excel(path: Path, *, sheet: str | int | None = None, header: bool | None = None) -> pa.Table:
     """The first sheet, or the one named (or counted from 0); rows without any value are skipped.
 
     Excel stores numbers as floats and dates as times: columns of whole numbers are read as
@@ -38,17 +39,20 @@ def read_excel(path: Path, *, sheet: str | int | None = None) -> pa.Table:
     try:
         book = fastexcel.read_excel(os.fspath(path))
         name = _sheet_name(path, book.sheet_names, sheet)
-        header = _header(book, name)
+        names = _header(book, name)
         frame = pl.read_excel(
             os.fspath(path),
             sheet_name=name,
+            has_header=header is not False,
             infer_schema_length=None,
             drop_empty_cols=False,
             raise_if_empty=False,
         )
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
         raise InputError(f"{path} is damaged, protected by a password, or not an Excel workbook.") from None
-    return _named(path, frame.with_columns(_clock_times(column) for column in frame).to_arrow(), header)
+    if header is False:
+        names = [*invented_names(len(names))]
+    return _named(path, frame.with_columns(_clock_times(column) for column in frame).to_arrow(), names)
 
 
 def _sheet_name(path: Path, names: list[str], sheet: str | int | None) -> str:

@@ -22,13 +22,13 @@ from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, plain_suffix
 from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
+from kohort.io.yaml_events import refuse_endless
 
 __all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
 
 _DELIMITERS = (";", "\t", ",", "|")
 _TREE_FILES = (".yaml", ".yml", ".json")
 _SAMPLE = 200  # lines by which the delimiter is told
-_DEEPEST = 200  # nested mappings and lists
 
 Labels = tuple[Label, ...]
 
@@ -201,29 +201,33 @@ def _delimiter(text: str) -> str:
 
 def _tree_paths(text: str, name: str) -> list[Labels]:
     """Paths straight from the YAML nodes: every scalar stays the text it is (NO is no truth value)."""
+
+    def refuse(line: int, reason: str) -> InputError:
+        return InputError(f"Hierarchy file {name!r}, line {line}: {reason}.")
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        refuse_endless(text, refuse, loader=loader)
+        root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
         raise InputError(f"Hierarchy file {name!r} is no YAML tree{where}: check its indentation.") from error
-    return [] if root is None else list(_node_paths(root, (), 0, name))
+    return [] if root is None else list(_node_paths(root, ()))
 
 
-def _node_paths(node: yaml.Node, above: Labels, depth: int, name: str) -> Iterator[Labels]:
-    if depth > _DEEPEST:
-        raise InputError(f"Hierarchy file {name!r} is too deep. Does an alias in it contain itself?")
+def _node_paths(node: yaml.Node, above: Labels) -> Iterator[Labels]:
     if isinstance(node, yaml.ScalarNode):
         yield (_scalar(node), *above)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            yield from _node_paths(item, above, depth + 1, name)
+            yield from _node_paths(item, above)
     else:
         for key, below in node.value:
             if _is_nothing(below):
                 yield (_scalar(key), *above)
             else:
-                yield from _node_paths(below, (_scalar(key), *above), depth + 1, name)
+                yield from _node_paths(below, (_scalar(key), *above))
 
 
 def _is_nothing(node: yaml.Node) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -12,8 +13,11 @@ import pyarrow as pa
 from kohort.errors import InputError
 from kohort.io.columns import holds_bytes, plain_slices, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes
+from kohort.io.json_text import parse_json
 
 __all__ = ["read_json_lines", "write_json_lines"]
+
+_WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 
 def read_json_lines(path: Path) -> pa.Table:
@@ -21,7 +25,9 @@ def read_json_lines(path: Path) -> pa.Table:
     with open_bytes(path) as stream:
         raw = stream.read().removeprefix(b"\xef\xbb\xbf")
     try:
-        return pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None).to_arrow()
+        frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
+        _refuse_doubled_keys(path, raw.decode(), frame.columns)
+        return frame.with_columns(_within_64_bits(column) for column in frame).to_arrow()
     except (pl.exceptions.PolarsError, pa.ArrowInvalid):  # their texts quote the file
         raise InputError(_explanation(path, raw)) from None
 
@@ -36,13 +42,37 @@ def write_json_lines(table: pa.Table, path: Path) -> None:
             stream.write(text.getvalue())
 
 
+def _within_64_bits(column: pl.Series) -> pl.Series:
+    """Whole numbers that 64 bits hold only without a sign, or not at all: then as text, to lose no digit."""
+    if not column.dtype.is_integer() or column.dtype in _WHOLE_NUMBERS:
+        return column
+    unsigned = column.cast(pl.UInt64, strict=False)
+    return unsigned if unsigned.null_count() == column.null_count() else column.cast(pl.String)
+
+
+def _refuse_doubled_keys(path: Path, text: str, names: list[str]) -> None:
+    """Refuse an object that has a key twice: which of the two counts would be a guess.
+
+    Lines are parsed one by one only where a key seems to be there twice, or may be written with escapes.
+    """
+    lines = pl.Series(text.split("\n"), dtype=pl.String)
+    suspect = lines.str.contains("\\u", literal=True)
+    for name in names:
+        key = re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:"
+        suspect |= lines.str.count_matches(key) > 1
+    for number in suspect.arg_true().to_list():
+        parse_json(lines[number], name=str(path), first_line=number + 1)
+
+
 def _explanation(path: Path, raw: bytes) -> str:
     """Which line is at fault, in words that show no cell."""
     for number, line in enumerate(raw.splitlines(), start=1):
         try:
-            is_object = not line.strip() or isinstance(json.loads(line), dict)
-        except ValueError:
-            is_object = False
-        if not is_object:
-            return f"{path}: line {number} is not a JSON object in UTF-8."
+            text = line.decode()
+            if text.strip() and not isinstance(parse_json(text, name=str(path), first_line=number), dict):
+                return f"{path}, line {number}: this is no JSON object."
+        except UnicodeDecodeError:
+            return f"{path}, line {number}: this is not text in UTF-8."
+        except InputError as error:
+            return str(error)
     return f"{path}: some keys hold values that do not go together, such as objects and numbers."

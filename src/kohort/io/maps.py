@@ -14,6 +14,7 @@ from kohort.data.column import Kind
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.io.json_text import load_json
 from kohort.pipeline.maps import ColumnMap, Maps
 from kohort.pipeline.request import Request, Treatment
 from kohort.problem.models import MODELS, Model
@@ -53,9 +54,9 @@ class _File(_Part):
     algorithm: str
     models: list[dict[str, Any]]
     suppression: float = Field(ge=0, le=1, strict=False)
-    suppressed: str
-    nulls: str
-    formulas: str = "keep"
+    suppressed: Literal["star", "drop"]
+    nulls: Literal["value", "star", "refuse"]
+    formulas: Literal["keep", "escape"] = "keep"
     shuffle: bool
     seed: int
     roles: dict[str, Role]
@@ -124,13 +125,13 @@ def read_maps(path: str | Path) -> Maps:
     """Read a map file; what is wrong with it is said without a value of it."""
     path = Path(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = load_json(path)
     except FileNotFoundError:
         raise InputError(f"There are no maps {str(path)!r}. 'kohort anonymize --maps' writes them.") from None
     except OSError as error:
         raise InputError(f"The maps {str(path)!r} cannot be read: {error.strerror}.") from None
-    except ValueError:  # also what is not UTF-8
-        raise InputError(f"{path.name} is no map file: it is not JSON in UTF-8.") from None
+    except InputError as error:
+        raise InputError(f"{path.name} is no map file: it is not JSON in UTF-8. {error}") from None
     try:
         file = _File.model_validate(content)
     except ValidationError as error:

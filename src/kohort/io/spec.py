@@ -6,9 +6,18 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AllowInfNan,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from kohort.algorithms import (
     ALGORITHMS,
@@ -44,6 +53,11 @@ __all__ = ["Spec", "SpecFile", "parse_spec", "read_spec", "read_spec_file"]
 Scheme = Literal["bhs", "ghs", "ops", "sps", "gsps", "gops"]
 
 
+Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
+Whole = Annotated[int, Strict()]
+Decimal = Annotated[float, Strict(), AllowInfNan(False)]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -61,12 +75,12 @@ class AttributeSpec(_Part):
     hierarchy: Any = None
     order: Literal["natural"] | list[str | bool | int | float] | None = None
     scheme: Scheme | None = None
-    weight: float | None = None
+    weight: Decimal | None = None
     on_missing: Literal["error", "suppress"] | None = None
     treatment: Literal["drop", "pseudonym", "mask"] | None = None
     join: str | None = Field(None, min_length=1)
     separator: str | None = None
-    multiset: bool = False
+    multiset: Switch = False
 
     @field_validator("role")
     @classmethod
@@ -86,7 +100,7 @@ class ItemsSpec(_Part):
 
     hierarchy: Any = None
     separator: str | None = None
-    multiset: bool = False
+    multiset: Switch = False
     id: str | None = None
     item: str | None = None
 
@@ -113,7 +127,7 @@ class AlphaSpec(_ModelPart):
     attribute: str
     alpha: Any
     values: list[str | bool | int | float] | None = None
-    combine: bool = True
+    combine: Switch = True
     rounding: Any = "none"
 
     def model(self) -> Model:
@@ -214,21 +228,21 @@ class Spec(_Part):
     cost: str = "loss"
     algorithm: str = "auto"
     parameters: dict[str, Any] = {}
-    suppression: float = Field(0.0, ge=0, le=1)
+    suppression: Decimal = Field(0.0, ge=0, le=1)
     suppressed: Literal["star", "drop"] = "star"
     labels: Literal["hierarchy", "tight"] = "hierarchy"
     nulls: Literal["value", "star", "refuse"] = "value"
     formulas: Literal["keep", "escape"] = "keep"
     others: Literal["error", "keep", "drop"] = "error"
-    weights: dict[str, float] = {}
+    weights: dict[str, Decimal] = {}
     scheme: Scheme | None = None
-    diversify_weight: float = Field(WEIGHT, ge=0, le=1)
-    shuffle: bool = False
-    seed: int = Field(0, ge=0)
-    time_limit: float | None = Field(None, gt=0)
+    diversify_weight: Decimal = Field(WEIGHT, ge=0, le=1)
+    shuffle: Switch = False
+    seed: Whole = Field(0, ge=0, lt=2**63)
+    time_limit: Decimal | None = Field(None, gt=0, le=1_000_000_000)
     items: ItemsSpec | None = None
     items_algorithm: str = "auto"
-    items_weight: float = Field(0.5, ge=0, le=1)
+    items_weight: Decimal = Field(0.5, ge=0, le=1)
 
     @field_validator("items_algorithm")
     @classmethod
@@ -443,6 +457,8 @@ _PLAIN_WORDS = {  # instead of pydantic's own
     "int_parsing": "this must be a whole number.",
     "int_type": "this must be a whole number.",
     "bool_parsing": "this must be true or false.",
+    "bool_type": "this must be true or false.",
+    "finite_number": "this must be a finite number.",
 }
 
 

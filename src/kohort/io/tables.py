@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -16,10 +17,12 @@ from kohort.io.columnar import read_arrow, read_parquet, write_arrow, write_parq
 from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
 from kohort.io.excel import read_excel, write_excel
+from kohort.io.header import refuse_doubtful_header
 from kohort.io.json_lines import read_json_lines, write_json_lines
 from kohort.io.source_file import opened
 from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
-from kohort.io.text_layout import detect_layout
+from kohort.io.text_layout import HEADER_RECORDS, detect_layout
+from kohort.parameters import check_option
 
 __all__ = [
     "SUFFIXES",
@@ -82,27 +85,37 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    header: bool | None = None,
+    header_option: str = "header",
 ) -> TableFile:
     """Read a table; its extension says the format (see SUFFIXES).
 
     `delimiter` and `encoding` are for delimited text and found out if not given; `sheet` is for
-    Excel. Delimited text gives text columns only: no type is guessed. No message shows a cell.
+    Excel. `header` says of both whether the first line names the columns; if not given, a first line
+    that may be a record is refused, and the message names the option `header_option`. Delimited text
+    gives text columns only: no type is guessed. No message shows a cell.
     """
     path = Path(path)
     refuse_unreadable(path)
     kind = format_of(path)
-    _refuse_stray_options(kind, delimiter, encoding, sheet)
+    check_option(header_option.replace("-", "_"), header, bool | None)
+    _refuse_stray_options(kind, delimiter, encoding, sheet, header)
     with opened(path) as source:
         try:
             if kind == "csv":
-                layout = detect_layout(source, delimiter=delimiter, encoding=encoding)
+                asked: dict[str, Any] = {"header": header, "header_option": header_option}
+                layout = detect_layout(source, delimiter=delimiter, encoding=encoding, **asked)
                 _refuse_doubles(layout.header, str(path))
                 delimiter, encoding = layout.delimiter, layout.encoding
                 table = read_delimited(source, layout)
+            elif kind == "excel":
+                table = read_excel(source, sheet=sheet, header=header)
             else:
-                table = read_excel(source, sheet=sheet) if kind == "excel" else READERS[kind](source)
+                table = READERS[kind](source)
         except (*DAMAGED, pa.ArrowException):
             raise InputError(f"{path} is damaged, or not what its extension says.") from None
+    if kind == "excel" and header is None:
+        refuse_doubtful_header(table.column_names, _first_texts(table), str(path), header_option)
     _refuse_doubles(table.column_names, str(path))
     if not table.num_columns or not table.num_rows:
         raise InputError(f"{path} has no records.")
@@ -160,8 +173,14 @@ def _names_beside(path: Path) -> list[str]:
         return []
 
 
+def _first_texts(table: pa.Table) -> list[list[str | None]]:
+    """The first cells of each column, as texts."""
+    cells = (column.slice(0, HEADER_RECORDS).to_pylist() for column in table.columns)
+    return [[None if cell is None else str(cell) for cell in column] for column in cells]
+
+
 def _refuse_stray_options(
-    kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None
+    kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None, header: bool | None
 ) -> None:
     """An option that would be ignored is a misunderstanding."""
     if kind != "csv" and (delimiter is not None or encoding is not None):
@@ -170,6 +189,8 @@ def _refuse_stray_options(
         )
     if kind != "excel" and sheet is not None:
         raise InputError("A sheet can only be given for Excel workbooks (.xlsx, .xls).")
+    if kind not in ("csv", "excel") and header is not None:
+        raise InputError("Only delimited text and Excel workbooks may lack a header; other formats have one.")
 
 
 def _refuse_doubles(names: list[str], where: str) -> None:

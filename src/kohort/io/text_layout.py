@@ -13,12 +13,14 @@ from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.io.compressed import open_bytes, plain_suffix
+from kohort.io.header import invented_names, refuse_doubtful_header
 
 __all__ = ["Layout", "checked_delimiter", "detect_encoding", "detect_layout", "open_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_CHARACTERS = 1 << 20
 SAMPLE_RECORDS = 200
+HEADER_RECORDS, LEAST_HEADER_RECORDS, HEADER_CELLS = 2000, 50, 50_000
 CHUNK_BYTES = 1 << 20
 
 BYTE_ORDER_MARKS = (  # the longer ones first: UTF-32's begins with UTF-16's
@@ -38,23 +40,47 @@ class Layout:
     encoding: str
     delimiter: str
     header: list[str]
+    """The names of the columns: the first line, or invented ones."""
     blank_lines: int
-    """Empty lines before the header."""
+    """Empty lines before the first one that holds anything."""
+    has_header: bool = True
 
 
-def detect_layout(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Layout:
-    """Find out what is not given, from the first megabyte (the encoding: from the whole file)."""
+def detect_layout(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    header_option: str = "header",
+) -> Layout:
+    """Find out what is not given, from the first megabyte (the encoding: from the whole file).
+
+    A first line that may be a record is refused, unless `header` says what it is.
+    """
     encoding = detect_encoding(path) if encoding is None else _known_encoding(encoding)
     text, complete = _sample(path, encoding)
     if delimiter is None:
         delimiter = "\t" if plain_suffix(path) == ".tsv" else _detect_delimiter(text)
     delimiter = checked_delimiter(delimiter)
-    records = _first_records(text, delimiter)
+    records = first_records(text, delimiter, HEADER_RECORDS)
+    blank_lines = _leading_blank_lines(text)
     if not records:
         raise InputError(f"{path} has no header: its first line must name the columns.")
+    if header is False:
+        return Layout(encoding, delimiter, invented_names(len(records[0])), blank_lines, has_header=False)
     if complete and len(records) == 1:
-        raise InputError(f"{path} has a header but no records.")
-    return Layout(encoding, delimiter, records[0], _leading_blank_lines(text))
+        raise InputError(f"{path} has a header but no records. If it is a record, pass --no-{header_option}.")
+    if header is None:
+        refuse_doubtful_header(records[0], _columns_below(records), str(path), header_option)
+    return Layout(encoding, delimiter, records[0], blank_lines)
+
+
+def _columns_below(records: list[list[str]]) -> list[list[str]]:
+    """The cells below the first line, by column; fewer where there are many columns."""
+    width = len(records[0])
+    some = records[1 : 1 + max(LEAST_HEADER_RECORDS, HEADER_CELLS // width)]
+    return [[record[place] for record in some if len(record) > place] for place in range(width)]
 
 
 def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
@@ -160,7 +186,7 @@ def _detect_delimiter(text: str) -> str:
     """The delimiter that splits most records into as many fields as the header."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
-        counts = [len(record) for record in _first_records(text, delimiter)]
+        counts = [len(record) for record in first_records(text, delimiter, SAMPLE_RECORDS)]
         if not counts or counts[0] == 1:
             return (0.0, 0)
         return (counts.count(counts[0]) / len(counts), counts[0])
@@ -168,12 +194,12 @@ def _detect_delimiter(text: str) -> str:
     return max(DELIMITERS, key=agreement)
 
 
-def _first_records(text: str, delimiter: str) -> list[list[str]]:
+def first_records(text: str, delimiter: str, most: int) -> list[list[str]]:
     """The first records of a sample; its end may cut the last."""
     records: list[list[str]] = []
     with suppress(csv.Error):  # a cell beyond the csv module's limit
         for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            if len(records) == SAMPLE_RECORDS:
+            if len(records) == most:
                 return records
             if record:
                 records.append(record)

@@ -13,7 +13,7 @@ import yaml
 from kohort.algorithms import ALGORITHMS
 from kohort.data.profile import ColumnProfile, Profile
 
-__all__ = ["spec_text", "suggested_attribute"]
+__all__ = ["comment", "dumped", "printable", "spec_text", "suggested_attribute"]
 
 _WIDTH = 100
 _ALPHA = 0.5
@@ -72,15 +72,15 @@ def _header(found: Profile, data: str, command: str) -> str:
         "from names and values: check each one, as you answer for the release."
     )
     return (
-        f"{_comment(about)}#\n{_ROLES}#\n{_HIERARCHIES}#\n"
+        f"{comment(about)}#\n{_ROLES}#\n{_HIERARCHIES}#\n"
         "# Lines that begin with # and no space are options: take the # away.\n"
-        f"# Then: {_printable(command)}\n"
+        f"# Then: {printable(command)}\n"
     )
 
 
 def _attribute(column: ColumnProfile) -> str:
-    entry = _dumped(column.name, suggested_attribute(column))
-    return _comment(column.reason) + _comment(_CHECK.get(column.role, "")) + entry
+    entry = dumped(column.name, suggested_attribute(column))
+    return comment(column.reason) + comment(_CHECK.get(column.role, "")) + entry
 
 
 def _privacy(found: Profile, k: int) -> str:
@@ -99,16 +99,16 @@ def _privacy(found: Profile, k: int) -> str:
         "alpha": [{"attribute": c.name, "alpha": _ALPHA} for c in even],
         "closeness": [{"attribute": c.name, "t": 0.3} for c in diverse],
     }
-    options = "".join(_dumped(model, entries) for model, entries in examples.items() if entries)
-    return lines + _comment(why) + indent(options, "#")
+    options = "".join(dumped(model, entries) for model, entries in examples.items() if entries)
+    return lines + comment(why) + indent(options, "#")
 
 
 def _options(found: Profile) -> str:
     costs = ", ".join(ALGORITHMS["auto"].costs)
     weighted = found.quasi_identifiers[:1]
-    weights = _dumped("weights", dict.fromkeys(weighted, 2))
+    weights = dumped("weights", dict.fromkeys(weighted, 2))
     return (
-        f"{_comment(f'The measure to keep low: {costs}.')}cost: loss\n"
+        f"{comment(f'The measure to keep low: {costs}.')}cost: loss\n"
         "algorithm: auto  # see kohort algorithms\n"
         "suppression: 0.0  # share of the records that may be withheld, such as 0.02\n"
         f"\n{_MORE}" + (f"# Weights say which columns to keep detailed:\n#{weights}" if weighted else "")
@@ -140,16 +140,17 @@ _Dumper.add_representer(_Inline, _write_inline)
 _Dumper.add_representer(str, _write_text)
 
 
-def _dumped(key: str, value: Any) -> str:
+def dumped(key: str, value: Any) -> str:
     """`key: value` as YAML; yaml knows which texts need quotes."""
     inline = [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)
     return yaml.dump({key: inline}, Dumper=_Dumper, allow_unicode=True, width=_NO_LIMIT, sort_keys=False)
 
 
-def _comment(text: str) -> str:
-    return "".join(f"# {line}\n" for line in wrap(_printable(text), _WIDTH - 2, break_on_hyphens=False))
+def comment(text: str) -> str:
+    """A text as lines of comment."""
+    return "".join(f"# {line}\n" for line in wrap(printable(text), _WIDTH - 2, break_on_hyphens=False))
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Without characters that would end a comment or are not allowed in YAML."""
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kohort.errors import InputError
+from kohort.io.yaml_events import refuse_endless
 
 __all__ = ["Place", "load_yaml"]
 
@@ -21,6 +22,13 @@ class _Loader(yaml.SafeLoader):
     """Scalars as YAML 1.2 has them: NO, on, 010 and 2024-01-31 are texts, as they are in people's data."""
 
     yaml_implicit_resolvers: dict = {}
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, KeyError, AttributeError, TypeError):  # such as !!int x, or 10,000 digits
+            problem = "a value is not of the type that it is said to be, or has too many digits"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
 for _tag, _pattern, _first in (
@@ -38,7 +46,12 @@ for _tag, _pattern, _first in (
 
 def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, Place]]:
     """The content, and for the path of each key or item the line where it stands."""
+
+    def refuse(line: int, reason: str) -> InputError:
+        return InputError(f"{name}, line {line}: {reason}.")
+
     try:
+        refuse_endless(text, refuse, loader=_Loader)
         node = yaml.compose(text, Loader=_Loader)
         content = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:

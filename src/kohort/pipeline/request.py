@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.algorithms.local.diversify import WEIGHT, check_weight
+from kohort.algorithms.local.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.parameters import Seconds, Seed, Share, check_parameters
 from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
 from kohort.problem.models import ItemConfidence, KmAnonymity, Model
 from kohort.problem.roles import Roles
@@ -18,12 +19,6 @@ from kohort.problem.roles import Roles
 __all__ = ["Items", "Request", "Treatment"]
 
 Treatment = Literal["drop", "pseudonym", "mask"]
-_CHOICES = {
-    "suppressed": ("star", "drop"),
-    "labels": ("hierarchy", "tight"),
-    "nulls": ("value", "star", "refuse"),
-    "formulas": ("keep", "escape"),
-}
 
 
 @dataclass(frozen=True)
@@ -43,13 +38,12 @@ class Items:
     separator: str | None = None
     multiset: bool = False
     algorithm: str | ItemsAlgorithm = "auto"
-    weight: float = 0.5
+    weight: Share = 0.5
 
     def __post_init__(self) -> None:
-        if self.separator is not None and (not isinstance(self.separator, str) or len(self.separator) != 1):
+        check_parameters(self, say="The {name!r} of items")
+        if self.separator is not None and len(self.separator) != 1:
             raise InputError(f"The 'separator' of items must be one character. Got {self.separator!r}.")
-        if not 0 <= self.weight <= 1:
-            raise InputError(f"The 'weight' of items must be a number from 0 to 1. Got {self.weight!r}.")
 
 
 @dataclass(frozen=True)
@@ -85,15 +79,15 @@ class Request:
     cost: str = "loss"
     algorithm: str | Algorithm | ItemsAlgorithm = "auto"
     engine: str = "local"
-    suppression: float = 0.0
-    suppressed: str = "star"
-    labels: str = "hierarchy"
-    nulls: str = "value"
-    formulas: str = "keep"
-    diversify_weight: float = WEIGHT
+    suppression: Share = 0.0
+    suppressed: Literal["star", "drop"] = "star"
+    labels: Literal["hierarchy", "tight"] = "hierarchy"
+    nulls: Literal["value", "star", "refuse"] = "value"
+    formulas: Literal["keep", "escape"] = "keep"
+    diversify_weight: Share = WEIGHT
     shuffle: bool = False
-    seed: int = 0
-    time_limit: float | None = None
+    seed: Seed = 0
+    time_limit: Seconds | None = None
     scheme: str | None = None
     schemes: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
@@ -101,8 +95,12 @@ class Request:
     confidence: ItemConfidence | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in _CHOICES.items():
-            _one_of(name, getattr(self, name), allowed)
+        for model in self.models:
+            if not isinstance(model, Model):
+                raise InputError(
+                    f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
+                )
+        check_parameters(self, say="{name!r}")
         for column, choice in self.on_missing.items():
             _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
         for column, treatment in self.treatments.items():
@@ -112,16 +110,6 @@ class Request:
                 raise InputError(
                     f"A join is given for {column!r}, which is not published as pseudonyms. "
                     "Give it the treatment pseudonym, or leave out the join."
-                )
-        check_weight(self.diversify_weight)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise InputError(f"'seed' must be a whole number from 0 on. Got {self.seed!r}.")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(f"'time_limit' must be a number of seconds above 0. Got {self.time_limit}.")
-        for model in self.models:
-            if not isinstance(model, Model):
-                raise InputError(
-                    f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
                 )
         for column in self.orders:
             if self.roles.of.get(column) not in ("quasi-identifier", "sensitive"):

@@ -23,9 +23,9 @@ class Roles:
 
     def __post_init__(self) -> None:
         for name, role in self.of.items():
-            if role not in ROLES:
+            if not isinstance(role, str) or role not in ROLES:
                 raise InputError(f"Column {name!r} has the role {role!r}. {did_you_mean(str(role), ROLES)}")
-        if self.others not in ("error", "keep", "drop"):
+        if not isinstance(self.others, str) or self.others not in ("error", "keep", "drop"):
             raise InputError(f"'others' must be error, keep or drop. Got {self.others!r}.")
 
     def having(self, role: Role) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, did_you_mean, percent
+from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.release import Release
 from kohort.risk.attack import linkage_attack
@@ -54,6 +55,8 @@ def assess_risk(
     show_values
         Whether sensitive values are named among those guessed with most confidence.
     """
+    check_option("seed", seed, Seed)
+    check_option("known_items", known_items, Annotated[int, Within(0)] | None)
     threshold = _threshold(release, threshold)
     _check(release, known, sampling_fraction, targets)
     run = Run(progress=progress)
@@ -87,8 +90,7 @@ def assess_risk(
 
 def _threshold(release: Release, threshold: float | None) -> float:
     if threshold is not None:
-        if not 0 < threshold <= 1:
-            raise InputError(f"'threshold' must be a number above 0, up to 1. Got {threshold}.")
+        check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
     k = 1 if release.problem is None else release.problem.k
     k = max(k, 1 if release.request.km is None else release.request.km.k)
@@ -96,10 +98,9 @@ def _threshold(release: Release, threshold: float | None) -> float:
 
 
 def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
-    if fraction is not None and not 0 < fraction <= 1:
-        raise InputError(f"'sampling_fraction' must be a number above 0, up to 1. Got {fraction}.")
-    if targets < 1:
-        raise InputError(f"'targets' must be a whole number from 1 on. Got {targets}.")
+    check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
+    check_option("targets", targets, Annotated[int, Within(1)])
+    check_option("known", known, Sequence[str] | None)
     quasi = release.roles.having("quasi-identifier")
     if known is not None and not known and release.items is None:
         raise InputError("'known' must name at least one quasi-identifier.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Annotated, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean
+from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.release import Release
 from kohort.problem.costs import COSTS
@@ -37,8 +38,8 @@ def measure_utility(
         The sensitive or insensitive column that a model learns to predict; by default the sensitive one
         with the fewest values.
     """
-    if queries < 0:
-        raise InputError(f"'queries' must be a whole number from 0 on. Got {queries}.")
+    check_option("queries", queries, Annotated[int, Within(0, 1_000_000_000)])
+    check_option("seed", seed, Seed)
     column = _target(release, target)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)

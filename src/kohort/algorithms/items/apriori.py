@@ -10,6 +10,7 @@ from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.items.sensitive import SensitiveItems
 from kohort.algorithms.run import Run
 from kohort.errors import counted
+from kohort.parameters import check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -49,6 +50,9 @@ class AprioriItems:
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def cut(search: CutSearch, run: Run) -> list[str]:

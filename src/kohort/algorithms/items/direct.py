@@ -9,6 +9,7 @@ from kohort.algorithms.items.apriori import AprioriItems, finish, finished, told
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
+from kohort.parameters import check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -34,6 +35,9 @@ class DirectItems:
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         m = problem.model.m

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
-from kohort.errors import InputError
 from kohort.kernels.item_cuts import ItemCut
+from kohort.parameters import Within, check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -39,14 +39,10 @@ class OptimalItems:
     models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
     costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
-    most_cuts: int = 20_000
+    most_cuts: Annotated[int, Within(1, 1_000_000_000)] = 20_000
 
     def __post_init__(self) -> None:
-        if isinstance(self.most_cuts, bool) or not isinstance(self.most_cuts, int) or self.most_cuts < 1:
-            raise InputError(
-                "The 'most_cuts' parameter of OptimalItems must be a whole number from 1 on. "
-                f"Got {self.most_cuts!r}."
-            )
+        check_parameters(self)
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []

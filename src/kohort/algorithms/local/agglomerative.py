@@ -11,7 +11,6 @@ import numpy as np
 from kohort.algorithms.local.clustering import cluster_tables, groups_of_pieces, refuse_other_costs, rows_of
 from kohort.algorithms.local.hilbert import cut_into_runs, hilbert_order
 from kohort.algorithms.run import Run
-from kohort.errors import InputError
 from kohort.kernels.agglomerative import (
     ADDED,
     LOG,
@@ -25,6 +24,7 @@ from kohort.kernels.clusters import Rows
 from kohort.kernels.generalization import Tables
 from kohort.kernels.open_clusters import N_PIECES, OPEN, Clusters, fill_clusters
 from kohort.kernels.threads import in_threads
+from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -76,15 +76,7 @@ class Agglomerative:
     shed: bool = True
 
     def __post_init__(self) -> None:
-        if self.distance not in KINDS:
-            raise InputError(
-                f"The 'distance' parameter of agglomerative must be one of {', '.join(KINDS)}. "
-                f"Got {self.distance!r}."
-            )
-        if not isinstance(self.shed, bool):
-            raise InputError(
-                f"The 'shed' parameter of agglomerative must be true or false. Got {self.shed!r}."
-            )
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

@@ -12,7 +12,7 @@ import numpy as np
 from kohort.algorithms.local.group_values import GroupValues
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import closure_tables
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import UnsupportedError
 from kohort.kernels.diversify import (
     Climbs,
     Summaries,
@@ -26,12 +26,13 @@ from kohort.kernels.diversify import (
 from kohort.kernels.generalization import Tables
 from kohort.kernels.grouping import ranges_by_group
 from kohort.kernels.threads import in_threads
+from kohort.parameters import Share, check_option
 from kohort.problem.costs import SeparableCost, cost_named
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["WEIGHT", "check_weight", "diversify"]
+__all__ = ["WEIGHT", "diversify"]
 
 WEIGHT = 0.15  # of the cost against the models, as in the paper
 
@@ -75,7 +76,7 @@ def diversify(
     >>> diversify(problem, Groups(np.array([0, 0, 1, 1])), Run()).group_of_record
     array([0, 0, 0, 0], dtype=int32)
     """
-    check_weight(w)
+    check_option("diversify_weight", w, Share)
     _refuse_models(problem)
     if not groups.n_groups:
         return groups
@@ -93,12 +94,6 @@ def diversify(
             uniting.unite_best()
     run.report("uniting groups", 1.0)
     return uniting.result(*note)
-
-
-def check_weight(w: float) -> None:
-    """Raise InputError unless it is a number from 0 to 1."""
-    if isinstance(w, bool) or not isinstance(w, (int, float)) or not 0 <= w <= 1:
-        raise InputError(f"The weight of the cost in diversify must be a number from 0 to 1. Got {w!r}.")
 
 
 def _refuse_models(problem: Problem) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from kohort.algorithms.local.clustering import cluster_tables, groups_of_pieces, refuse_other_costs, rows_of
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
 from kohort.kernels.clusters import Rows
 from kohort.kernels.generalization import Tables
 from kohort.kernels.hilbert import cheapest_runs, hilbert_keys
+from kohort.parameters import Within, check_parameters
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -61,19 +61,11 @@ class Hilbert:
     models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 
-    bits: int = 16
+    bits: Annotated[int, Within(1, MAX_BITS)] = 16
     spacing: Spacing = "tree"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MAX_BITS:
-            raise InputError(
-                f"The 'bits' parameter of hilbert must be a whole number from 1 to {MAX_BITS}. "
-                f"Got {self.bits!r}."
-            )
-        if self.spacing not in ("tree", "even"):
-            raise InputError(
-                f"The 'spacing' parameter of hilbert must be tree or even. Got {self.spacing!r}."
-            )
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

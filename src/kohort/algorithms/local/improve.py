@@ -34,6 +34,7 @@ from kohort.algorithms.local.subset_bound import subset_bound
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -97,6 +98,7 @@ class Improve:
     start: str = "prices"
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if self.start != "prices" and self.start not in _STARTS:
             raise InputError(
                 "The 'start' parameter of improve must be prices or one of the algorithms "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from kohort.algorithms.local.graph import in_measured_units
 from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.local.regions import split_region
 from kohort.algorithms.run import Run
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import UnsupportedError
 from kohort.kernels.cover import LEFT, cover_greedily, new_cover
 from kohort.kernels.supports import Sets, bit_sets, rarest_first
+from kohort.parameters import Within, check_parameters
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -76,15 +77,11 @@ class KAnonCF:
     models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
 
-    memory: float = 1.0
-    records: float = 10.0
+    memory: Annotated[float, Within(above=0, most=1_000_000)] = 1.0
+    records: Annotated[float, Within(above=0, most=1_000_000)] = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("memory", "records"):
-            if not getattr(self, name) > 0:
-                raise InputError(
-                    f"The '{name}' parameter of k-anon-cf must be above 0. Got {getattr(self, name)}."
-                )
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         if problem.cost.name not in self.costs:

@@ -9,9 +9,10 @@ import numpy as np
 
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import LINEAR_COSTS, kernel_tables, searched_leaves
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import UnsupportedError
 from kohort.kernels.mondrian import deal_out, find_cuts, part_records
 from kohort.kernels.threads import in_threads
+from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -51,14 +52,7 @@ class Mondrian:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        if self.choose not in ("cost", "range"):
-            raise InputError(
-                f"The 'choose' parameter of Mondrian must be cost or range. Got {self.choose!r}."
-            )
-        if not isinstance(self.strict, bool):
-            raise InputError(
-                f"The 'strict' parameter of Mondrian must be true or false. Got {self.strict!r}."
-            )
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         if problem.cost.name not in self.costs:

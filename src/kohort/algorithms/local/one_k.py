@@ -12,20 +12,12 @@ from kohort.algorithms.local.graph import (
     searches_what_is_measured,
 )
 from kohort.algorithms.programs import exact_package
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 
-__all__ = ["better_bound", "check_exact", "proven_factor", "refuse_other_k"]
+__all__ = ["better_bound", "proven_factor", "refuse_other_k"]
 
 _FOR_K = {2: "two-anonymity", 3: "three-anonymity"}
-
-
-def check_exact(algorithm: Algorithm, exact: int) -> None:
-    """Refuse a limit that is no number of records."""
-    if not isinstance(exact, int) or exact < 0:
-        raise InputError(
-            f"The 'exact' parameter of {algorithm.name} must be a whole number from 0 on. Got {exact!r}."
-        )
 
 
 def refuse_other_k(algorithm: Algorithm, problem: Problem) -> None:

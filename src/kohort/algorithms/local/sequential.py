@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from kohort.algorithms.local.agglomerative import STOPPED, join_clusters
 from kohort.algorithms.local.clustering import cluster_tables, groups_of_pieces, refuse_other_costs, rows_of
 from kohort.algorithms.local.hilbert import hilbert_order
 from kohort.algorithms.run import Run
-from kohort.errors import InputError
 from kohort.kernels.clusters import Rows
 from kohort.kernels.generalization import Tables
 from kohort.kernels.sequential import Partition, cut_in_two, fill_partition, move_rows
+from kohort.parameters import Within, check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -67,26 +67,14 @@ class Sequential:
     costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 
     start: Literal["random", "hilbert"] = "hilbert"
-    alpha: float = 0.2
-    omega: float = 1.5
-    passes: int = 8
-    scan: int = 32_768
+    alpha: Annotated[float, Within(above=0, most=1)] = 0.2
+    omega: Annotated[float, Within(1)] = 1.5
+    passes: Annotated[int, Within(1, 1_000_000_000)] = 8
+    scan: Annotated[int, Within(1, 1_000_000_000)] = 32_768
     polish: bool = False
 
     def __post_init__(self) -> None:
-        wanted = {
-            "start": (self.start in ("random", "hilbert"), "random or hilbert"),
-            "alpha": (_is_number(self.alpha) and 0 < self.alpha <= 1, "a number above 0, at most 1"),
-            "omega": (_is_number(self.omega) and self.omega >= 1, "a number from 1 on"),
-            "passes": (_is_whole(self.passes) and self.passes >= 1, "a whole number from 1 on"),
-            "scan": (_is_whole(self.scan) and self.scan >= 1, "a whole number from 1 on"),
-            "polish": (isinstance(self.polish, bool), "true or false"),
-        }
-        for name, (fits, what) in wanted.items():
-            if not fits:
-                raise InputError(
-                    f"The '{name}' parameter of sequential must be {what}. Got {getattr(self, name)!r}."
-                )
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
@@ -236,11 +224,3 @@ def _dense(cluster_of_row: np.ndarray) -> np.ndarray:
     numbers = np.full(len(cluster_of_row), -1)
     numbers[member] = np.unique(cluster_of_row[member], return_inverse=True)[1]
     return numbers
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from kohort.algorithms.local.edge_cover import Cover, least_cover
 from kohort.algorithms.local.graph import METRIC_COSTS, Graph, charge_bound, is_binary
 from kohort.algorithms.local.k_anon_cf import first_slots, of_records
-from kohort.algorithms.local.one_k import better_bound, check_exact, proven_factor, refuse_other_k
+from kohort.algorithms.local.one_k import better_bound, proven_factor, refuse_other_k
 from kohort.algorithms.local.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
 from kohort.kernels.covers import centers_of_cover, pair_leaves
+from kohort.parameters import Within, check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -54,10 +55,10 @@ class TwoAnonymity:
     models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
 
-    exact: int = 20_000
+    exact: Annotated[int, Within(0, 1_000_000_000)] = 20_000
 
     def __post_init__(self) -> None:
-        check_exact(self, self.exact)
+        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_k(self, problem)

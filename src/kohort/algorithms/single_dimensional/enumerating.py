@@ -15,6 +15,7 @@ from kohort.algorithms.single_dimensional.recode import (
     check_schemes,
     refuse_for_schemes,
 )
+from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
@@ -42,6 +43,7 @@ class Enumerating:
     applicator_rearrangement: bool = True
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         check_schemes(self.scheme)
 
     def refuse(self, problem: Problem) -> None:

@@ -18,6 +18,7 @@ from kohort.algorithms.single_dimensional.recode import (
 from kohort.algorithms.single_dimensional.undecided_sets import MOST_SIBLINGS
 from kohort.algorithms.single_dimensional.warm_starts import warm_starts
 from kohort.errors import UnsupportedError
+from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
@@ -60,6 +61,7 @@ class OptimalRecoding:
     scheme: Schemes = None
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         check_schemes(self.scheme)
 
     def refuse(self, problem: Problem) -> None:

@@ -29,10 +29,6 @@ def check_schemes(scheme: Any) -> None:
             check_scheme(name)
     elif isinstance(scheme, str):
         check_scheme(scheme)
-    elif scheme is not None:
-        raise InputError(
-            f"'scheme' is a name such as ghs, or a mapping from columns to names. Got {scheme!r}."
-        )
 
 
 def refuse_for_schemes(algorithm: Algorithm, problem: Problem, scheme: Schemes) -> list[SchemeSpace]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.errors import InputError, InternalError
+from kohort.parameters import check_parameters, shown
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import (
     Number,
@@ -52,6 +53,7 @@ class AlphaDeassociation(Model):
         object.__setattr__(self, "alpha", alpha)
         if self.values is not None:
             object.__setattr__(self, "values", _checked_values(self.values))
+        check_parameters(self, say="The {name!r} parameter of AlphaDeassociation")
         choice("AlphaDeassociation", "rounding", self.rounding, ("none", "ceiling"))
 
     @property
@@ -136,6 +138,8 @@ class AlphaDeassociation(Model):
 
 def _checked_values(values: Sequence[str | None]) -> tuple[str | None, ...]:
     listed = [values] if isinstance(values, str) else values
+    if not isinstance(listed, Iterable) or isinstance(listed, (bytes, Mapping)):
+        raise InputError(f"The 'values' parameter of AlphaDeassociation must be a list. Got {shown(values)}.")
     texts = tuple(dict.fromkeys(None if value is None else str(value) for value in listed))
     if not texts:
         raise InputError("The 'values' parameter of AlphaDeassociation must list a value, or be left out.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -11,11 +12,13 @@ from math import gcd
 import numpy as np
 
 from kohort.errors import InputError
+from kohort.parameters import shown
 
 Number = int | float | str | Fraction | Decimal
 """What a parameter may be written as: 0.5, "0.5", "1/2" and Fraction(1, 2) are the same."""
 
 INT64_MAX = 2**63 - 1
+_LONG_EXPONENT = re.compile(r"[eE][-+]?0*[1-9][0-9]{3}")  # as a fraction, 1e999999999 would fill the memory
 
 
 def exact_number(
@@ -24,7 +27,7 @@ def exact_number(
     """The parameter as the decimal that was written, not as the nearest binary float."""
     number = _as_fraction(value)
     if number is None or not accepted(number):
-        raise InputError(f"The {name!r} parameter of {model} must be {wanted}. Got {value!r}.")
+        raise InputError(f"The {name!r} parameter of {model} must be {wanted}. Got {shown(value)}.")
     return number
 
 
@@ -33,8 +36,11 @@ def _as_fraction(value: object) -> Fraction | None:
         return value
     if isinstance(value, (bool, np.bool_)):
         return None
+    if not isinstance(value, (int, float, str, Decimal, np.integer, np.floating)):
+        return None
     try:
-        return Fraction(str(value))
+        text = str(value)
+        return Fraction(text) if _LONG_EXPONENT.search(text) is None else None
     except (ValueError, ZeroDivisionError):
         return None
 
@@ -45,16 +51,18 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = least - 1
-    if isinstance(value, bool) or number < least:
-        raise InputError(f"The {name!r} parameter of {model} must be an integer >= {least}. Got {value!r}.")
+    if isinstance(value, bool) or not least <= number <= INT64_MAX:
+        limit = f">= {least}" if number < least else "below 2**63"
+        raise InputError(f"The {name!r} parameter of {model} must be an integer {limit}. Got {shown(value)}.")
     return number
 
 
 def choice(model: str, name: str, value: object, known: Iterable[str]) -> None:
     """Refuse a word that is not among the known ones."""
-    if value not in (words := tuple(known)):
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
         raise InputError(
-            f"The {name!r} parameter of {model} must be one of: {', '.join(words)}. Got {value!r}."
+            f"The {name!r} parameter of {model} must be one of: {', '.join(words)}. Got {shown(value)}."
         )
 
 

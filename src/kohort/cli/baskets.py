@@ -1,0 +1,52 @@
+"""Files of baskets, as kohort init and kohort profile come upon them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kohort.errors import counted, percent
+
+if TYPE_CHECKING:
+    from kohort.data.profile_baskets import BasketProfile
+    from kohort.io.baskets import BasketShape
+
+__all__ = ["FoundBaskets", "basket_profile"]
+
+
+@dataclass(frozen=True)
+class FoundBaskets:
+    """How a file holds its baskets, and what is in them."""
+
+    shape: BasketShape
+    profile: BasketProfile
+
+    def sentences(self) -> list[str]:
+        """What was found, in words."""
+        found = self.profile
+        return [
+            f"One basket a line: {counted(found.records, 'basket')}, "
+            f"{counted(found.items, 'different item')}, {found.mean_size:.1f} each on average, "
+            f"{found.largest:,} at most.",
+            f"{counted(found.rare_items, 'item')} are in a single basket. Who knows one item of somebody's "
+            f"basket finds {percent(found.unique_share)} of all baskets by it.",
+        ]
+
+
+def basket_profile(data: Path, **reading: Any) -> FoundBaskets | None:
+    """The baskets of a file that holds one a line; None for a table, and where it was said how to read it."""
+    from kohort.data.baskets import code_baskets
+    from kohort.data.profile_baskets import profile_baskets
+    from kohort.io.basket_lines import recognized_baskets
+    from kohort.io.baskets import BASKETS, read_data
+    from kohort.io.tables import refuse_unreadable
+
+    refuse_unreadable(data)
+    if any(value is not None for value in reading.values()):
+        return None
+    shape = recognized_baskets(data)
+    if shape is None:
+        return None
+    table = read_data(data, shape).table
+    return FoundBaskets(shape, profile_baskets(code_baskets(BASKETS, table[BASKETS])))

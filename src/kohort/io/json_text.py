@@ -1,0 +1,70 @@
+"""JSON from a file: what cannot be read is refused with the line, and a key that an object has twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from kohort.errors import InputError
+
+__all__ = ["DEEPEST", "decode_json", "load_json", "parse_json"]
+
+DEEPEST = 100  # nested objects and lists
+_TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+
+
+def load_json(path: Path) -> Any:
+    """The content of a JSON file in UTF-8; an OSError is left to the caller."""
+    return decode_json(path.read_bytes(), name=path.name)
+
+
+def decode_json(content: bytes, *, name: str) -> Any:
+    """The content of bytes that are JSON in UTF-8."""
+    try:
+        return parse_json(content.decode("utf-8-sig"), name=name)
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not JSON: it is not text in UTF-8.") from None
+
+
+def parse_json(text: str, *, name: str, first_line: int = 1) -> Any:
+    """The content of a text; messages name the line, counted from `first_line`, and show nothing of it."""
+    deep = _line_too_deep(text)
+    if deep is not None:
+        raise InputError(f"{name}, line {deep + first_line - 1}: it is nested more than {DEEPEST} deep.")
+    where = name if "\n" in text else f"{name}, line {first_line}"
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles)
+    except json.JSONDecodeError as error:
+        line = error.lineno + first_line - 1
+        raise InputError(f"{name}, line {line}: this is not valid JSON.") from None
+    except _DoubledKeyError:
+        raise InputError(f"{where}: an object has the same key twice.") from None
+    except ValueError:  # a whole number of thousands of digits
+        raise InputError(f"{where}: there is a number with too many digits.") from None
+
+
+class _DoubledKeyError(Exception):
+    """An object that has a key twice: which of the two counts would be a guess."""
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _DoubledKeyError
+    return found
+
+
+def _line_too_deep(text: str) -> int | None:
+    """The line where nesting passes DEEPEST; None where it never does. Brackets inside texts do not count."""
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text):
+        bracket = found.group()
+        if bracket in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                return text.count("\n", 0, found.start()) + 1
+        elif bracket in "]}":
+            depth -= 1
+    return None
