@@ -76,12 +76,13 @@ class ReleaseFiles:
                 f"{did_you_mean(self.hierarchy_levels, LEVELS)}"
             )
         listed = list(self._hierarchy_files(request).values())
+        secret = [path for path in [self.salt.new_file] if path is not None]
         found = Outputs(
             (*self.single, *listed),
-            () if self.force else listed,
+            secret if self.force else [*secret, *listed],
             reads=reads,
             folder=self.hierarchies,
-            private=[path for path in [self.salt.new_file] if path is not None],
+            private=secret,
         )
         found.check()
         return found

@@ -16,6 +16,8 @@ import pytest
 
 from cli.running import run
 from kohort.io import tables
+from kohort.io.salt import read_salt
+from kohort.pipeline.commitment import commitment_to
 from lossy_disk import losing_half
 
 SPEC = """
@@ -251,6 +253,22 @@ def test_a_key_is_for_its_owner_alone_and_replaces_nothing(folder):
     refused_unchanged(lambda: run("key", "office.pem"), "is there already")
 
 
+def test_a_salt_that_another_run_made_meanwhile_stays(folder, monkeypatch):
+    from kohort.cli import anonymize as command
+
+    make = command.release_file
+
+    def slow(*words, **options):
+        Path("salt.txt").write_text("of another run")
+        return make(*words, **options)
+
+    monkeypatch.setattr(command, "release_file", slow)
+    result = anonymize("--certificate", "c.json", "--salt", "salt.txt", "--force")
+    assert result.exit == 2 and "salt.txt is there already" in result.err
+    assert Path("salt.txt").read_text() == "of another run"
+    assert not Path("release.csv").exists() and not Path("c.json").exists()
+
+
 def test_the_demo_replaces_no_file_of_the_user(folder):
     for name in ("people.csv", "spec.yaml", "release.csv"):
         place = Path("demo", name)
@@ -280,9 +298,10 @@ def test_the_certificate_names_the_table_that_was_read(folder, monkeypatch):
         return detect(*words, **options)
 
     monkeypatch.setattr(tables, "detect_layout", late)
-    assert anonymize("--k", "1", "--certificate", "c.json").exit == 0
+    assert anonymize("--k", "1", "--certificate", "c.json", "--salt", "salt.txt").exit == 0
     published_other = "[100" in Path("release.csv").read_text() or "120" in Path("release.csv").read_text()
-    assert hashes[json.loads(Path("c.json").read_text())["sha256"]["input"]] == published_other
+    salt, named = read_salt("salt.txt"), json.loads(Path("c.json").read_text())["commitment"]
+    assert {commitment_to(digest, salt): other for digest, other in hashes.items()}[named] == published_other
 
 
 def test_maps_and_report_name_the_spec_that_was_read(folder, monkeypatch):
