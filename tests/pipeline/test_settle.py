@@ -61,6 +61,12 @@ def test_what_may_be_published_stays_as_it_is():
         assert settle(problem, recoding) is recoding
 
 
+def test_whoever_can_be_left_out_need_not_be_united():
+    recoding = Groups(np.array([0, 0, 1, -1, 1]))
+    found = settled(small_problem(), recoding, Run(), again, null_is_star=False, can_be_left_out=True)
+    assert found is recoding
+
+
 def test_a_recoding_without_groups_is_replaced_by_one_that_withholds_nobody():
     problem = small_problem()
     maps = AttributeMaps({"a": np.array([0, 0, 3])}, withheld=np.array([False, False, False, True, False]))

@@ -20,5 +20,5 @@ def test_the_report_promises_the_same_bytes_only_where_no_limit_cut_the_search(t
         time_limit=time_limit,
     )
     facts = report_facts(release)
-    assert _reproduce(facts).words == [sentence]
+    assert _reproduce(facts).sentences == [sentence]
     assert report_facts(release, version="public")["cut_by_time"] is (time_limit is not None)

@@ -25,8 +25,11 @@ def settled(
     solve: Callable[[Problem], Recoding],
     *,
     null_is_star: bool,
+    can_be_left_out: bool = False,
 ) -> Recoding:
     """A recoding whose records that are `*` everywhere may be published as they are, withheld or not.
+
+    can_be_left_out  whether withheld records are left out later where they may not be published as `*`
 
     They may if together they satisfy every model, or if they are few enough to count as withheld, all of
     them. Under t-closeness only the first will do, since its records cannot be left out either: it compares
@@ -39,7 +42,7 @@ def settled(
         return recoding
     starred = _starred(problem, recoding, null_is_star)
     alike = starred | withheld
-    can_be_withheld = not starred.any() or alike.sum() <= problem.max_withheld
+    can_be_withheld = can_be_left_out or not starred.any() or alike.sum() <= problem.max_withheld
     if _satisfies(problem, alike) or (can_be_withheld and not _compares_with_whole_table(problem)):
         return recoding
     if not isinstance(recoding, Groups):
