@@ -13,6 +13,7 @@ from typing import Any
 import kohort as ko
 from fuzz.case import Case
 from fuzz.frames import FILE_KINDS, as_lists, frame_of, same_kind
+from fuzz.spec import spec_of
 from kohort.algorithms import ALGORITHMS
 from kohort.errors import InternalError, KohortError
 
@@ -69,26 +70,33 @@ def attempt(case: Case) -> Outcome:
 
 def arguments_of(case: Case, folder: Path | None = None) -> dict[str, Any]:
     """The arguments of `ko.anonymize` that a case stands for."""
+    if case.by_spec:
+        assert folder is not None
+        files = {name: _written(folder / f"tree-{name}.csv", paths) for name, paths in case.trees.items()}
+        sources = {name: _file_or(name, source, folder) for name, source in case.quasi.items()}
+        return {"spec": spec_of(case, sources, files)}
     options = dict(case.options)
     parameters = options.pop("parameters", None)
     if parameters:
         options["algorithm"] = ALGORITHMS[options["algorithm"]](**parameters)
-    privacy = [_model(model) for model in case.privacy]
-    quasi = {name: _source(name, source, folder) for name, source in case.quasi.items()}
     found = {
-        "quasi_identifiers": quasi or None,
+        "quasi_identifiers": {name: _source(name, s, folder) for name, s in case.quasi.items()} or None,
         "sensitive": case.sensitive,
         "insensitive": case.insensitive,
         "identifiers": case.identifiers,
-        "privacy": privacy,
+        "privacy": [_model(model) for model in case.privacy],
         **options,
     }
     if case.items is not None:
-        hierarchy = _source("items", case.items.get("hierarchy"), folder)
-        if isinstance(hierarchy, dict):
-            hierarchy = ko.order(hierarchy["order"], fanout=hierarchy["fanout"])
-        found["items"] = ko.Items(**case.items | {"hierarchy": hierarchy})
+        found["items"] = _items(case.items)
     return found
+
+
+def _items(items: dict[str, Any]) -> ko.Items:
+    hierarchy = _source("items", items.get("hierarchy"), None)
+    if isinstance(hierarchy, dict):
+        hierarchy = ko.order(hierarchy["order"], fanout=hierarchy["fanout"])
+    return ko.Items(**items | {"hierarchy": hierarchy})
 
 
 def _model(model: dict[str, Any]) -> Any:
@@ -99,19 +107,31 @@ def _model(model: dict[str, Any]) -> Any:
 def _source(name: str, source: Any, folder: Path | None) -> Any:
     if isinstance(source, dict) and "paths" in source:
         return ko.Hierarchy.from_paths(source["paths"])
-    if isinstance(source, dict) and "csv" in source:
-        assert folder is not None
-        path = folder / f"{name}.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, delimiter=";").writerows(source["csv"])
-        return str(path)
     if isinstance(source, str):
         return getattr(ko, source)()
-    return source
+    return _file_or(name, source, folder)
+
+
+def _file_or(name: str, source: Any, folder: Path | None) -> Any:
+    """The path of a file with these lines; what is no file stays what it is."""
+    if not (isinstance(source, dict) and "csv" in source):
+        return source
+    assert folder is not None
+    return str(_written(folder / f"{name}.csv", source["csv"]))
+
+
+def _written(path: Path, lines: list) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=";").writerows(lines)
+    return path
 
 
 def _needs_files(case: Case) -> bool:
-    return case.frame in FILE_KINDS or any(isinstance(s, dict) and "csv" in s for s in case.quasi.values())
+    return (
+        case.by_spec
+        or case.frame in FILE_KINDS
+        or any(isinstance(s, dict) and "csv" in s for s in case.quasi.values())
+    )
 
 
 class _Nowhere:

@@ -33,6 +33,8 @@ class Case:
     items      column, hierarchy, separator, multiset, algorithm, weight; or None
     options    the other arguments of `ko.anonymize`
     frame      what kind of table it is handed over as
+    trees      per sensitive column the paths of its hierarchy; only a spec can say that
+    by_spec    whether the wishes are handed over as a spec instead of arguments
     """
 
     columns: dict[str, PlainColumn]
@@ -44,6 +46,8 @@ class Case:
     items: dict[str, Any] | None = None
     options: dict[str, Any] = field(default_factory=dict)
     frame: str = "pyarrow"
+    trees: dict[str, list] = field(default_factory=dict)
+    by_spec: bool = False
 
     @property
     def n(self) -> int:

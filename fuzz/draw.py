@@ -8,7 +8,7 @@ from typing import Any
 from by_definition.original_columns import OriginalColumn
 from fuzz.case import Case, PlainColumn, python_values
 from fuzz.draw_columns import KINDS, draw_column, draw_sensitive
-from fuzz.draw_hierarchies import draw_hierarchy
+from fuzz.draw_hierarchies import draw_hierarchy, draw_paths
 from fuzz.draw_items import draw_baskets, draw_items_beside
 from fuzz.draw_models import draw_k, draw_model
 from fuzz.draw_options import (
@@ -24,6 +24,7 @@ from fuzz.draw_options import (
     publishes_nodes,
 )
 from fuzz.frames import FILE_KINDS, FRAME_KINDS
+from fuzz.spec import has_spec
 
 __all__ = ["draw_case"]
 
@@ -46,7 +47,8 @@ def _table_case(rng: Random) -> Case:
     file = rng.choice(FILE_KINDS) if rng.random() < FILE_SHARE else None
     required = needs_hierarchies(algorithm) or rng.random() < 0.3
     case = Case(columns={}, quasi={}, privacy=[], frame=file or rng.choice(FRAME_KINDS))
-    for number in range(rng.choice([1, 1, 2, 2, 2, 3, 3, 4, 5])):
+    most = 3 if algorithm in SEARCHES else 5
+    for number in range(min(rng.choice([1, 1, 2, 2, 2, 3, 3, 4, 5]), most)):
         _add_quasi(rng, case, f"q{number}", n, required, file)
     _tie_rows(rng, case, n)
     _add_others(rng, case, n)
@@ -55,10 +57,26 @@ def _table_case(rng: Random) -> Case:
     _add_models(rng, case)
     if algorithm in ("auto", "mondrian") and rng.random() < 0.25 and file is None:
         draw_items_beside(rng, case)
+    if rng.random() < 0.06 and has_spec(case):
+        _say_it_by_spec(rng, case)
     names = list(case.columns)
     rng.shuffle(names)
     case.columns = {name: case.columns[name] for name in names}
     return case
+
+
+def _say_it_by_spec(rng: Random, case: Case) -> None:
+    """Hand the wishes over as a spec; only there sensitive columns have hierarchies."""
+    case.by_spec = True
+    for name in case.sensitive:
+        original = OriginalColumn(python_values(case.columns[name]))
+        if case.columns[name].kind not in ("string", "boolean") or not original.distinct or original.has_null:
+            continue
+        case.trees[name] = draw_paths(rng, original.distinct, null=False)
+        t = rng.choice(["1/4", "1/2", "3/4"])
+        asked = {"model": "t-closeness", "attribute": name, "t": t, "distance": "hierarchical"}
+        if case.n <= 20 and case.algorithm not in SEARCHES:
+            case.privacy.append(asked)
 
 
 def _draw_n(rng: Random) -> int:
@@ -160,6 +178,8 @@ def _schemes(rng: Random, case: Case, algorithm: str) -> dict[str, Any]:
     if algorithm not in SEARCHES or rng.random() < 0.3:
         return {}
     found: dict[str, Any] = {"labels": "hierarchy"}
+    if algorithm != "optimal-recoding":  # these look at all sets of values, whatever that takes
+        found["time_limit"] = 0.2
     if rng.random() < 0.1:
         found["suppression"] = 1
     if rng.random() < 0.6:

@@ -19,17 +19,18 @@ def draw_hierarchy(rng: Random, kind: str, original: OriginalColumn, *, required
     if not original.distinct:
         return rng.choice([None, "flat"])
     if rng.random() < 0.45:
-        return {rng.choice(["paths"] * 12 + ["csv"]): draw_paths(rng, original.distinct)}
+        form = "csv" if kind in ("plain", "integer", "codes") and rng.random() < 0.08 else "paths"
+        return {form: draw_paths(rng, original.distinct)}
     return rng.choice(_builders(rng, kind, original))
 
 
-def draw_paths(rng: Random, leaves: list[str]) -> list[list[str | None]]:
+def draw_paths(rng: Random, leaves: list[str], *, null: bool = True) -> list[list[str | None]]:
     """Paths of a tree: balanced or not, unary chains, labels used twice, leaves that the data lacks."""
     extra = rng.choice([[], [], [], ["unused"], ["unused", "never"]])
     order: list[str | None] = [*leaves, *extra]
     if rng.random() < 0.5:
         rng.shuffle(order)
-    if rng.random() < 0.03:
+    if null and rng.random() < 0.03:
         order.append(None)
     root = "ALL" if rng.random() < 0.05 else "*"
     return [[leaf, *inner, root] for leaf, inner in _grown(rng, order, rng.choice([0, 1, 2, 2, 3, 4]))]

@@ -52,9 +52,9 @@ LARGEST = {  # records: what keeps a case within some tens of milliseconds
     "k-anon": 9,
     "optimal": 20,
     "three-anonymity": 20,
-    "optimal-recoding": 20,
-    "bottom-up": 12,
-    "top-down-search": 12,
+    "optimal-recoding": 8,
+    "bottom-up": 8,
+    "top-down-search": 8,
 }
 PARAMETERS: dict[str, dict[str, tuple]] = {
     "improve": {"start": ("prices", "mondrian", "k-anon-cf", "agglomerative")},

@@ -8,7 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from by_definition import models
+from by_definition.domains import TreeDomain
 from by_definition.original_columns import OriginalColumn
+from by_definition.published_columns import rooted
 from fuzz.case import Case
 
 __all__ = ["model_complaints", "satisfied"]
@@ -32,7 +34,8 @@ def model_complaints(case: Case, originals: dict[str, OriginalColumn], rows: lis
             values = [*column.distinct, *([None] if column.has_null else [])]
             counted = Counter(column.texts[row] for row in rows)
             cells = [counted[value] for value in values]
-            holds = _HOLDS[name](model, cells, values, column)
+            tree = case.trees.get(model["attribute"])
+            holds = _HOLDS[name](model, cells, values, column, tree)
         if not holds:
             found.append(f"{name} {_parameters(model)}")
     return found
@@ -54,7 +57,7 @@ def _diversity(model: dict[str, Any], cells: list[int], *_: Any) -> bool:
     return models.recursive(cells, int(l)) < Fraction(model["c"])
 
 
-def _alpha(model: dict[str, Any], cells: list[int], values: list, _: Any) -> bool:
+def _alpha(model: dict[str, Any], cells: list[int], values: list, *_: Any) -> bool:
     listed = model.get("values")
     if listed is None:
         groups = [[place] for place in range(len(cells))]
@@ -64,10 +67,28 @@ def _alpha(model: dict[str, Any], cells: list[int], values: list, _: Any) -> boo
     return models.deassociated(cells, groups, Fraction(model["alpha"]), model.get("rounding", "none"))
 
 
-def _closeness(model: dict[str, Any], cells: list[int], values: list, column: OriginalColumn) -> bool:
-    overall = Counter(column.texts)
-    distance = models.ordered_distance if model.get("distance") == "ordered" else models.variational_distance
-    return distance(cells, [overall[value] for value in values]) <= Fraction(model["t"])
+def _closeness(
+    model: dict[str, Any], cells: list[int], values: list, column: OriginalColumn, tree: list | None
+) -> bool:
+    counted = Counter(column.texts)
+    overall = [counted[value] for value in values]
+    kind = model.get("distance", "equal")
+    if kind == "hierarchical":
+        assert tree is not None
+        distance = models.earth_movers_distance(cells, overall, _ground(TreeDomain(rooted(tree)), values))
+    else:
+        measure = models.ordered_distance if kind == "ordered" else models.variational_distance
+        distance = measure(cells, overall)
+    return distance <= Fraction(model["t"])
+
+
+def _ground(domain: TreeDomain, values: list) -> list[list[Fraction]]:
+    """The height of the lowest node above two values, over that of the root."""
+    height = domain.height(domain.root)
+    return [
+        [Fraction(domain.height(domain.lowest_node([a, b])) if a != b else 0, height) for b in values]
+        for a in values
+    ]
 
 
 _HOLDS = {"l-diversity": _diversity, "alpha-deassociation": _alpha, "t-closeness": _closeness}

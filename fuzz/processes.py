@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,40 +100,39 @@ def _slot(plan: Plan, keep: Any) -> None:
         )
 
 
-def _watched(plan: Plan, first: int, count: int, keep: Any) -> dict[str, int]:
+def _watched(plan: Plan, first: int, count: int, keep: Any) -> Counter[str]:
     """The counts of a process; where it dies or hangs, that is a failure and the rest goes to another."""
-    total: dict[str, int] = {}
+    total: Counter[str] = Counter()
     while count > 0:
         told, at, died = _process(plan, first, count, keep)
-        for name, number in told.items():
-            total[name] = total.get(name, 0) + number
+        total.update(told)
         if died is None:
             break
+        total.update({"cases": 1, "failed": 1})
         keep({"failure": at, "seed": plan.seed, "kind": died, "complaint": None, "case": None})
         print(f"\n--- seed {plan.seed}, case {at}: {died}", flush=True)
-        done = at - first
-        lost = done + 1 - total.get("cases", 0)
-        total["cases"] = total.get("cases", 0) + max(lost, 1)
-        total["failed"] = total.get("failed", 0) + 1
-        first, count = at + 1, count - done - 1
+        first, count = at + 1, first + count - at - 1
     return total
 
 
-def _process(plan: Plan, first: int, count: int, keep: Any) -> tuple[dict[str, int], int, str | None]:
+def _process(plan: Plan, first: int, count: int, keep: Any) -> tuple[Counter[str], int, str | None]:
     """What a process counted, the last case it was at, and how it died if it did."""
     command = [sys.executable, "-m", "fuzz.worker", *map(str, (plan.seed, first, count, plan.end))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None
-    at, counts, last = first, {}, [time.monotonic()]
+    at, last = first, [time.monotonic()]
+    counts: Counter[str] = Counter()
     watch = threading.Thread(target=_kill_when_late, args=(process, last), daemon=True)
     watch.start()
     for text in process.stdout:
         last[0] = time.monotonic()
+        if not text.endswith("\n"):  # it died while it spoke
+            break
         message = json.loads(text)
         if "at" in message:
             at = message["at"]
         elif "counts" in message:
-            counts = message["counts"]
+            counts.update(message["counts"])
         else:
             keep(message | {"seed": plan.seed})
     code = process.wait()

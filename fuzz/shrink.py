@@ -98,6 +98,7 @@ def _fewer_columns(case: Case) -> Iterator[Case]:
         found = case.copy()
         del found.columns[name]
         found.quasi.pop(name, None)
+        found.trees.pop(name, None)
         for names in (found.sensitive, found.insensitive, found.identifiers):
             if name in names:
                 names.remove(name)
@@ -108,6 +109,10 @@ def _fewer_columns(case: Case) -> Iterator[Case]:
 
 
 def _fewer_wishes(case: Case) -> Iterator[Case]:
+    if case.by_spec and not case.trees:
+        found = case.copy()
+        found.by_spec = False
+        yield found
     if case.frame != "pyarrow":
         found = case.copy()
         found.frame = "pyarrow"

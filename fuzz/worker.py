@@ -19,6 +19,7 @@ from fuzz.shrink import fails_as, failure_kind, shrunk
 __all__ = ["run_cases"]
 
 TWICE = 0.03  # the share of cases that are attempted again: the same seed gives the same bytes
+TOLD_AT_ONCE = 100  # cases, so that little is lost where a process dies
 MOST_SHRUNK = 2  # of one kind, in one process
 
 
@@ -39,6 +40,9 @@ def run_cases(seed: int, first: int, count: int, end: float, tell: Callable[[dic
     for number in range(first, first + count):
         if time.time() > end:
             break
+        if counts["cases"] == TOLD_AT_ONCE:
+            tell({"counts": dict(counts)})
+            counts.clear()
         tell({"at": number})
         case = draw_case(seed, number)
         began = time.perf_counter()
