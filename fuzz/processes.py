@@ -18,7 +18,7 @@ from fuzz.pasted import as_test
 __all__ = ["Plan", "run_processes"]
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 300.0  # seconds for one case, compiling and shrinking included
+PATIENCE = 900.0  # seconds for one case, compiling and shrinking included
 
 
 @dataclass
