@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from math import log2, prod
 
 from by_definition.domains import Generalized
@@ -29,7 +30,14 @@ class PlainAttribute:
         return self.domain.height(self.domain.root) if hasattr(self.domain, "root") else 1
 
     def records_with(self, values):
-        return sum(value in values for value in self.original)
+        return _records_with(self._values, frozenset(values))
+
+    def entropy_of(self, values):
+        return _entropy_cell(self._values, frozenset(values))
+
+    @cached_property
+    def _values(self):
+        return tuple(self.original)
 
 
 def costs(attributes, class_of_record, withheld):
@@ -55,11 +63,11 @@ def costs(attributes, class_of_record, withheld):
         "distortion": mean(lambda a, r: a.published[r].level * a.height)
         / float(sum(a.weight * a.height for a in attributes) / total),
         "suppressions": sum(a.published[r].star for a in attributes for r in range(n)),
-        "entropy": mean(lambda a, r: entropy_cell(a.original, a.published[r].leaves)),
+        "entropy": mean(lambda a, r: a.entropy_of(a.published[r].leaves)),
         "monotone-entropy": mean(
             lambda a, r: (
                 Fraction(a.records_with(a.published[r].leaves), n)
-                * Fraction(entropy_cell(a.original, a.published[r].leaves))
+                * Fraction(a.entropy_of(a.published[r].leaves))
             )
         ),
         "ambiguity": sum(prod(len(a.published[r].leaves) for a in attributes) for r in range(n)) / n,
@@ -86,10 +94,20 @@ def ncp_cell(width, n_leaves):
     return Fraction(width, n_leaves) if width > 1 else Fraction(0)
 
 
+@lru_cache(10_000)
+def _records_with(column, values):
+    return sum(value in values for value in column)
+
+
 def entropy_cell(column, covered):
     """H(X | B): the entropy of the column among the covered values, in bits."""
     counts = [count for value, count in Counter(column).items() if value in covered]
     return sum(-c / sum(counts) * log2(c / sum(counts)) for c in counts)
+
+
+@lru_cache(10_000)
+def _entropy_cell(column, covered):
+    return entropy_cell(column, covered)
 
 
 def hdm_cell(together, alone, n):

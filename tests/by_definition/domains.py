@@ -6,6 +6,7 @@ A domain's `closure` of some values is the smallest generalized value that cover
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import NamedTuple
 
 STAR = "*"
@@ -33,14 +34,17 @@ class TreeDomain:
             below[(paths[0][-1],)].add(None)
         self.root = (paths[0][-1],)
         self.below = _without_echoes(below, self.root)
+        self.leaves_under = cache(self._leaves_under)
+        self.height = cache(self._height)
+        self._lowest = cache(self._lowest_node)
         self.leaves = self.leaves_under(self.root)
 
-    def leaves_under(self, node):
+    def _leaves_under(self, node):
         if node not in self.below:
             return frozenset([node])
         return frozenset().union(*(self.leaves_under(child) for child in self.below[node]))
 
-    def height(self, node):
+    def _height(self, node):
         return 1 + max(map(self.height, self.below[node])) if node in self.below else 0
 
     def nodes(self):
@@ -53,8 +57,11 @@ class TreeDomain:
         )
 
     def lowest_node(self, values):
+        return self._lowest(frozenset(values))
+
+    def _lowest_node(self, values):
         """Of the nodes that cover all values the one with the fewest leaves; of a unary chain the lowest."""
-        covering = [node for node in self.nodes() if set(values) <= self.leaves_under(node)]
+        covering = [node for node in self.nodes() if values <= self.leaves_under(node)]
         return min(covering, key=lambda node: (len(self.leaves_under(node)), self.height(node)))
 
     def child_with(self, node, leaf):

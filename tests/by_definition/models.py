@@ -118,3 +118,18 @@ def _up_to_root(node, parent):
     while parent[path[-1]] >= 0:
         path.append(parent[path[-1]])
     return path
+
+
+def variational_distance(cells, overall):
+    """The earth mover's distance where every move costs 1 (Li et al., section 4.1)."""
+    n, total = sum(cells), sum(overall)
+    return sum(abs(Fraction(c, n) - Fraction(q, total)) for c, q in zip(cells, overall)) / 2
+
+
+def ordered_distance(cells, overall):
+    """The same for values in their order: the sum of all running differences, over m - 1 (section 4.1)."""
+    n, total, running, moved = sum(cells), sum(overall), Fraction(0), Fraction(0)
+    for c, q in zip(cells, overall):
+        running += Fraction(c, n) - Fraction(q, total)
+        moved += abs(running)
+    return moved / max(len(cells) - 1, 1)

@@ -14,6 +14,9 @@ __all__ = ["in_threads"]
 
 Result = TypeVar("Result")
 
+LEAST_SHARED = 512
+"""Less work than this, in the units of `sizes`, is done sooner than threads are started."""
+
 
 def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:
     """Do `work` on runs of groups of about equal total size, one run per thread; results in order.
@@ -21,9 +24,9 @@ def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Resul
     As many threads as numba uses (NUMBA_NUM_THREADS). What a group gives must not depend on others.
     """
     threads = min(numba.get_num_threads(), len(sizes))
-    if threads <= 1:
-        return [work(slice(0, len(sizes)))]
     total = np.cumsum(sizes)
+    if threads <= 1 or total[-1] < LEAST_SHARED:
+        return [work(slice(0, len(sizes)))]
     cuts = np.searchsorted(total, total[-1] * np.arange(1, threads) / threads) + 1
     bounds = [0, *np.minimum(cuts, len(sizes)), len(sizes)]
     with ThreadPoolExecutor(threads) as pool:

@@ -231,7 +231,7 @@ class _Uniting:
             return self._cheapest_of_all(heads, n)
         found = in_threads(
             lambda run: cheapest_partners(self.climbs, self.groups, self.buckets, heads[run], n),
-            np.ones(len(heads)),
+            np.full(len(heads), self.n_left),
         )
         return np.concatenate([p for p, _ in found]), np.concatenate([a for _, a in found])
 

@@ -106,7 +106,7 @@ def near_rows(
             first, last = start + some.start, start + some.stop
             rows[first:last], radius[first:last] = nearest_rows(tables, counts, tree, k, first, last)
 
-        in_threads(find, np.ones(min(step, n - start)))
+        in_threads(find, np.full(min(step, n - start), n))
         start += step
         step = _next_step(step, time.monotonic() - began)
     return rows, radius
