@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check format bench fuzz docs clean
+.PHONY: install demo test check stress fuzz format bench docs clean
 
 install: $(STAMP)
 
@@ -27,6 +27,14 @@ check: install
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -n 2
 
+# a cache of compiled code filled by many processes, then used by one
+stress: install
+	$(BIN)/python tests/kernels/stress.py
+
+# random problems, judged by definition: make fuzz FUZZ='--seed 7 --cases 1000'
+fuzz: install
+	$(BIN)/python -m fuzz $(FUZZ)
+
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -36,10 +44,6 @@ docs: install
 
 bench: install
 	$(BIN)/python -m benchmarks.run
-
-# random problems, judged by definition: make fuzz FUZZ='--seed 7 --cases 1000'
-fuzz: install
-	$(BIN)/python -m fuzz $(FUZZ)
 
 clean:
 	rm -rf $(VENV) demo site build dist
