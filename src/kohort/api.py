@@ -25,6 +25,7 @@ from kohort.io import hierarchies
 from kohort.io.baskets import read_data, read_release
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
+from kohort.io.order_file import read_order
 from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import read_table
@@ -71,7 +72,7 @@ def anonymize(
     nulls: Literal["value", "star", "refuse"] = "value",
     on_missing: Literal["error", "suppress"] = "error",
     diversify_weight: float = WEIGHT,
-    shuffle: bool = False,
+    shuffle: bool | Literal["auto"] = "auto",
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
@@ -112,6 +113,8 @@ def anonymize(
         What a missing value is; what becomes of values missing from a hierarchy.
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
+    shuffle
+        Whether records are published in another order: `auto` where the original order tells something.
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
@@ -203,8 +206,16 @@ def apply_maps(
     return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
-def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any = None) -> Verdict:
+def verify(
+    release: Any,
+    *,
+    spec: str | Path | Mapping[str, Any],
+    original: Any = None,
+    order_file: str | Path | None = None,
+) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
+
+    Of a release in another order, `order_file` (see `Release.order_file`) says which record is which.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -218,7 +229,10 @@ def verify(release: Any, *, spec: str | Path | Mapping[str, Any], original: Any 
     if isinstance(original, (str, Path)):
         original = read_data(original, read.shape).table
     before = None if original is None else Dataset(original)
-    return verify_release(published, read, beside=beside, original=before).verdict
+    order = None if order_file is None else read_order(order_file)
+    if order is not None and before is None:
+        raise InputError("An order file compares a release with its original: give the original, too.")
+    return verify_release(published, read, beside=beside, original=before, order=order).verdict
 
 
 def compare(

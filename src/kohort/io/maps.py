@@ -56,7 +56,7 @@ class _File(_Part):
     suppressed: str
     nulls: str
     formulas: str = "keep"
-    shuffle: bool
+    shuffle: bool | Literal["auto"]
     seed: int
     roles: dict[str, Role]
     others: Literal["error", "keep", "drop"]

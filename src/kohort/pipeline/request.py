@@ -63,10 +63,13 @@ class Request:
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
-    suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
+    suppressed   star: a withheld record is `*` in every quasi-identifier, or left out where that is not safe;
+                 drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
     formulas     whether texts that begin like a formula are written to CSV as they are (keep) or after an
                  apostrophe (escape)
+    shuffle      auto: records are published in another order where the original one tells something; else
+                 always or never
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
     scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
     items, km    the set-valued column, and what is promised of it
@@ -91,7 +94,7 @@ class Request:
     nulls: str = "value"
     formulas: str = "keep"
     diversify_weight: float = WEIGHT
-    shuffle: bool = False
+    shuffle: bool | Literal["auto"] = "auto"
     seed: int = 0
     time_limit: float | None = None
     scheme: str | None = None
@@ -113,6 +116,8 @@ class Request:
                     f"A join is given for {column!r}, which is not published as pseudonyms. "
                     "Give it the treatment pseudonym, or leave out the join."
                 )
+        if not isinstance(self.shuffle, bool) and self.shuffle != "auto":
+            raise InputError(f"'shuffle' must be auto, true or false. Got {self.shuffle!r}.")
         check_weight(self.diversify_weight)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"'seed' must be a whole number from 0 on. Got {self.seed!r}.")
