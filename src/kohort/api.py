@@ -25,6 +25,7 @@ from kohort.io import hierarchies
 from kohort.io.baskets import BasketShape, read_data, read_release
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
+from kohort.io.order_file import read_order
 from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.verify import verify_release
@@ -71,7 +72,7 @@ def anonymize(
     nulls: Literal["value", "star", "refuse"] = "value",
     on_missing: Literal["error", "suppress"] = "error",
     diversify_weight: float = WEIGHT,
-    shuffle: bool = False,
+    shuffle: bool | Literal["auto"] = "auto",
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
@@ -113,6 +114,8 @@ def anonymize(
         What a missing value is; what becomes of values missing from a hierarchy.
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
+    shuffle
+        Whether records are published in another order: `auto` where the original order tells something.
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
@@ -215,8 +218,11 @@ def verify(
     original: Any = None,
     header: bool | None = None,
     original_header: bool | None = None,
+    order_file: str | Path | None = None,
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
+
+    Of a release in another order, `order_file` (see `Release.order_file`) says which record is which.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -229,7 +235,10 @@ def verify(
     published = Dataset(release)
     reading = {"header": original_header, "header_option": "original-header"}
     before = None if original is None else _dataset(original, read.shape, **reading)
-    return verify_release(published, read, beside=beside, original=before).verdict
+    order = None if order_file is None else read_order(order_file)
+    if order is not None and before is None:
+        raise InputError("An order file compares a release with its original: give the original, too.")
+    return verify_release(published, read, beside=beside, original=before, order=order).verdict
 
 
 def compare(

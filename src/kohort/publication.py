@@ -1,4 +1,4 @@
-"""A release on the disk: table, certificate, signature, report, maps and hierarchies, all of them or none."""
+"""A release on the disk: table, certificate, signature, report, maps and more, all of them or none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kohort.errors import InputError, did_you_mean
 from kohort.io.baskets import BasketShape, write_data
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
+from kohort.io.order_file import write_order
 from kohort.io.outputs import Outputs
 from kohort.io.salt import NO_SALT, Salt, write_salt
 from kohort.io.signature import sign_file, signature_path
@@ -36,6 +37,7 @@ class ReleaseFiles:
     hierarchy_levels  all, or above: without the leaves, which are values of the data
     force             whether hierarchy files that are there already are replaced
     salt              the secret of the commitment to the original, and the file that a new one is written to
+    order             the order file, which only its owner may read
     """
 
     out: Path
@@ -48,14 +50,20 @@ class ReleaseFiles:
     hierarchy_levels: str = "all"
     force: bool = False
     salt: Salt = NO_SALT
+    order: Path | None = None
 
     @property
     def single(self) -> list[Path]:
         """All files but those in the folder of hierarchies."""
         signed = self.certificate is not None and self.key is not None
         signature = signature_path(str(self.certificate)) if signed else None
-        chosen = (self.out, self.certificate, self.report, self.maps, signature, self.salt.new_file)
+        chosen = (self.out, self.certificate, self.report, self.maps, signature, *self.private)
         return [path for path in chosen if path is not None]
+
+    @property
+    def private(self) -> list[Path]:
+        """The files that nobody but their owner may read."""
+        return [path for path in (self.salt.new_file, self.order) if path is not None]
 
     @property
     def with_values(self) -> list[Path]:
@@ -82,7 +90,7 @@ class ReleaseFiles:
             secret if self.force else [*secret, *listed],
             reads=reads,
             folder=self.hierarchies,
-            private=secret,
+            private=self.private,
         )
         found.check()
         return found
@@ -121,6 +129,8 @@ class ReleaseFiles:
                 write_hierarchy(trees[name], draft_of[files[name]], leaves=self.hierarchy_levels == "all")
             if self.salt.new_file is not None:
                 write_salt(self.salt, draft_of[self.salt.new_file])
+            if self.order is not None:
+                write_order(release.original_rows, draft_of[self.order])
         return release.facts(sha256=sha256, salt=self.salt.value)
 
     def _hierarchy_files(self, request: Request) -> dict[str, Path]:

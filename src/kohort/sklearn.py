@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kohort.api import anonymize
 from kohort.data.dataset import Dataset
-from kohort.errors import InputError, MissingPackageError
+from kohort.errors import InfeasibleError, InputError, MissingPackageError
 from kohort.pipeline.before_after import BeforeAfter, before_after, classes_of
 from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
@@ -35,7 +35,8 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     publishes each record like the narrowest class of the fitted table that covers it, and as `*` where none
     does; so it looks like at least k people of the *fitted* table. Records of the fitted table keep their
     class; where equal records are in several classes, `transform` takes the first one's. The
-    index of a pandas frame is kept, as scikit-learn expects: leave it out where the table is given away.
+    order of the records and the index of a pandas frame are kept, as scikit-learn expects: where the table is
+    given away, leave the index out and put the records in another order.
     A fitted one refuses to be pickled: it holds the original table.
 
     Parameters
@@ -118,8 +119,14 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             cost=self.cost,
             labels=self.labels,  # type: ignore[arg-type]
             suppression=self.suppression,
+            shuffle=False,  # a transformer keeps the order: other columns, such as y, stay beside the table
             seed=self.seed,
         )
+        if self.release_.suppressed_as == "drop":
+            raise InfeasibleError(
+                "The withheld records would not keep every promise as `*`, and a transformer cannot leave "
+                "records out. Set suppression=0."
+            )
         self._sides: BeforeAfter = before_after(self.release_)
         return self
 

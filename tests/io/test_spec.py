@@ -139,7 +139,7 @@ def test_defaults_are_the_careful_ones():
         "hierarchy",
         "value",
         "star",
-        False,
+        "auto",
         0,
     )
 

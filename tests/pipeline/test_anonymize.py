@@ -31,6 +31,7 @@ ASKED = {
     "identifiers": ["name"],
     "insensitive": ["score"],
     "privacy": [ko.KAnonymity(3)],
+    "shuffle": False,
 }
 
 
@@ -457,7 +458,7 @@ def test_values_that_alpha_protects_and_nobody_has_are_noted_without_naming_them
 def test_records_are_shuffled_by_the_seed(native_frame):
     frame = native_frame({"id": list(range(40)), "age": [i % 5 for i in range(40)]})
     asked = {"quasi_identifiers": ["age"], "insensitive": ["id"], "privacy": [ko.KAnonymity(4)]}
-    plain = as_lists(ko.anonymize(frame, **asked).table)
+    plain = as_lists(ko.anonymize(frame, shuffle=False, **asked).table)
     one, again, two = (
         as_lists(ko.anonymize(frame, shuffle=True, seed=seed, **asked).table) for seed in (1, 1, 2)
     )
@@ -477,8 +478,9 @@ def test_a_shuffled_release_has_a_fresh_index():
 
 
 class Withholding:
-    """Two groups, the first half and the second; the last record is withheld."""
+    """Two groups, the first half and the second of those that are not withheld; the last ones are."""
 
+    n_withheld = 1
     name, summary, paper, promise = "withholding", "", "", ""
     models, costs = ("k-anonymity",), ("loss",)
 
@@ -486,8 +488,9 @@ class Withholding:
         pass
 
     def solve(self, problem, run):
-        group = np.arange(problem.n_records) * 2 // problem.n_records
-        group[-1] = -1
+        kept = problem.n_records - self.n_withheld
+        group = -np.ones(problem.n_records, dtype=np.int64)
+        group[:kept] = np.arange(kept) >= (kept + 1) // 2
         return Groups(group)
 
 
@@ -497,16 +500,61 @@ def withholding(monkeypatch):
     return Withholding()
 
 
-def test_a_withheld_record_is_a_star_everywhere(native_frame, withholding):
+def test_withheld_records_are_a_star_everywhere_where_they_keep_the_promises(native_frame, withholding):
+    withholding.n_withheld = 2
+    people = {name: [values[i] for i in (0, 1, 3, 4, 2, 5)] for name, values in PEOPLE.items()}
+    release = released(
+        native_frame(people), privacy=[ko.KAnonymity(2)], algorithm=withholding, suppression=0.4
+    )
+    table = as_lists(release.table)
+    assert table["age"] == ["[20, 30)"] * 2 + ["[40, 50)"] * 2 + ["*"] * 2
+    assert table["town"][-2:] == ["*", "*"]
+    assert table["illness"] == people["illness"]
+    assert release.verdict.withheld == release.facts()["suppressed"] == 2
+    assert release.facts()["suppressed_as"] == "star"
+    assert any("published as `*`" in note for note in release.notes)
+    assert release.loss["discernibility"] == 2 * 2 + 2 * 2 + 2 * 6
+
+
+def test_a_withheld_record_is_left_out_where_a_star_would_give_it_away(native_frame, withholding):
     release = released(
         native_frame(PEOPLE), privacy=[ko.KAnonymity(2)], algorithm=withholding, suppression=0.2
     )
     table = as_lists(release.table)
-    assert (table["age"][-1], table["town"][-1]) == ("*", "*")
-    assert table["illness"] == PEOPLE["illness"]
-    assert release.verdict.withheld == 1
-    assert release.facts()["suppressed"] == 1
+    assert "*" not in table["age"]
+    assert table["illness"] == PEOPLE["illness"][:-1]
+    assert release.verdict.withheld == release.facts()["suppressed"] == 1
+    assert release.facts()["suppressed_as"] == "drop"
+    assert any("left out" in note and "k-anonymity" in note for note in release.notes)
     assert release.loss["discernibility"] == 3 * 3 + 2 * 2 + 6
+
+
+def test_sensitive_values_of_withheld_records_give_nobody_away(withholding):
+    """One who is 99 years old fits no class, so is one of the withheld: `*`, HIV, whatever l is."""
+    withholding.n_withheld = 2
+    table = {"age": [21, 22, 41, 42, 98, 99], "illness": ["flu", "cold", "flu", "cold", "HIV", "HIV"]}
+    asked = {
+        "quasi_identifiers": ["age"],
+        "sensitive": ["illness"],
+        "privacy": [ko.KAnonymity(2), ko.LDiversity("illness", 2, kind="distinct")],
+    }
+    withholding.models = ("k-anonymity", "l-diversity")
+    release = ko.anonymize(pa.table(table), algorithm=withholding, suppression=0.4, **asked)
+    assert "HIV" not in release.table["illness"].to_pylist()
+    assert any("l-diversity of 'illness'" in note for note in release.notes)
+
+
+def test_a_release_is_refused_that_can_neither_show_nor_leave_out_its_withheld_records(withholding):
+    """Without the withheld records the rest has other shares of the illnesses than the classes have."""
+    withholding.models = ("k-anonymity", "t-closeness")
+    table = pa.table({"age": [1, 2, 3, 4, 5], "illness": ["flu", "cold", "flu", "flu", "cold"]})
+    asked = {
+        "quasi_identifiers": ["age"],
+        "sensitive": ["illness"],
+        "privacy": [ko.KAnonymity(2), ko.TCloseness("illness", 0.2)],
+    }
+    with pytest.raises(InfeasibleError, match="t-closeness"):
+        ko.anonymize(table, algorithm=withholding, suppression=0.2, **asked)
 
 
 def test_a_withheld_record_may_be_left_out(native_frame, withholding):

@@ -55,7 +55,7 @@ def test_rows_say_which_original_a_record_has():
 
 @given(cases(kinds=("integer", "plain", "date")), st.data())
 def test_another_value_in_place_of_a_published_one_is_noticed(case, data):
-    release = case.anonymize()
+    release = case.anonymize(shuffle=False)
     attribute = data.draw(st.sampled_from(release.problem.attributes))
     record = data.draw(st.integers(0, case.table.num_rows - 1))
     label = data.draw(st.sampled_from([*attribute.column.texts, "no such label"]))
@@ -191,7 +191,7 @@ def test_a_csv_file_of_the_release_fits_its_typed_original():
 
 @given(cases(), st.data())
 def test_any_subset_of_a_release_is_matched(case, data):
-    release = case.anonymize()
+    release = case.anonymize(shuffle=False)
     kept = sorted(data.draw(st.sets(st.integers(0, case.table.num_rows - 1), min_size=1)))
     published, original = Dataset(release.table.take(kept)), Dataset(case.table)
     rows = matching_rows(published, original, release.problem.attributes, ["rest"])

@@ -112,10 +112,25 @@ def test_a_missing_row_is_found(native_frame):
 
 def test_rows_in_another_order_are_found_unless_they_were_shuffled(native_frame):
     turned = {name: values[::-1] for name, values in RELEASE.items()}
-    assert set(failing(verdict_of(native_frame, turned))) >= {"coverage of 'age'", "coverage of 'town'"}
-    shuffled = verdict_of(native_frame, turned, shuffle=True)
-    assert shuffled.holds
-    assert "records" in [check.name for check in shuffled.checks if check.holds is None]
+    kept = verdict_of(native_frame, turned, shuffle=False)
+    assert set(failing(kept)) >= {"coverage of 'age'", "coverage of 'town'"}
+    for shuffle in (True, "auto"):
+        shuffled = verdict_of(native_frame, turned, shuffle=shuffle)
+        assert shuffled.holds
+        [check] = [check for check in shuffled.checks if check.name == "records"]
+        assert "in another order" in check.detail
+
+
+def test_records_of_a_shuffled_release_must_fit_different_originals(native_frame):
+    """Two of BE and two of BS there are; three of BE do not fit, in no order."""
+    turned = {name: values[::-1] for name, values in RELEASE.items() if name != "notes"}
+    wrong = changed(turned, town=["BE", "BS", "BE", "BE"], age=["[20, 40)"] * 4)
+    attributes = {name: a for name, a in SPEC["attributes"].items() if name != "notes"}
+    original = {name: values for name, values in ORIGINAL.items() if name != "notes"}
+    asked = {"original": original, "attributes": attributes, "privacy": {"k": 1}}
+    assert failing(verdict_of(native_frame, wrong, shuffle=True, **asked)) == ["records"]
+    assert "coverage of 'town'" in failing(verdict_of(native_frame, wrong, shuffle="auto", **asked))
+    assert verdict_of(native_frame, turned, shuffle=True, **asked).holds
 
 
 def test_a_changed_column_is_found(native_frame):
@@ -170,11 +185,13 @@ WITHHELD_SPEC = {
 
 
 def test_withheld_records_as_stars_are_allowed_up_to_the_limit(native_frame):
-    asked = {**WITHHELD_SPEC, "original": WITHHELD_ORIGINAL}
+    asked = {**WITHHELD_SPEC, "original": WITHHELD_ORIGINAL, "privacy": {"k": 2}}
     enough = verdict_of(native_frame, STARRED, suppression=0.5, **asked)
     assert (enough.holds, enough.withheld, enough.classes) == (True, 2, 1)
-    too_many = verdict_of(native_frame, STARRED, suppression=0.4, **asked)
-    assert failing(too_many) == ["withheld records"]
+    too_many = verdict_of(native_frame, STARRED, suppression=0.4, **asked | {"privacy": {"k": 3}})
+    assert "withheld records" in failing(too_many)
+    alike = verdict_of(native_frame, STARRED, suppression=0.5, **asked | {"privacy": SPEC["privacy"]})
+    assert failing(alike) == ["records withheld as *"]  # both have the flu
 
 
 def test_withheld_records_that_were_left_out_are_allowed_up_to_the_limit(native_frame):
@@ -189,7 +206,7 @@ def test_withheld_records_that_were_left_out_are_allowed_up_to_the_limit(native_
 
 def test_left_out_records_must_be_announced(native_frame):
     dropped = {name: values[1:3] for name, values in STARRED.items()}
-    verdict = verdict_of(native_frame, dropped, original=WITHHELD_ORIGINAL, suppression=0.5, **WITHHELD_SPEC)
+    verdict = verdict_of(native_frame, dropped, original=WITHHELD_ORIGINAL, **WITHHELD_SPEC)
     assert "number of records" in failing(verdict)
 
 

@@ -55,12 +55,10 @@ def test_classes_and_models_are_those_of_a_plain_group_by(rows, k, l):  # noqa: 
     assert k_verdict.failing_classes == len(fails_k & kept)
     assert l_verdict.failing_classes == len(fails_l & kept)
     assert l_verdict.measured == min((frequency[look] for look in kept), default=None)
-    assert verdict.holds == (
-        not (fails_k | fails_l) & kept and verdict.withheld <= Fraction(1, 2) * len(rows)
-    )
+    assert verdict.holds == (not (fails_k | fails_l) and verdict.withheld <= Fraction(1, 2) * len(rows))
     listed = verdict.violations.to_pydict()
     looks = list(zip(*(listed[name] for name in quasi_identifiers)))
-    assert set(looks) == (fails_k | fails_l) & kept
+    assert set(looks) == fails_k | fails_l
     for look, size, fails in zip(looks, listed["class_size"], listed["fails"]):
         assert size == len(found[look])
         assert ("k-anonymity" in fails) == (look in fails_k)
@@ -100,11 +98,33 @@ WITHHELD = {"age": ["1", "1", "1", "*"], "sex": ["f", "f", "f", "*"]}
 
 
 def test_records_that_are_star_everywhere_are_withheld_up_to_the_limit():
-    allowed = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(2)], suppression=0.25)
+    allowed = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(1)], suppression=0.25)
     assert (allowed.holds, allowed.withheld, allowed.classes, allowed.smallest_class) == (True, 1, 1, 3)
     refused = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(2)], suppression=0.24)
     assert refused.holds is False
     assert "1 of 4 records are withheld; 0 are allowed." in refused.reasons()
+
+
+def test_withheld_records_must_keep_the_promises_together():
+    """Whoever fits no class is known to be one of them."""
+    verdict = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(2)], suppression=0.25)
+    assert not verdict.holds
+    [reason] = verdict.reasons()
+    assert "1 record is withheld as `*`" in reason and "k-anonymity" in reason
+    assert verdict.violations.to_pylist() == [
+        {"age": "*", "sex": "*", "class_size": 1, "fails": "k-anonymity"}
+    ]
+
+
+def test_withheld_records_must_be_diverse():
+    columns = {"age": ["1", "1", "*", "*"], "illness": ["flu", "cold", "HIV", "HIV"]}
+    models = [ko.KAnonymity(2), ko.LDiversity("illness", 2, kind="distinct")]
+    verdict = verdict_of(columns, ["age"], models, suppression=0.5)
+    assert all(model.holds for model in verdict.models) and not verdict.holds
+    columns["illness"][3] = "flu"
+    verdict = verdict_of(columns, ["age"], models, suppression=0.5)
+    assert verdict.holds and verdict.withheld == 2
+    assert "records withheld as *" in [check.name for check in verdict.checks]
 
 
 def test_records_that_are_star_everywhere_and_form_a_class_are_a_class():
@@ -137,15 +157,16 @@ def test_the_limit_is_an_exact_share():
     """0.07 * 100 is 7.000000000000001 in floating point, 0.29 * 100 is 28.999999999999996."""
     for share, withheld in ((0.07, 7), (0.29, 29)):
         columns = {"age": ["*"] * withheld + ["1"] * (100 - withheld)}
-        assert verdict_of(columns, ["age"], [ko.KAnonymity(withheld + 1)], suppression=share).holds
-        assert not verdict_of(columns, ["age"], [ko.KAnonymity(withheld + 1)], suppression=share - 0.01).holds
+        assert verdict_of(columns, ["age"], [ko.KAnonymity(1)], suppression=share).withheld == withheld
+        less = verdict_of(columns, ["age"], [ko.KAnonymity(withheld + 1)], suppression=share - 0.01)
+        assert f"{withheld} of 100 records are withheld" in less.reasons()[0]
 
 
 def test_t_closeness_compares_with_all_records_withheld_ones_among_them():
     """Whole table: half flu. The class alone has 2 of 3 flu, 1/6 away; without the withheld it would be 0."""
     columns = {"age": ["1", "1", "1", "*"], "illness": ["flu", "flu", "cold", "cold"]}
     close = verdict_of(columns, ["age"], [ko.KAnonymity(2), ko.TCloseness("illness", 0.2)], suppression=0.25)
-    assert close.holds
+    assert all(model.holds for model in close.models)
     assert close.models[1].measured == Fraction(1, 6)
     assert not verdict_of(
         columns, ["age"], [ko.KAnonymity(2), ko.TCloseness("illness", 0.1)], suppression=0.25

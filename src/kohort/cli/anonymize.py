@@ -44,6 +44,10 @@ def anonymize(
             help="Also write how each value is published (JSON), for 'kohort apply'. It lists the values."
         ),
     ] = None,
+    order_file: Annotated[
+        Path | None,
+        typer.Option(help="Also write which original each record is (JSON), for 'kohort verify'. Private."),
+    ] = None,
     hierarchies: Annotated[
         Path | None,
         typer.Option(
@@ -62,6 +66,9 @@ def anonymize(
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     cost: Annotated[str | None, typer.Option(help="The measure to minimise, instead of the spec's.")] = None,
+    shuffle: Annotated[
+        str | None, typer.Option(help="The order of the records: auto, true or false, instead of the spec's.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the best release so far is used then.")
@@ -91,20 +98,18 @@ def anonymize(
     output = Output(as_json=json, quiet=quiet)
     files = ReleaseFiles(
         out, report, report_version, certificate, _signing_key(sign, certificate), maps,
-        hierarchies, _levels(hierarchy_levels, hierarchies), force, salt_for(salt),
+        hierarchies, _levels(hierarchy_levels, hierarchies), force, salt_for(salt), order_file,
     )  # fmt: skip
     written = read_spec_file(spec)
-    read = written.spec.overridden(k=k, algorithm=algorithm, cost=cost, seed=seed, time_limit=time_limit)
+    read = written.spec.overridden(
+        k=k, algorithm=algorithm, cost=cost, shuffle=shuffle, seed=seed, time_limit=time_limit
+    )
     request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
     sources = [data, spec, sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
     outputs = files.outputs(request, read.shape, sources)
-    words = {"k": k, "algorithm": algorithm, "cost": cost, "seed": seed, "time-limit": time_limit}
-    reading: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "header": header,
-    }
+    words: dict[str, Any] = {"k": k, "algorithm": algorithm, "cost": cost, "shuffle": shuffle}
+    words |= {"seed": seed, "time-limit": time_limit}
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": header}
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
         "spec": written.text,

@@ -29,6 +29,9 @@ def verify(
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
     ] = None,
+    order_file: Annotated[
+        Path | None, typer.Option(help="Which original each record is: kohort anonymize --order-file.")
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
     ] = None,
@@ -62,7 +65,9 @@ def verify(
 
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
+    from kohort.errors import InputError
     from kohort.io.baskets import read_release, write_rows
+    from kohort.io.order_file import read_order
     from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
@@ -71,13 +76,15 @@ def verify(
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
+    if order_file is not None and (original is None or spec is None):
+        raise InputError("--order-file compares with the original: give --original and --spec, too.")
     certified = _certified(certificate, spec, public_key, k)
     secret = _salt(salt, certificate, original)
     promised = k if certified is None or k is not None else certified.k
     asked = None if spec is None else read_spec(spec).overridden(k=promised)
     hierarchies = [] if asked is None or spec is None else asked.files(beside=spec.parent)
     signature = None if certificate is None else signature_path(certificate)
-    sources = [release, original, spec, certificate, signature, public_key, salt, *hierarchies]
+    sources = [release, original, spec, certificate, signature, public_key, salt, order_file, *hierarchies]
     outputs = Outputs([] if violations is None else [violations], reads=sources)
     outputs.check()
     shape = None if asked is None else asked.shape
@@ -89,7 +96,8 @@ def verify(
     if asked is not None:
         assert spec is not None
         compared = None if before is None else Dataset(before.table)
-        found = verify_release(published, asked, beside=spec.parent, original=compared)
+        order = None if order_file is None else read_order(order_file)
+        found = verify_release(published, asked, beside=spec.parent, original=compared, order=order)
     else:
         assert certified is not None
         found = verify_certified(published, certified)

@@ -85,6 +85,19 @@ class CertifiedScheme(_Part):
     nodes: int = Field(ge=0, description="How many nodes of the search were looked at.")
 
 
+class CertifiedOrder(_Part):
+    """In which order the records are published, and what the original order tells."""
+
+    shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
+    shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
+    tells: list[str] = Field(
+        description="Columns of which the original order tells something, or `the classes`."
+    )
+    attack: dict[str, Any] | None = Field(
+        description="Where the order is kept and the records are sorted: what an attack on it comes to."
+    )
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -103,6 +116,9 @@ class Certificate(_Part):
     holds: bool = Field(description="Whether every promise holds.")
     records: int = Field(ge=1, description="Records of the original.")
     suppressed: int = Field(ge=0, description="Records that are withheld.")
+    suppressed_as: Literal["star", "drop"] | None = Field(
+        None, description="What withheld records became: `*` everywhere, left out, or null: there are none."
+    )
     classes: int = Field(ge=0, description="Classes of look-alikes, withheld records aside.")
     smallest_class: int | None = Field(description="Records in the smallest class.")
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
@@ -129,6 +145,9 @@ class Certificate(_Part):
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")
     suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
+    order: CertifiedOrder | None = Field(
+        None, description="The order of the records; null in documents of version 0.1."
+    )
     notes: list[str] = Field(description="Sentences that the one who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles

@@ -57,7 +57,7 @@ class _File(_Part):
     suppressed: Literal["star", "drop"]
     nulls: Literal["value", "star", "refuse"]
     formulas: Literal["keep", "escape"] = "keep"
-    shuffle: bool
+    shuffle: bool | Literal["auto"]
     seed: int
     roles: dict[str, Role]
     others: Literal["error", "keep", "drop"]

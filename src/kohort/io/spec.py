@@ -237,7 +237,7 @@ class Spec(_Part):
     weights: dict[str, Decimal] = {}
     scheme: Scheme | None = None
     diversify_weight: Decimal = Field(WEIGHT, ge=0, le=1)
-    shuffle: Switch = False
+    shuffle: Switch | Literal["auto"] = "auto"
     seed: Whole = Field(0, ge=0, lt=2**63)
     time_limit: Decimal | None = Field(None, gt=0, le=1_000_000_000)
     items: ItemsSpec | None = None
@@ -250,6 +250,13 @@ class Spec(_Part):
         if name != "auto":
             items_algorithm_named(name)
         return name
+
+    @field_validator("shuffle", mode="before")
+    @classmethod
+    def _auto_or_not(cls, shuffle: Any) -> Any:
+        if not isinstance(shuffle, bool) and shuffle != "auto":
+            raise ValueError("this must be auto, true or false.")
+        return shuffle
 
     @field_validator("cost")
     @classmethod
@@ -294,6 +301,8 @@ class Spec(_Part):
         """The same spec with some keys changed (those that are not None); `k` changes the privacy."""
         changes = {name: value for name, value in changes.items() if value is not None}
         k = changes.pop("k", None)
+        if "shuffle" in changes:
+            changes["shuffle"] = _shuffle(changes["shuffle"])
         if "algorithm" in changes and changes["algorithm"] != self.algorithm:
             changes["parameters"] = {}
         if k is not None:
@@ -369,6 +378,14 @@ class Spec(_Part):
             separator = part.separator if self.items is None else None
             return Items(column, source, separator, part.multiset, self.items_algorithm, self.items_weight)
         return None
+
+
+def _shuffle(word: str | bool) -> str | bool:
+    """What the command line says of the order of the records."""
+    known: dict[str, str | bool] = {"auto": "auto", "true": True, "false": False}
+    if str(word).lower() not in known:
+        raise InputError(f"'shuffle' must be auto, true or false. Got {word!r}.")
+    return known[str(word).lower()]
 
 
 _PRIVACY_PARTS: dict[str, type[BaseModel]] = {

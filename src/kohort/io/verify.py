@@ -14,20 +14,17 @@ from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
+from kohort.io.alignment import Items, align, may_drop
 from kohort.io.spec import Spec
 from kohort.pipeline.items import items_problem, read_baskets
 from kohort.pipeline.prepare import build_attributes, settled_roles
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
+from kohort.problem.costs import COSTS
 from kohort.problem.roles import Roles
 from kohort.verification import (
     Check,
     Verdict,
-    check_columns,
-    check_conserved,
-    check_coverage,
-    cover_baskets,
-    matching_rows,
     measure_costs,
     published_classes,
     published_table,
@@ -36,7 +33,6 @@ from kohort.verification import (
     with_items,
 )
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.items import CoveredBaskets
 
 __all__ = ["Verification", "verify_release"]
 
@@ -50,9 +46,17 @@ class Verification:
 
 
 def verify_release(
-    published: Dataset, spec: Spec, *, beside: str | Path = ".", original: Dataset | None = None
+    published: Dataset,
+    spec: Spec,
+    *,
+    beside: str | Path = ".",
+    original: Dataset | None = None,
+    order: np.ndarray | None = None,
 ) -> Verification:
-    """Measure the models of the spec on the published table; with the original, check it record by record."""
+    """Measure the models of the spec on the published table; with the original, compare their records.
+
+    order  per published record the number of its original, where that is known
+    """
     request = spec.request(beside=beside)
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
@@ -60,7 +64,7 @@ def verify_release(
     _refuse_unknown(published, quasi_identifiers)
     shown = _shown_items(published, request)
     if shown is not None and not quasi_identifiers:
-        return _verify_baskets(published, original, request, shown)
+        return _verify_baskets(published, original, request, shown, order)
     classes = published_classes(
         published,
         quasi_identifiers,
@@ -77,7 +81,7 @@ def verify_release(
             sensitive=_sensitive_columns(published, request.roles),
         )
         return Verification(_judged(verdict, classes, shown, request))
-    return _against(published, original, request, classes, shown)
+    return _against(published, original, request, classes, shown, order)
 
 
 def _shown_items(published: Dataset, request: Request) -> Baskets | None:
@@ -92,16 +96,19 @@ def _judged(
     classes: PublishedClasses,
     shown: Baskets | None,
     request: Request,
-    checks: Sequence[Check] = (),
 ) -> Verdict:
     """The verdict with that on the items, if there are any."""
     if shown is None or request.km is None:
         return verdict
-    return with_items(verdict, classes, shown, request.km, checks)
+    return with_items(verdict, classes, shown, request.km)
 
 
 def _verify_baskets(
-    published: Dataset, original: Dataset | None, request: Request, shown: Baskets
+    published: Dataset,
+    original: Dataset | None,
+    request: Request,
+    shown: Baskets,
+    order: np.ndarray | None,
 ) -> Verification:
     """Baskets with nothing beside them that others may know."""
     assert request.km is not None
@@ -110,14 +117,10 @@ def _verify_baskets(
         return Verification(_of_baskets(shown, request, request.roles, checks))
     roles = settled_roles(original, request)
     untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
-    rows, checks = _aligned(published, original, request, roles, (), untouched)
-    loss = None
-    if rows is not None:
-        checks += check_conserved(published, original, untouched, rows)
-        covered = _covered(original, request, shown, rows)
-        checks += covered.checks
-        loss = {"ncp": covered.ncp}
-    verdict = _of_baskets(shown, request, roles, checks)
+    items = _items(original, request, shown)
+    found = align(published, original, request, roles, (), untouched, order=order, items=items)
+    loss = None if found.known is None else {"ncp": items.covered(found.known).ncp}
+    verdict = _of_baskets(shown, request, roles, found.checks)
     return Verification(verdict, loss if verdict.holds else None)
 
 
@@ -127,10 +130,10 @@ def _of_baskets(shown: Baskets, request: Request, roles: Roles, checks: Sequence
     return verify_baskets(shown, request.km, request.confidence, checks=checks, sensitive_columns=sensitive)
 
 
-def _covered(original: Dataset, request: Request, shown: Baskets, rows: np.ndarray) -> CoveredBaskets:
+def _items(original: Dataset, request: Request, shown: Baskets) -> Items:
     assert request.items is not None
     problem, _ = items_problem(original, request, request.items)
-    return cover_baskets(shown, problem, rows)
+    return Items(shown, problem)
 
 
 def _against(
@@ -139,68 +142,31 @@ def _against(
     request: Request,
     classes: PublishedClasses,
     shown: Baskets | None,
+    order: np.ndarray | None,
 ) -> Verification:
     roles = settled_roles(original, request)
     attributes = build_attributes(original, request, roles)
     untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
-    rows, checks = _aligned(published, original, request, roles, attributes, untouched)
-    if rows is not None:
-        checks += check_coverage(published, attributes, rows)
-        checks += check_conserved(published, original, untouched, rows)
-    dropped = max(original.n_records - published.n_records, 0) if request.suppressed == "drop" else 0
+    items = None if shown is None else _items(original, request, shown)
+    found = align(published, original, request, roles, attributes, untouched, order=order, items=items)
+    dropped = max(original.n_records - published.n_records, 0) if may_drop(request) else 0
     verdict = verify_models(
         classes,
         request.models,
         suppression=request.suppression,
         dropped=dropped,
-        checks=checks,
+        checks=found.checks,
         sensitive=_sensitive_columns(published, roles),
     )
-    covered = None if shown is None or rows is None else _covered(original, request, shown, rows)
-    verdict = _judged(verdict, classes, shown, request, [] if covered is None else covered.checks)
-    if rows is None or not verdict.holds:
+    verdict = _judged(verdict, classes, shown, request)
+    if found.rows is None or not verdict.holds:
         return Verification(verdict)
-    loss = _costs(classes, attributes, rows, verdict, original.n_records)
-    return Verification(verdict, loss if covered is None else loss | {"items-ncp": covered.ncp})
-
-
-def _aligned(
-    published: Dataset,
-    original: Dataset,
-    request: Request,
-    roles: Roles,
-    attributes: tuple[Attribute, ...],
-    untouched: list[str],
-) -> tuple[np.ndarray | None, list[Check]]:
-    """For each published record its original, and the checks of columns and numbers of records."""
-    treated = {name for name, treatment in request.treatments.items() if treatment != "drop"}
-    hidden = [name for name in roles.having("identifier") if name not in treated]
-    expected = [*(a.name for a in attributes), *treated, *roles.having("items")]
-    checks = [check_columns(published, untouched, hidden, expected)]
-    before, after = original.n_records, published.n_records
-    rows: np.ndarray | None = None
-    if request.shuffle:
-        checks.append(_number(before, after, request))
-        checks.append(
-            Check("records", None, "Records were shuffled: values cannot be compared record by record.")
-        )
-    elif before == after:
-        rows = np.arange(before)
-        checks.append(Check("records", True, f"All {before} records are there, in their order."))
-    elif request.suppressed == "drop" and after < before:
-        rows = matching_rows(published, original, attributes, untouched)
-        detail = (
-            "are, in their order, some of the original's" if rows is not None else "are not the original's"
-        )
-        checks.append(Check("records", rows is not None, f"The {after} published records {detail}."))
-    else:
-        checks.append(_number(before, after, request))
-    return rows, checks
-
-
-def _number(before: int, after: int, request: Request) -> Check:
-    fine = after == before or (request.suppressed == "drop" and after < before)
-    return Check("number of records", fine, f"The original has {before} records, the release {after}.")
+    loss = _costs(classes, attributes, found.rows, verdict, original.n_records)
+    if not found.sure:
+        loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}
+    if items is not None and found.known is not None:
+        loss["items-ncp"] = items.covered(found.known).ncp
+    return Verification(verdict, loss)
 
 
 def _costs(

@@ -43,7 +43,7 @@ _MORE = """\
 #nulls: star           # publish a missing value as *, instead of treating it as a value of its own
 #formulas: escape      # in CSV files, an apostrophe before texts that a spreadsheet would compute
 #others: drop          # what becomes of columns that are not named above: error, keep or drop
-#shuffle: true         # publish the records in random order
+#shuffle: true         # publish the records in another order, also where the original one tells nothing
 #seed: 1               # the same seed gives the same release
 #time_limit: 60        # seconds; then the best release so far is used
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -30,13 +31,14 @@ from kohort.pipeline.clock import Clock, cut_notes
 from kohort.pipeline.figures import checked_figures, publishes_what_is_searched, without_proof
 from kohort.pipeline.items import ItemsPart, read_baskets
 from kohort.pipeline.notes import extreme_cautions, formula_notes
-from kohort.pipeline.order import final_order
+from kohort.pipeline.order import attack_on_release, settle_order
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
 from kohort.pipeline.settle import settled
 from kohort.pipeline.trade import solve_with_items
+from kohort.pipeline.withheld import records_to_publish, refuse_dropping, withheld_notes
 from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -113,23 +115,25 @@ def make_release(
             columns = replaced_columns(dataset, request, roles, problem, recoding)
         else:
             columns = traded.columns
-        kept = np.flatnonzero(~recoding.withheld) if request.suppressed == "drop" else None
+        kept, why_dropped = records_to_publish(request, problem, columns, recoding.withheld)
     with clock("verify"):
         items = None if traded is None else traded.items
-        verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items)
+        verdict, loss = _verified(dataset, request, roles, problem, columns, kept, items, why_dropped)
         guaranteed = traded is None and publishes_what_is_searched(problem, request.nulls == "star")
         figures = checked_figures(problem, recoding, loss, bound, own_bound, guaranteed=guaranteed)
         recoding = without_proof(recoding)
+    with clock("order"):
+        baskets = None if items is None else items.problem.baskets
+        attack = partial(attack_on_release, dataset, roles, columns, problem)
+        order = settle_order(request, dataset, roles, columns, kept=kept, baskets=baskets, attack=attack)
     return Release(
         dataset=dataset,
         request=request,
         roles=roles,
         problem=problem,
         columns=columns,
-        rows=final_order(
-            request, [a.column for a in problem.attributes], np.arange(problem.n_records), kept=kept
-        ),
-        verdict=verdict,
+        rows=order.rows,
+        verdict=verdict.cautioned(*order.cautions),
         loss=figures.loss,
         algorithm=chosen.name,
         parameters=parameters_of(chosen) | ({"diversify": {"w": request.diversify_weight}} if unmet else {}),
@@ -138,6 +142,8 @@ def make_release(
         notes=(
             *why,
             *_notes(problem, verdict.withheld),
+            *withheld_notes(verdict.withheld, kept, why_dropped),
+            *order.notes,
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
             *formula_notes(dataset, request, columns, kept),
@@ -149,6 +155,7 @@ def make_release(
         scheme=dict(recoding.search) or None if isinstance(recoding, GlobalRecoding) else None,
         recoding=recoding,
         cut_by_time=run.was_cut,
+        order=order,
     )
 
 
@@ -222,11 +229,13 @@ def _verified(
     columns: Columns,
     kept: np.ndarray | None,
     items: ItemsPart | None,
+    why_dropped: str | None,
 ) -> tuple[Verdict, dict[str, float]]:
     """The verdict on the published table and its costs; a verdict that does not hold is our bug."""
     rows = np.arange(problem.n_records) if kept is None else kept
     names = [name for name in dataset.names if columns.get(name, ...) is not None]
     if not len(rows):
+        refuse_dropping(why_dropped)
         raise InternalError("Every record would be withheld. Nothing was written.")
     published = Dataset(as_arrow(dataset, columns, names, kept))
     untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
@@ -259,6 +268,7 @@ def _verified(
         verdict = with_items(verdict, classes, shown, request.km, [covered.check])
         loss = {"items-ncp": covered.ncp}
     if not verdict.holds:
+        refuse_dropping(why_dropped, verdict)
         raise InternalError(
             "The release failed its own verification and was not made. Please report this.\n"
             + "\n".join(verdict.reasons())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,23 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
+from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
-from kohort.pipeline.order import final_order
+from kohort.pipeline.order import kept_columns, settle_order
 from kohort.pipeline.prepare import settled_roles
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native, labelled, replaced_identifiers
 from kohort.pipeline.request import Request
+from kohort.pipeline.withheld import broken_by, starred, withheld_notes
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import PublishedColumn
 from kohort.verification import Verdict, check_columns, check_conserved, published_classes, verify_models
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.order_attack import OrderAttack, Sighted, attack_order, true_ranks
 from kohort.version import __version__
 
 __all__ = ["Applied", "apply_maps"]
@@ -40,6 +43,7 @@ class Applied(HoldsOriginal):
 
     withheld  records that are `*` everywhere or left out
     unseen    per column the records whose value the maps do not know, published as `*`
+    remarks   what became of withheld records and of the order
     verdict   what was checked; None if nothing was asked for, and then nothing is promised
     """
 
@@ -52,6 +56,7 @@ class Applied(HoldsOriginal):
     withheld: int
     unseen: dict[str, int]
     verdict: Verdict | None
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> Any:
@@ -72,6 +77,7 @@ class Applied(HoldsOriginal):
             f"Column {name!r}: the values of {counted(n, 'record')} are not in the maps and became `*`."
             for name, n in self.unseen.items()
         ]
+        notes += self.remarks
         if self.verdict is None:
             notes.append("Nothing is promised about this table: it was recoded, not verified. Ask for a k.")
         return (*notes, *formula_notes(self.dataset, self.maps.request, self.columns, self.rows))
@@ -115,20 +121,38 @@ def apply_maps(
     plain = columns | _labelled(recoded, nobody, replace(request, nulls="value"))  # as the search saw them
     withheld = _withheld(_classes(dataset, plain, names, request, None), request)
     columns = columns | _labelled(recoded, withheld, request)
-    kept = np.flatnonzero(~withheld) if request.suppressed == "drop" and withheld.any() else None
+    kept, broken = _kept(dataset, columns, names, request, withheld)
     if kept is not None and not len(kept):
         raise InfeasibleError("Every record would be withheld: no class keeps what the maps promise.")
+    attack = partial(_attack, dataset, roles, recoded, withheld, request)
+    order = settle_order(request, dataset, roles, columns, kept=kept, attack=attack)
     return Applied(
         dataset=dataset,
         maps=maps,
         columns=columns,
-        rows=final_order(
-            request, [dataset.column(name) for name in names], np.arange(dataset.n_records), kept=kept
-        ),
+        rows=order.rows,
         withheld=int(withheld.sum()),
+        remarks=(
+            *withheld_notes(int(withheld.sum()), kept, broken),
+            *order.notes,
+            *(f"{caution.what} {caution.advice}" for caution in order.cautions),
+        ),
         unseen=unknown,
         verdict=None if k is None else _verified(dataset, columns, roles, request, kept),
     )
+
+
+def _kept(
+    dataset: Dataset, columns: Columns, names: list[str], request: Request, withheld: np.ndarray
+) -> tuple[np.ndarray | None, str | None]:
+    """The records to publish (None: all), and the promises that the withheld ones would break as `*`."""
+    if not withheld.any():
+        return None, None
+    if request.suppressed == "drop":
+        return np.flatnonzero(~withheld), None
+    sensitive = _classes(dataset, columns, names, request, None).sensitive
+    broken = broken_by(request.models, sensitive, starred([columns[name] for name in names]))
+    return (np.flatnonzero(~withheld), broken) if broken else (None, None)
 
 
 def _models(request: Request, k: int | None) -> tuple:
@@ -152,6 +176,34 @@ def _recoded(maps: Maps, column: Column) -> _Recoded:
     labels, known = maps.columns[column.name].published(column.texts)
     n_unknown = int(column.counts[~np.array(known, dtype=bool)].sum())
     return _Recoded(PublishedColumn(labels, column.codes), n_unknown)
+
+
+def _attack(
+    dataset: Dataset,
+    roles: Roles,
+    recoded: Mapping[str, _Recoded],
+    withheld: np.ndarray,
+    request: Request,
+    rows: np.ndarray,
+) -> OrderAttack | None:
+    """What an attack on the order of these records comes to; the maps say which values a label covers."""
+    quasi = [_sighted(dataset.column(name), part, withheld, rows) for name, part in recoded.items()]
+    k = max((model.k for model in request.models if isinstance(model, KAnonymity)), default=1)
+    found = attack_order(quasi, kept_columns(dataset, roles, rows), k)
+    return found if found.orders else None
+
+
+def _sighted(column: Column, recoded: _Recoded, withheld: np.ndarray, rows: np.ndarray) -> Sighted:
+    n_values = len(column.texts) - column.has_null
+    labels = recoded.published.labels[:n_values]
+    codes_of: dict[str | None, list[int]] = {}
+    for code, label in enumerate(labels):
+        codes_of.setdefault(label, []).append(code)
+    first = np.array([codes_of[label][0] for label in labels] + [-1] * column.has_null)[column.codes]
+    last = np.array([codes_of[label][-1] for label in labels] + [-1] * column.has_null)[column.codes]
+    unsaid = withheld | np.isin(column.codes, [c for c, label in enumerate(labels) if label == STAR])
+    first[unsaid], last[unsaid] = 0, max(n_values - 1, 0)
+    return Sighted(column.name, first[rows], last[rows], true_ranks(column, rows))
 
 
 def _unknown_message(unknown: Mapping[str, int]) -> str:

@@ -25,7 +25,7 @@ from kohort.pipeline.items import (
     solve_items,
 )
 from kohort.pipeline.notes import formula_notes
-from kohort.pipeline.order import final_order
+from kohort.pipeline.order import settle_order
 from kohort.pipeline.publish import as_arrow, replaced_identifiers
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Request
@@ -63,14 +63,16 @@ def make_basket_release(
     with clock("verify"):
         verdict, ncp = _verified(dataset, request, roles, part, columns)
         bound = checked_bound(part.recoding.bound, checked_loss({"ncp": ncp})["ncp"])
+    with clock("order"):
+        order = settle_order(request, dataset, roles, columns, kept=None, baskets=problem.baskets)
     return Release(
         dataset=dataset,
         request=request,
         roles=roles,
         problem=None,
         columns=columns,
-        rows=final_order(request, [problem.baskets.items], np.arange(dataset.n_records), kept=None),
-        verdict=verdict,
+        rows=order.rows,
+        verdict=verdict.cautioned(*order.cautions),
         loss={"ncp": ncp},
         algorithm=algorithm.name,
         parameters=parameters_of(algorithm),
@@ -78,6 +80,7 @@ def make_basket_release(
         bound=bound,
         notes=(
             *_notes(part),
+            *order.notes,
             *part.recoding.notes,
             *formula_notes(dataset, request, columns, None),
             *cut_notes(run, request.time_limit),
@@ -85,6 +88,7 @@ def make_basket_release(
         seconds=clock.seconds,
         items=part,
         cut_by_time=run.was_cut,
+        order=order,
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -65,9 +66,10 @@ def as_native(dataset: Dataset, columns: dict[str, pa.Array | None], rows: np.nd
     backend = nw.get_native_namespace(dataset.frame)
     new = nw.from_arrow(texts, backend=backend)
     frame = frame.with_columns(*(new[name] for name in texts.column_names))
-    if rows is not None:
-        frame = nw.maybe_reset_index(frame[rows])
-    return frame.to_native()
+    native = frame.to_native()
+    if rows is not None and isinstance(native, pa.Table):
+        return pa.table([take_records(column, rows) for column in native.columns], schema=native.schema)
+    return native if rows is None else nw.maybe_reset_index(frame[rows]).to_native()
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -85,6 +87,6 @@ def as_arrow(
     for name in names:
         replaced = columns.get(name)
         column = dataset.arrow(name) if replaced is None else replaced
-        arrays.append(column if rows is None else column.take(pa.array(rows)))
+        arrays.append(column if rows is None else take_records(column, rows))
         fields.append(pa.field(name, column.type) if name in columns else dataset.field(name))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -17,6 +17,7 @@ from kohort.data.dataset import Dataset
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.maps import maps_of
+from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native
 from kohort.pipeline.request import Request
@@ -44,6 +45,7 @@ class Release(HoldsOriginal):
     recoding  how each record is published, in codes
     cut_by_time  whether a time limit cut the search: only then may the same input, spec, version and seed
               give another release
+    order     in which order the records are published, and what the original order tells
     """
 
     _instead = (
@@ -69,6 +71,7 @@ class Release(HoldsOriginal):
     scheme: dict[str, Any] | None = None
     recoding: Recoding | None = None
     cut_by_time: bool = False
+    order: PublishedOrder | None = None
 
     @cached_property
     def table(self) -> Any:
@@ -102,6 +105,18 @@ class Release(HoldsOriginal):
             return 0.0 if self.cost == 0 else None
         return self.cost / self.bound - 1
 
+    @property
+    def original_rows(self) -> np.ndarray:
+        """Per published record the number of its original, from 0 on."""
+        return np.arange(self.dataset.n_records) if self.rows is None else self.rows
+
+    @property
+    def suppressed_as(self) -> str | None:
+        """What withheld records became: star, drop (left out), or None if there are none."""
+        if not self.verdict.withheld:
+            return None
+        return "star" if self.rows is None or len(self.rows) == self.dataset.n_records else "drop"
+
     def __repr__(self) -> str:
         promises = "; ".join(model.promise for model in self.verdict.models)
         return (
@@ -124,6 +139,7 @@ class Release(HoldsOriginal):
             "holds": verdict["holds"],
             "records": self.dataset.n_records,
             "suppressed": verdict["suppressed"],
+            "suppressed_as": self.suppressed_as,
             "classes": verdict["classes"],
             "smallest_class": verdict["smallest_class"],
             "models": verdict["models"],
@@ -144,6 +160,7 @@ class Release(HoldsOriginal):
             "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),
             "suppression": self.request.suppression,
+            "order": None if self.order is None else self.order.facts(),
             "notes": list(self.notes),
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
@@ -204,6 +221,17 @@ class Release(HoldsOriginal):
             write_checked(drafts[0], text + "\n")
             if key is not None:
                 sign_file(drafts[0], drafts[1], key)
+
+    def order_file(self, path: str | Path) -> None:
+        """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
+
+        Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
+        """
+        from kohort.io.atomic import replacing
+        from kohort.io.order_file import write_order
+
+        with replacing(path) as draft:
+            write_order(self.original_rows, draft)
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings can."""

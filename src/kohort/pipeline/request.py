@@ -57,10 +57,13 @@ class Request:
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
-    suppressed   star: a withheld record is `*` in every quasi-identifier; drop: it is left out
+    suppressed   star: a withheld record is `*` in every quasi-identifier, or left out where that is not safe;
+                 drop: it is left out
     labels       hierarchy: node labels; tight: the interval or set of values that a class really has
     formulas     whether texts that begin like a formula are written to CSV as they are (keep) or after an
                  apostrophe (escape)
+    shuffle      auto: records are published in another order where the original one tells something; else
+                 always or never
     diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
     scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
     items, km    the set-valued column, and what is promised of it
@@ -85,7 +88,7 @@ class Request:
     nulls: Literal["value", "star", "refuse"] = "value"
     formulas: Literal["keep", "escape"] = "keep"
     diversify_weight: Share = WEIGHT
-    shuffle: bool = False
+    shuffle: bool | Literal["auto"] = "auto"
     seed: Seed = 0
     time_limit: Seconds | None = None
     scheme: str | None = None

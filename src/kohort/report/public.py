@@ -15,6 +15,7 @@ _CERTIFICATE = (
     "holds",
     "records",
     "suppressed",
+    "suppressed_as",
     "classes",
     "smallest_class",
     "cautions",
@@ -30,6 +31,7 @@ _CERTIFICATE = (
     "cut_by_time",
     "quasi_identifiers",
     "suppression",
+    "order",
     "notes",
     "sha256",
     "commitment",
@@ -85,6 +87,7 @@ def _risk(risk: dict[str, Any]) -> dict[str, Any]:
     for name in ("prosecutor", "journalist", "marketer", "uniqueness"):
         found[name] = risk[name] and {"after": risk[name]["after"]}
     attack = risk["linkage"]
+    found["order"] = risk["order"]
     found["linkage"] = attack and {**_some(attack, _ATTACK), "after": _some(attack["after"], _RATES)}
     return found
 

@@ -15,6 +15,7 @@ from kohort.pipeline.release import Release
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
+from kohort.risk.order import order_attack
 from kohort.risk.population import Population, population_of
 from kohort.risk.uniqueness import population_uniqueness
 
@@ -85,6 +86,7 @@ def assess_risk(
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "linkage": attack,
+        "order": order_attack(release, sides, 1 if release.problem is None else release.problem.k),
     }
 
 

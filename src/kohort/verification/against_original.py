@@ -11,12 +11,13 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset
+from kohort.data.taking import take_records
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
 from kohort.verification.verdict import Check
 
-__all__ = ["check_columns", "check_conserved", "check_coverage", "matching_rows"]
+__all__ = ["check_columns", "check_conserved", "check_coverage", "common_numbers", "matching_rows"]
 
 
 def check_columns(
@@ -86,16 +87,16 @@ def _same_values(published: Dataset, original: Dataset, name: str, rows: np.ndar
     after, before = published.arrow(name), original.arrow(name)
     if after.type == before.type and after.equals(_taken(before, rows)):
         return np.ones(len(rows), dtype=bool)
-    numbers_after, numbers_before = _common_numbers(published, original, name)
+    numbers_after, numbers_before = common_numbers(published, original, name)
     return numbers_after == numbers_before[rows]
 
 
 def _taken(array: pa.ChunkedArray, rows: np.ndarray) -> pa.ChunkedArray:
     all_in_order = len(rows) == len(array) and bool((rows == np.arange(len(rows))).all())
-    return array if all_in_order else array.take(pa.array(rows))
+    return array if all_in_order else take_records(array, rows)
 
 
-def _common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
+def common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Per record a number that is the same wherever the values are, in the published and the original table.
 
     Numbers and times are compared as such: 1.0 is 1.
@@ -152,7 +153,7 @@ def matching_rows(
     ]
     fits = [_pair_fits(labels, reading) for labels, reading in readings]
     originals = [a.column.codes for a in attributes]
-    same = [_common_numbers(published, original, name) for name in conserved if name in published.names]
+    same = [common_numbers(published, original, name) for name in conserved if name in published.names]
     rows = np.empty(published.n_records, dtype=np.int64)
     row = 0
     for record in range(published.n_records):

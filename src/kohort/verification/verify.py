@@ -11,7 +11,7 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
@@ -55,8 +55,8 @@ def verify_models(
     """Measure every model on every class, and find what no model protects in the `sensitive` columns.
 
     Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
-    the share `suppression`. Where they are more, they must form a class that satisfies the models. Takes
-    about the time of one group-by per sensitive attribute.
+    the share `suppression`. Either way they must satisfy the models together, as a class does: whoever fits
+    no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
     """
     counts = {id(model): classes.counts(model) for model in models}
     holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
@@ -76,9 +76,13 @@ def verify_models(
         classes=int(kept.sum()),
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
         models=tuple(verdicts),
-        checks=(_withheld_check(n_withheld + dropped, records + dropped, allowed), *checks),
-        violations=_violations(classes, models, holds, kept),
-        cautions=() if (~holds & kept).any() else _cautions(classes, models, counts, kept, sensitive),
+        checks=(
+            _withheld_check(n_withheld + dropped, records + dropped, allowed),
+            *_starred_checks(models, holds, withheld, n_withheld),
+            *checks,
+        ),
+        violations=_violations(classes, models, holds),
+        cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
     )
 
 
@@ -137,9 +141,24 @@ def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
     )
 
 
-def _violations(
-    classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray, kept: np.ndarray
-) -> pa.Table:
-    failing = np.flatnonzero(kept & ~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
+def _starred_checks(
+    models: Sequence[Model], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
+) -> list[Check]:
+    """Whether records that are withheld as `*` keep the promises together, if there are any."""
+    if not n_withheld:
+        return []
+    broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
+    records = counted(n_withheld, "record is", "records are")
+    detail = (
+        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: whoever fits no "
+        "class is known to be one of them. Leave them out (suppressed: drop)."
+        if broken
+        else f"{records} withheld as `*`; together they keep every promise, as a class does."
+    )
+    return [Check("records withheld as *", not broken, detail)]
+
+
+def _violations(classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray) -> pa.Table:
+    failing = np.flatnonzero(~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
     fails = ["; ".join(m.name for m, ok in zip(models, holds[:, number]) if not ok) for number in failing]
     return classes.labelled(failing, {"fails": fails})

@@ -24,6 +24,7 @@ class Ambiguity:
     )
     separable: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
+    by_record: ClassVar[bool] = False
 
     def measure(self, table: PublishedTable) -> float:
         combinations = np.ones(table.n_records, dtype=float)

@@ -61,12 +61,14 @@ class Cost(Protocol):
 
     separable  the cost of a cell depends on its generalized value alone; `cell` gives it
     monotone   a more general value never costs less, which the approximation guarantees need
+    by_record  it depends on which original each published record is, so that in another order it is not known
     """
 
     name: ClassVar[str]
     meaning: ClassVar[str]
     separable: ClassVar[bool]
     monotone: ClassVar[bool]
+    by_record: ClassVar[bool]
 
     def measure(self, table: PublishedTable) -> float: ...
 
@@ -76,6 +78,7 @@ class SeparableCost:
 
     separable: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
+    by_record: ClassVar[bool] = False
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         """Cost of a cell for each of these generalized values."""

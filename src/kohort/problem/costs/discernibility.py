@@ -21,6 +21,7 @@ class Discernibility:
     )
     separable: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
+    by_record: ClassVar[bool] = False
 
     def measure(self, table: PublishedTable) -> float:
         sizes = table.class_sizes.astype(np.int64)
@@ -41,6 +42,7 @@ class HierarchicalDiscernibility:
     )
     separable: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
+    by_record: ClassVar[bool] = True
 
     def measure(self, table: PublishedTable) -> float:
         kept = ~table.withheld
@@ -66,6 +68,7 @@ class AverageClassSize:
     meaning: ClassVar[str] = "records per class"
     separable: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
+    by_record: ClassVar[bool] = False
 
     def measure(self, table: PublishedTable) -> float:
         sizes = table.class_sizes

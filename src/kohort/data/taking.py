@@ -1,0 +1,26 @@
+"""Records of an Arrow column in another order, of every type: Arrow itself cannot pick from some of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["take_records"]
+
+_PICKED_AS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+
+
+def take_records(values: pa.ChunkedArray | pa.Array, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
+    """These records of a column, in this order.
+
+    >>> take_records(pa.array(["a", "b"], pa.string_view()), np.array([1, 0])).to_pylist()
+    ['b', 'a']
+    """
+    kind = values.type
+    if str(kind) in _PICKED_AS:
+        return values.cast(_PICKED_AS[str(kind)]).take(pa.array(rows)).cast(kind)
+    if pa.types.is_run_end_encoded(kind):
+        picked = pc.run_end_decode(values).take(pa.array(rows))
+        return pc.run_end_encode(picked, run_end_type=kind.run_end_type)
+    return values.take(pa.array(rows))

@@ -1,0 +1,96 @@
+"""What becomes of withheld records: `*` where that is safe, else they are left out, or nothing is published.
+
+Somebody whom no published class fits is known to be among the withheld records. So these are published, as
+`*` with their sensitive values, only if together they keep every promise that a class keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.domain import STAR
+from kohort.errors import InfeasibleError
+from kohort.pipeline.request import Request
+from kohort.problem.models import NO_CONTEXT, ClassCounts, Model
+from kohort.problem.problem import Problem
+from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification import Verdict
+
+__all__ = ["broken_by", "records_to_publish", "refuse_dropping", "starred", "withheld_notes"]
+
+
+def records_to_publish(
+    request: Request, problem: Problem, columns: Mapping[str, pa.Array | None], withheld: np.ndarray
+) -> tuple[np.ndarray | None, str | None]:
+    """The records to publish (None: all), and the promises that the others would break if they were `*`."""
+    if request.suppressed == "drop":
+        return np.flatnonzero(~withheld), None
+    if not withheld.any():
+        return None, None
+    shown = starred([columns[attribute.name] for attribute in problem.attributes])
+    broken = broken_by(problem.models, problem.sensitive, shown)
+    return (np.flatnonzero(~withheld), broken) if broken else (None, None)
+
+
+def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
+    """Per record whether it is `*` in every one of these published columns."""
+    parts = [pc.equal(column.cast(pa.string()), STAR) for column in columns if column is not None]
+    return np.logical_and.reduce([pc.fill_null(part, False).to_numpy(zero_copy_only=False) for part in parts])
+
+
+def broken_by(
+    models: Sequence[Model], sensitive: Mapping[str, SensitiveAttribute], records: np.ndarray
+) -> str | None:
+    """The promises that these records, as one class, do not keep; None if they keep all."""
+    return ", ".join(_name(model) for model in models if not _holds(model, sensitive, records)) or None
+
+
+def _holds(model: Model, sensitive: Mapping[str, SensitiveAttribute], records: np.ndarray) -> bool:
+    if model.attribute is None:
+        return bool(model.holds(ClassCounts.of_sizes(np.array([records.sum()])), NO_CONTEXT)[0])
+    of = sensitive[model.attribute]
+    values = of.column.codes[records]
+    counts = ClassCounts.from_records(np.zeros(len(values), dtype=np.int64), values, 1, of.n_values)
+    return bool(model.holds(counts, of.context)[0])
+
+
+def _name(model: Model) -> str:
+    return model.name if model.attribute is None else f"{model.name} of {model.attribute!r}"
+
+
+def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:
+    """Refuse a release of which the withheld records can neither be `*` nor be left out.
+
+    verdict  on the release without them; None if no record would remain. Only t-closeness can fail for want
+             of them, as it compares classes with the whole table. Other failures are not meant here.
+    """
+    if broken is None:
+        return
+    reason = "no record would be left"
+    if verdict is not None:
+        failing = [model.model for model in verdict.models if not model.holds]
+        if set(failing) != {"t-closeness"} or any(check.holds is False for check in verdict.checks):
+            return
+        reason = "without them the other classes do not keep t-closeness"
+    raise InfeasibleError(
+        f"The withheld records cannot be published as `*`, as they do not keep {broken} by themselves, and "
+        f"they cannot be left out: {reason}. Set suppression: 0, or a smaller share."
+    )
+
+
+def withheld_notes(n_withheld: int, kept: np.ndarray | None, broken: str | None) -> list[str]:
+    """How withheld records are published; their number is not said, as it may be small."""
+    if not n_withheld:
+        return []
+    if broken is not None:
+        return [
+            f"Withheld records are left out. As `*` they would not keep {broken} by themselves, and whoever "
+            "fits no class would be known to be one of them."
+        ]
+    if kept is None:
+        return ["Withheld records are published as `*`: together they keep every promise, as a class does."]
+    return ["Withheld records are left out."]

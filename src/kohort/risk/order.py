@@ -1,0 +1,34 @@
+"""The order attack as facts: what the order of the published records gives away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.order import attack_sentence, kept_columns
+from kohort.pipeline.release import Release
+from kohort.verification.order_attack import attack_order, sighted
+
+__all__ = ["order_attack"]
+
+_NOTHING = (
+    "The published records are sorted by no quasi-identifier, so that no label can be narrowed by its place."
+)
+
+
+def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
+    """Attack a release by every order that its records really have; None without quasi-identifiers.
+
+    k  records that look like fewer others, once labels are narrowed, are counted
+    """
+    if not sides.attributes:
+        return None
+    quasi = [
+        sighted(labels, covering, attribute.column, sides.rows)
+        for labels, covering, attribute in zip(sides.labels, sides.coverings, sides.attributes)
+    ]
+    found = attack_order(quasi, kept_columns(release.dataset, release.roles, np.asarray(sides.rows)), k)
+    sentence = attack_sentence(found) if found.orders else _NOTHING
+    return {**found.to_dict(), "sentence": sentence}

@@ -1,0 +1,111 @@
+"""Which published baskets may stand for which original ones: for releases whose order is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kohort.data.baskets import Baskets
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.items import ItemsProblem
+from kohort.verification.items import published_nodes
+
+__all__ = ["BasketFit", "TooLarge", "basket_fit"]
+
+_MOST_CELLS = 10**8
+
+
+class TooLarge(Exception):
+    """There are too many pairs of records to compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class BasketFit:
+    """Distinct baskets, and which fit.
+
+    published, original  per record the number of its basket
+    fits                 per published and original basket whether the one stands for the other
+    """
+
+    published: np.ndarray
+    original: np.ndarray
+    fits: np.ndarray
+
+
+def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
+    """Compare every distinct published basket with every distinct original one.
+
+    Every original item must be under a published label, every published label above an original item, and
+    sensitive items must be the same. A missing basket may stand for any. TooLarge above 10^8 pairs.
+    """
+    secret = () if problem.confidence is None else problem.confidence.sensitive
+    shown, shown_secret = published.parted(secret)
+    after, first_after = _distinct([shown, shown_secret])
+    before, first_before = _distinct([problem.baskets, problem.sensitive or problem.baskets])
+    hierarchy = problem.hierarchy
+    n_leaves, n_labels = len(hierarchy.leaves), len(shown.items.texts)
+    cells = (len(first_after) + len(first_before)) * max(n_leaves, n_labels)
+    if max(cells, len(first_after) * len(first_before)) > _MOST_CELLS:
+        raise TooLarge
+    under = _under(shown, hierarchy)
+    labels = _indicator(shown, first_after, n_labels)
+    leaves = _indicator(problem.baskets, first_before, n_leaves, problem.leaf_of_item)
+    uncovered = (labels @ under == 0).astype(np.float32) @ leaves.T
+    invented = labels @ (leaves @ under.T == 0).astype(np.float32).T
+    fits = (uncovered == 0) & (invented == 0) | shown.missing[first_after][:, None]
+    if problem.sensitive is not None:
+        fits &= _same_items(shown_secret, problem.sensitive, first_after, first_before)
+    return BasketFit(after, before, fits)
+
+
+def _distinct(parts: list[Baskets]) -> tuple[np.ndarray, np.ndarray]:
+    """Per record the number of its basket, and a record of each."""
+    raw = [part.items.codes.astype(np.int64) for part in parts]
+    number: dict[tuple, int] = {}
+    first: list[int] = []
+    of_record = np.empty(len(parts[0]), dtype=np.int64)
+    for record in range(len(of_record)):
+        ends = [(part.offsets[record], part.offsets[record + 1]) for part in parts]
+        items = [np.sort(codes[a:b]).tobytes() for codes, (a, b) in zip(raw, ends)]
+        key = (bool(parts[0].missing[record]), *items)
+        of_record[record] = number.setdefault(key, len(number))
+        if len(number) > len(first):
+            first.append(record)
+    return of_record, np.array(first, dtype=np.int64)
+
+
+def _under(published: Baskets, hierarchy: Hierarchy) -> np.ndarray:
+    """Per published label and leaf 1 where the one is above the other."""
+    under = np.zeros((len(published.items.texts), len(hierarchy.leaves)), dtype=np.float32)
+    occurrence, node, _ = published_nodes(published, hierarchy)
+    pairs = np.unique(np.column_stack([published.items.codes[occurrence], node]), axis=0)
+    for label, above in pairs.tolist():
+        under[label, hierarchy.lo[above] : hierarchy.hi[above] + 1] = 1
+    return under
+
+
+def _indicator(
+    baskets: Baskets, records: np.ndarray, n_columns: int, column_of: np.ndarray | None = None
+) -> np.ndarray:
+    """Per basket and item (or the column that stands for it) 1 where the basket has it."""
+    found = np.zeros((len(records), n_columns), dtype=np.float32)
+    for row, record in enumerate(records):
+        codes = baskets.items.codes[baskets.offsets[record] : baskets.offsets[record + 1]]
+        found[row, codes if column_of is None else column_of[codes]] = 1
+    return found
+
+
+def _same_items(after: Baskets, before: Baskets, shown: np.ndarray, original: np.ndarray) -> np.ndarray:
+    """Per published and original basket whether their items are the same, by name."""
+    number: dict[frozenset, int] = {}
+
+    def numbers(baskets: Baskets, records: np.ndarray) -> np.ndarray:
+        found = []
+        for record in records:
+            codes = baskets.items.codes[baskets.offsets[record] : baskets.offsets[record + 1]]
+            held = frozenset(baskets.items.texts[code] for code in codes)
+            found.append(number.setdefault(held, len(number)))
+        return np.array(found)
+
+    return numbers(after, shown)[:, None] == numbers(before, original)

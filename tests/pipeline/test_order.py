@@ -1,0 +1,222 @@
+"""The order of published records: kept where it tells nothing, and what it costs where it is kept anyway."""
+
+import json
+import stat
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import kohort as ko
+from frames import as_lists
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.pipeline.order import dealt_order
+
+ASKED = {
+    "quasi_identifiers": {"age": ko.intervals(5, 10, 20), "sex": None},
+    "sensitive": ["diagnosis"],
+    "privacy": [ko.KAnonymity(5)],
+    "algorithm": "mondrian",
+    "others": "drop",
+}
+
+
+def patients(by=None, n=300):
+    table = ko.datasets.generate_hospital(n, seed=3).select(["patient_id", "name", "sex", "age", "diagnosis"])
+    return table if by is None else table.sort_by(by)
+
+
+def released(table, **changes):
+    return ko.anonymize(table, **ASKED | changes)
+
+
+def in_order(release):
+    return release.rows is None or (np.diff(release.rows) > 0).all()
+
+
+def test_an_order_that_tells_nothing_is_kept():
+    release = released(patients().drop_columns(["patient_id"]))
+    assert in_order(release)
+    assert release.facts()["order"] == {"shuffle": "auto", "shuffled": False, "tells": [], "attack": None}
+    assert not any("order" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("by", ["age", "sex", "name"])
+def test_an_order_that_tells_something_is_not_published(by):
+    """By name, too, which is not published: the first record would be that of the first in the alphabet."""
+    release = released(patients(by))
+    assert not in_order(release)
+    facts = release.facts()["order"]
+    assert facts["shuffled"] and by in facts["tells"]
+    assert any(f"'{by}'" in note and "another order" in note for note in release.notes)
+    assert sorted(release.rows) == list(range(300))
+
+
+def test_neighbours_of_one_class_are_noticed():
+    """Families stand together: neither ages nor towns are sorted, but neighbours are alike."""
+    rng = np.random.default_rng(0)
+    family = np.repeat(np.arange(100), 3)
+    table = pa.table({"town": rng.integers(0, 10, 100)[family], "age": rng.integers(20, 60, 300)})
+    release = ko.anonymize(table, quasi_identifiers=["town", "age"], privacy=[ko.KAnonymity(5)])
+    assert release.facts()["order"]["shuffled"]
+
+
+def test_an_attack_decides_where_records_are_too_few_for_a_test():
+    table = pa.table({"age": [1, 2, 3, 4], "sex": ["f", "m", "f", "m"]})
+    asked = {"quasi_identifiers": ["age", "sex"], "privacy": [ko.KAnonymity(2)], "algorithm": "mondrian"}
+    kept = ko.anonymize(table, shuffle=False, **asked)
+    assert kept.order.attack.narrowed and not kept.order.tells
+    assert ko.anonymize(table, **asked).order.shuffled
+
+
+def test_an_explicit_false_keeps_the_order_and_says_what_that_costs():
+    release = released(patients("age", n=2000), shuffle=False, privacy=[ko.KAnonymity(10)])
+    assert in_order(release)
+    attack = release.facts()["order"]["attack"]
+    assert attack["orders"] == [["age"]] and attack["records"] == 2000
+    assert attack["records_below_k"] > 0 and attack["exact_values"] > 0
+    [caution] = [caution for caution in release.facts()["cautions"] if caution["kind"] == "order"]
+    assert (
+        f"{attack['records_below_k']:,} of 2,000" in caution["what"] and "shuffle: auto" in caution["advice"]
+    )
+    assert caution["records"] == attack["records_below_k"]
+
+
+def test_the_attack_is_part_of_the_risk():
+    kept = released(patients("age", n=2000), shuffle=False, privacy=[ko.KAnonymity(10)])
+    found = kept.risk()["order"]
+    assert found["records_below_k"] == kept.order.attack.below > 0
+    assert "sorted by 'age'" in found["sentence"]
+    shuffled = released(patients("age", n=2000), privacy=[ko.KAnonymity(10)]).risk()["order"]
+    assert (shuffled["orders"], shuffled["records_below_k"], shuffled["exact_values"]) == ([], 0, 0)
+    assert "sorted by no quasi-identifier" in shuffled["sentence"]
+
+
+# -- the order that is published instead -----------------------------------------------------------
+
+
+def test_the_order_depends_on_what_is_published_alone(native_frame):
+    """Whatever the order of the original, the release is the same, byte by byte: no guess can be tested."""
+    table = patients("age").to_pydict()
+    rng = np.random.default_rng(7)
+    first = released(native_frame(table), shuffle=True, algorithm="full-domain")
+    for _ in range(3):
+        rows = rng.permutation(300)
+        turned = native_frame({name: [values[i] for i in rows] for name, values in table.items()})
+        again = released(turned, shuffle=True, algorithm="full-domain")
+        assert as_lists(again.table) == as_lists(first.table)
+
+
+def test_the_same_seed_gives_the_same_order_and_another_another():
+    one, again, two = (as_lists(released(patients("age"), seed=seed).table) for seed in (1, 1, 2))
+    assert one == again != two
+
+
+def test_original_values_that_are_not_published_do_not_change_the_order():
+    """Two originals that are published alike are published in the same order."""
+    table = pa.table({"age": [20, 21, 30, 31, 20, 21], "id": [3, 1, 2, 5, 4, 6]})
+    other = table.set_column(0, "age", pa.array([21, 20, 31, 30, 21, 20]))
+    asked = {"quasi_identifiers": {"age": ko.intervals(10)}, "insensitive": ["id"], "shuffle": True}
+    asked |= {"privacy": [ko.KAnonymity(2)], "algorithm": "full-domain"}
+    assert ko.anonymize(table, **asked).table.equals(ko.anonymize(other, **asked).table)
+
+
+def test_records_that_differ_in_the_last_bit_are_told_apart():
+    table = pa.table({"age": [1, 1, 1, 1], "score": [0.0, -0.0, float("nan"), None]})
+    asked = {"quasi_identifiers": ["age"], "insensitive": ["score"], "privacy": [ko.KAnonymity(2)]}
+    columns = dict(ko.anonymize(table, shuffle=False, **asked).columns)
+    texts = []
+    for rows in ([0, 1, 2, 3], [1, 0, 3, 2]):
+        order = dealt_order(Dataset(table.take(rows)), columns, np.arange(4), 0)
+        texts.append([repr(v) for v in table["score"].take(np.array(rows)[order]).to_pylist()])
+    assert texts[0] == texts[1]
+
+
+def test_a_shuffled_release_of_a_pandas_frame_has_a_fresh_index():
+    frame = pd.DataFrame({"age": [1, 2, 3, 4]}, index=[9, 8, 7, 6])
+    release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], shuffle=True)
+    assert list(release.table.index) == [0, 1, 2, 3]
+
+
+def test_sorted_baskets_are_published_in_another_order():
+    lists = [[f"i{number:03}"] * 1 + ["milk"] for number in np.repeat(np.arange(30), 10)]
+    asked = {"items": "items", "privacy": [ko.KmAnonymity(5, 1)]}
+    assert ko.anonymize(pa.table({"items": lists}), **asked).order.shuffled
+    mixed = [lists[i] for i in np.random.default_rng(0).permutation(300)]
+    assert not ko.anonymize(pa.table({"items": mixed}), **asked).order.shuffled
+
+
+@pytest.mark.parametrize("wrong", ["yes", 1, None, "True"])
+def test_anything_else_is_refused(wrong):
+    with pytest.raises(InputError, match="'shuffle' must be auto, true or false"):
+        released(patients(), shuffle=wrong)
+
+
+# -- the order file --------------------------------------------------------------------------------
+
+SPEC = {
+    "attributes": {
+        "patient_id": {"role": "identifier"},
+        "name": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}},
+        "sex": {"role": "quasi-identifier"},
+        "diagnosis": {"role": "sensitive"},
+    },
+    "privacy": {"k": 5},
+    "algorithm": "mondrian",
+}
+
+
+def records_check(verdict):
+    return next(check for check in verdict.checks if check.name == "records")
+
+
+def test_the_order_file_tells_which_record_is_which(tmp_path):
+    table = patients("age")
+    release = ko.anonymize(table, spec=SPEC)
+    file = tmp_path / "order.json"
+    release.order_file(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    verdict = ko.verify(release.table, spec=SPEC, original=table, order_file=file)
+    assert verdict.holds and "order file" in records_check(verdict).detail
+    without = ko.verify(release.table, spec=SPEC, original=table)
+    assert without.holds and "only the order file can tell" in records_check(without).detail
+
+
+def test_a_wrong_record_is_found_through_the_order_file_alone(tmp_path):
+    """Two people of one class change places: any stranger would accept that."""
+    table = patients("age")
+    release = ko.anonymize(table, spec=SPEC)
+    rows = release.rows.copy()
+    a, b = np.flatnonzero(np.isin(rows, [0, 299]))
+    rows[[a, b]] = rows[[b, a]]
+    file = tmp_path / "order.json"
+    facts = {"kohort": "order", "version": "0", "original_records": (rows + 1).tolist()}
+    file.write_text(json.dumps(facts))
+    verdict = ko.verify(release.table, spec=SPEC, original=table, order_file=file)
+    assert not verdict.holds
+    assert "coverage of 'age'" in [check.name for check in verdict.checks if check.holds is False]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        "[1, 2]",
+        '{"kohort": "order", "original_records": [1, "2"]}',
+        '{"kohort": "order", "original_records": [1, 1]}',
+    ],
+)
+def test_a_file_that_is_no_order_file_of_the_release_is_refused(tmp_path, content):
+    file = tmp_path / "order.json"
+    file.write_text(content)
+    table = pa.table({"age": [1, 2]})
+    spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
+    with pytest.raises(InputError, match="order file"):
+        ko.verify(pa.table({"age": ["[1, 2]"] * 2}), spec=spec, original=table, order_file=file)
+    with pytest.raises(InputError, match="original"):
+        file.write_text('{"kohort": "order", "original_records": [1, 2]}')
+        ko.verify(pa.table({"age": ["[1, 2]"] * 2}), spec=spec, order_file=file)
