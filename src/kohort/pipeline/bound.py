@@ -11,7 +11,6 @@ from kohort.problem.problem import Problem
 __all__ = ["NO_TIME_FOR_BOUND", "bound_in_time"]
 
 _GRACE = 0.5  # seconds that a bound may take after any solution
-_ALWAYS = 100_000_000  # pairs of distinct rows times attributes: fewer take less time than that
 NO_TIME_FOR_BOUND = (
     "No lower bound is given: to prove one would have taken longer than to find the release. Whether there "
     "is time for it depends on the machine. The algorithm improve proves a bound while it searches."
@@ -28,8 +27,6 @@ def bound_in_time(
 
     Small tables always get their bound, whatever the clock says, so that it is the same on every machine.
     """
-    rows = len(problem.rows.counts)
-    always = rows * rows * len(problem.attributes) <= _ALWAYS
-    run = Run(time_limit=None if always else max(solved_in, _GRACE), besides=compiling)
+    run = Run(time_limit=max(solved_in, _GRACE), besides=compiling)
     bound = lower_bound(problem, run)
     return bound, (NO_TIME_FOR_BOUND,) if run.was_cut else ()

@@ -174,7 +174,7 @@ def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
     before, stalled = 0.0, 0
     for number in range(_MOST_ROUNDS):
         run.report("pricing all pairs of records", number / _MOST_ROUNDS)
-        if run.out_of_time:
+        if number and run.out_of_time:
             break
         solution = solve_program(cycles_program(edges, search.n, integer=False, cuts=cuts), run)
         if not solution.optimal or solution.x is None:
