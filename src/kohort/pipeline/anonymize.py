@@ -96,7 +96,9 @@ def make_release(
             traded = solve_with_items(dataset, request, roles, problem, solve, run)
         recoding = solve(problem) if traded is None else traded.recoding
         if request.suppressed == "star":
-            recoding = settled(problem, recoding, run, solve, null_is_star=request.nulls == "star")
+            recoding = settled(
+                problem, recoding, run, solve, null_is_star=request.nulls == "star", can_be_left_out=True
+            )
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling_bound:
         larger = (
