@@ -318,3 +318,11 @@ def test_python_asks_too(files):
         ko.profile(pd.DataFrame({"a": [1]}), header=True)
     with pytest.raises(InputError, match="'header' must be true or false"):
         ko.profile(data, header="no")
+
+
+def test_a_record_that_looks_like_a_header_is_not_quoted_by_a_spec_for_other_columns(tmp_path):
+    path = file_of(tmp_path, ["Zebulon,Zurich", "Ada,Ayr", "Bob,Ely"])
+    spec = {"attributes": {"name": {"role": "identifier"}, "town": {"role": "quasi-identifier"}}}
+    with pytest.raises(InputError, match="none of the 2 columns") as caught:
+        ko.anonymize(path, spec=spec | {"privacy": {"k": 2}})
+    assert "Z" not in str(caught.value)

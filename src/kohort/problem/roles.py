@@ -33,6 +33,11 @@ class Roles:
 
     def settled(self, names: Sequence[str]) -> Roles:
         """Roles for exactly these columns, after `others` was applied."""
+        if len(self.of) > 1 and not set(self.of) & set(names):  # the names may be somebody's values
+            raise InputError(
+                f"The table has none of the {len(self.of)} columns that have a role. Is it another table, or "
+                "does its first line not name the columns (--no-header, in Python: header=False)?"
+            )
         for name in self.of:
             if name not in names:
                 raise InputError(f"The table has no column {name!r}. {did_you_mean(name, names)}")
