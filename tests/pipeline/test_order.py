@@ -150,7 +150,7 @@ def test_sorted_baskets_are_published_in_another_order():
 
 @pytest.mark.parametrize("wrong", ["yes", 1, None, "True"])
 def test_anything_else_is_refused(wrong):
-    with pytest.raises(InputError, match="'shuffle' must be auto, true or false"):
+    with pytest.raises(InputError, match="'shuffle' must be"):
         released(patients(), shuffle=wrong)
 
 

@@ -227,11 +227,11 @@ class Release(HoldsOriginal):
 
         Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
         """
-        from kohort.io.atomic import replacing
+        from kohort.io.atomic import replacing_all
         from kohort.io.order_file import write_order
 
-        with replacing(path) as draft:
-            write_order(self.original_rows, draft)
+        with replacing_all([path], private=[path]) as drafts:
+            write_order(self.original_rows, drafts[0])
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
