@@ -28,6 +28,7 @@ from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
 from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
+from kohort.io.tables import TableFile
 from kohort.io.verify import verify_release
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Release, Request, apply, make_release
@@ -144,9 +145,9 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = _spec(spec)
-        dataset = _dataset(data, read.shape, header=header)
-        return make_release(dataset, read.request(beside=beside, key=key, engine=engine), progress=progress)
-    dataset = _dataset(data, header=header)
+        source = _source(data, read.shape, header=header)
+        return _release(source, read.request(beside=beside, key=key, engine=engine), progress)
+    source = _source(data, header=header)
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
     treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
@@ -178,7 +179,7 @@ def anonymize(
         scheme=scheme if isinstance(scheme, str) else None,
         schemes={} if scheme is None or isinstance(scheme, str) else scheme,
     )
-    return make_release(dataset, request, progress=progress)
+    return _release(source, request, progress)
 
 
 def apply_maps(
@@ -296,12 +297,18 @@ def frontier(
 
 
 def _dataset(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
-    """A dataframe, or a file read; `header` is for files only."""
+    """The records of a dataframe or of a file."""
+    source = _source(data, shape, **reading)
+    return Dataset(source.table if isinstance(source, TableFile) else source)
+
+
+def _source(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:
+    """A dataframe as it is, or a file read (a TableFile); `header` is for files only."""
     if isinstance(data, (str, Path)):
-        return Dataset(read_data(data, shape, **reading).table)
+        return read_data(data, shape, **reading)
     if reading["header"] is not None:
         raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
-    return Dataset(data)
+    return data
 
 
 def _table_and_spec(
@@ -427,6 +434,14 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
     if len(found) > 1:
         raise InputError(f"{kind.name} is asked for twice: {instead}.")
     return found[0] if found else None
+
+
+def _release(source: Any, request: Request, progress: Progress | None) -> Release:
+    """The release of a dataframe or of a file, with what is to be said about reading the file."""
+    if not isinstance(source, TableFile):
+        return make_release(Dataset(source), request, progress=progress)
+    release = make_release(Dataset(source.table), request, progress=progress)
+    return replace(release, notes=(*source.notes, *release.notes))
 
 
 def _hierarchies(

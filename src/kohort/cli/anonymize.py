@@ -156,6 +156,7 @@ def _levels(levels: str | None, hierarchies: Path | None) -> str:
 def release_file(data, request, progress, *, shape=None, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
     """Read a file and make the release of it."""
     import time
+    from dataclasses import replace
 
     from kohort.data.dataset import Dataset
     from kohort.io.baskets import read_data
@@ -165,7 +166,8 @@ def release_file(data, request, progress, *, shape=None, **reading) -> tuple[Tab
     start = time.perf_counter()
     source = read_data(data, shape, **reading)
     seconds = {"read": time.perf_counter() - start}
-    return source, make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
+    release = make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
+    return source, replace(release, notes=(*source.notes, *release.notes))
 
 
 def _tell(output: Output, facts: dict, files: ReleaseFiles) -> None:

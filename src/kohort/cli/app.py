@@ -66,8 +66,9 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception as error:
-        if os.environ.get("KOHORT_DEBUG"):
+    except BaseException as error:
+        is_panic = type(error).__name__ == "PanicException"  # of Polars and its kin; it is no Exception
+        if os.environ.get("KOHORT_DEBUG") or not (is_panic or isinstance(error, Exception)):
             raise
         # its text could hold a cell of the data, so only its kind is shown
         _fail(

@@ -67,6 +67,7 @@ def apply(
         write_data(applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=formulas)
         facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft_of[out])})
     output.result(facts)
+    output.notes(source)
     for note in facts["notes"]:
         output.note(note)
     if facts["verdict"] is not None:

@@ -77,10 +77,11 @@ def compare(
     with output.progress() as progress:
         reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
         reading |= {"sheet": sheet, "header": header}
-        table = read_data(data, read.shape, **reading).table
+        source = read_data(data, read.shape, **reading)
+        output.notes(source)
         names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
-            table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
+            source.table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
         )
     if plot is not None:
         found.plot(plot)
@@ -136,8 +137,9 @@ def frontier(
     with output.progress() as progress:
         reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
         reading |= {"sheet": sheet, "header": header}
-        table = read_data(data, read.shape, **reading).table
-        found = trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
+        source = read_data(data, read.shape, **reading)
+        output.notes(source)
+        found = trace_frontier(source.table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:
         found.plot(plot)
     output.result(found.facts())

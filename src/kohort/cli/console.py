@@ -7,10 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from kohort.io.tables import TableFile
 
 __all__ = ["Output", "plural"]
 
@@ -41,6 +44,11 @@ class Output:
         """Something to read besides the result, on stderr."""
         if not self.quiet:
             self.errors.print(f"[dim]{_escaped(text)}[/dim]")
+
+    def notes(self, *files: TableFile | None) -> None:
+        """What is to be said about files that were read."""
+        for note in [note for file in files if file is not None for note in file.notes]:
+            self.note(note)
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, float], None]]:

@@ -13,6 +13,7 @@ from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, S
 if TYPE_CHECKING:
     import numpy as np
 
+    from kohort.cli.console import Output
     from kohort.data.build_hierarchy import Builder
     from kohort.data.check_hierarchy import Findings
     from kohort.data.column import Column
@@ -110,7 +111,8 @@ def build(
         "flat": flat or None,
         "auto": auto or None,
     }
-    coded = _column(data, column, delimiter=delimiter, encoding=encoding, sheet=sheet, header=header)
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": header}
+    coded = _column(output, data, column, **reading)
     builder, why = _builder({name: value for name, value in asked.items() if value is not None}, coded)
     tree = builder.build(coded)
     check_hierarchy(tree, coded).raise_if_broken(column)
@@ -216,7 +218,7 @@ def show(
 
     output = Output(as_json=json, quiet=quiet)
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": data_header}
-    coded = _optional_column(data, column, **reading)
+    coded = _optional_column(output, data, column, **reading)
     read = read_hierarchy(file, kind=kind, header=header)
     if read.hierarchy is None:
         raise InputError(f"{file} cannot be drawn.\n{read.findings.message()}")
@@ -291,7 +293,7 @@ def check(
     outputs = Outputs([] if offending is None else [offending], reads=[file, data])
     outputs.check()
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": data_header}
-    coded = _optional_column(data, column, **reading)
+    coded = _optional_column(output, data, column, **reading)
     read = read_hierarchy(file, kind=kind, header=header)
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:
@@ -337,18 +339,20 @@ def _facts(findings: Findings) -> dict[str, Any]:
 # -- data ------------------------------------------------------------------------------------------
 
 
-def _column(data: Path, name: str, **reading: Any) -> Column:
+def _column(output: Output, data: Path, name: str, **reading: Any) -> Column:
     from kohort.data.dataset import Dataset
     from kohort.io.tables import read_table
 
-    return Dataset(read_table(data, **reading).table).column(name)
+    source = read_table(data, **reading)
+    output.notes(source)
+    return Dataset(source.table).column(name)
 
 
-def _optional_column(data: Path | None, name: str | None, **reading: Any) -> Column | None:
+def _optional_column(output: Output, data: Path | None, name: str | None, **reading: Any) -> Column | None:
     from kohort.errors import InputError
 
     if data is None and name is None:
         return None
     if data is None or name is None:
         raise InputError("--data and --column go together: a table, and which of its columns.")
-    return _column(data, name, header_option="data-header", **reading)
+    return _column(output, data, name, header_option="data-header", **reading)

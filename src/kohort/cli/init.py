@@ -63,13 +63,15 @@ def init(
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        table = read_table(data, **reading).table
+        source = read_table(data, **reading)
+        table = source.table
         _refuse_k(k, table.num_rows)
         progress("counting", 0.5)
         found = profile(table)
     with outputs.drafts() as draft_of:
         write_checked(draft_of[out], spec_text(found, data=str(data), command=command, k=k))
     output.result(_facts(found, out, k))
+    output.notes(source)
     if not found.quasi_identifiers:
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
     output.console.soft_wrap = True  # a command is to be copied whole

@@ -19,7 +19,9 @@ Delimiter = Annotated[
     str | None, typer.Option(help="What separates the cells of a CSV file.", show_default="detected")
 ]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="detected")]
-Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file.", show_default="the first")]
+Sheet = Annotated[
+    str | None, typer.Option(help="The sheet of an Excel file.", show_default="the first that is not hidden")
+]
 
 
 def header_option(name: str, what: str) -> typer.models.OptionInfo:

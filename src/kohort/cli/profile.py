@@ -61,10 +61,12 @@ def profile(
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        table = read_table(data, **reading).table
+        source = read_table(data, **reading)
+        table = source.table
         progress("counting", 0.5)
         found = profile_table(table)
     output.result(found.to_dict(show_values=show_values))
+    output.notes(source)
     output.show(_columns(found, show_values=show_values))
     output.show(_roles(found))
     output.show(_risk(found))

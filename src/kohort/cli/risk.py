@@ -64,7 +64,7 @@ def risk(
     with output.progress() as progress:
         everybody = None if population is None else _people(population, population_header)
         request = read.request(beside=spec.parent)
-        _, release = release_file(data, request, progress, shape=read.shape, **reading)
+        source, release = release_file(data, request, progress, shape=read.shape, **reading)
         facts = release.risk(
             known=None if known is None else [name.strip() for name in known.split(",")],
             population=everybody,
@@ -77,6 +77,7 @@ def risk(
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}
     output.result(facts)
+    output.notes(source)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.show(Text(f"- {sentence}"))

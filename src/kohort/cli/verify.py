@@ -92,6 +92,7 @@ def verify(
     reading = {"delimiter": delimiter, "encoding": encoding, "header": header}
     source = read_release(release, shape, formulas=formulas, **reading)
     before = None if original is None else _original(original, shape, original_header)
+    output.notes(source, before)
     published = Dataset(source.table)
     if asked is not None:
         assert spec is not None

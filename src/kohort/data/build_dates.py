@@ -12,6 +12,7 @@ import numpy as np
 from kohort.data.builder import labels_of, tree_over, values_of
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.times import local_days
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["Dates", "dates", "days_of", "period_of"]
@@ -87,11 +88,10 @@ _LABELS: dict[str, Callable[[int], str]] = {
 
 
 def days_of(column: Column) -> np.ndarray:
-    """The column's values as days since 1970-01-01, or an error that says what would do."""
-    if column.numbers is not None and column.kind == "date":
-        return column.numbers
-    if column.numbers is not None and column.kind == "datetime":
-        return np.floor(column.numbers / 86_400).astype(np.int64)
+    """The days since 1970-01-01 of the values, by their own clocks, or an error that says what would do."""
+    if column.kind in ("date", "datetime"):
+        texts = [text for text in column.texts if text is not None]
+        return np.array(local_days(texts), dtype=np.int64)
     raise InputError(
         f"Column {column.name!r} holds {column.kind} values, not dates such as 2024-03-05 or "
         "2024-03-05 14:30. Write the dates so, or use intervals for numbers and order for text."

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,17 +14,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.times import (
+    DATE_TEXT,
+    is_zoned,
+    local_days,
+    moment_of_text,
+    moment_of_time,
+    temporal_values,
+)
 from kohort.errors import InputError
 
-__all__ = ["Column", "Kind", "code_column", "local_time", "text_of"]
+__all__ = ["Column", "Kind", "code_column", "text_of", "unsigned_zero"]
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # no leading zeros: 01234 is a code, not a number
 _FLOAT = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DATETIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
-_EPOCH = datetime(1970, 1, 1)
+_NEGATIVE_ZERO = re.compile(r"-(0+\.?0*|\.0+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +40,8 @@ class Column:
     `texts[c]` is the value with code c as text, in natural order (numbers and dates by size, text by
     alphabet); a missing value is None and always has the last code: it is a value of its own.
     `numbers` holds the same values as numbers (dates as days, times as seconds since 1970) where the
-    column has an order that is more than alphabetical.
+    column has an order that is more than alphabetical. Times with an offset or in a time zone are in the
+    order in which they happened, whatever their clocks showed.
     """
 
     name: str
@@ -57,6 +65,8 @@ class Column:
 
     def in_order(self, texts: Sequence[str]) -> Column:
         """The same column with its values in a given order, which must name every one of them."""
+        if self.kind in ("integer", "float"):
+            texts = [unsigned_zero(text) for text in texts]
         rank: dict[str | None, int] = {text: place for place, text in enumerate(texts)}
         missing = sum(text not in rank for text in self.texts if text is not None)
         if missing or len(rank) < len(texts):
@@ -87,20 +97,19 @@ class Column:
 def code_column(name: str, values: pa.ChunkedArray | pa.Array) -> Column:
     """Code one Arrow column: O(n + d log d) for d distinct values; Python touches only these."""
     codes, dictionary = _dictionary(name, values)
-    kind, texts, numbers = _natural(dictionary)
-    codes, texts, numbers = _equal_texts_merged(codes, texts, numbers)
-    order = _natural_order(texts, numbers)
+    codes, distinct = _equal_texts_merged(codes, _natural(dictionary))
+    order = distinct.order()
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = len(order)  # the code -1 of a missing value becomes the last one
     has_null = bool(len(codes)) and bool((codes < 0).any())
-    ordered_texts: list[str | None] = [texts[i] for i in order]
+    ordered_texts: list[str | None] = [distinct.texts[i] for i in order]
     return Column(
         name=name,
-        kind=kind,
+        kind=distinct.kind,
         codes=rank[codes],
         texts=tuple(ordered_texts + [None] * has_null),
-        numbers=None if numbers is None else numbers[order],
+        numbers=None if distinct.numbers is None else distinct.numbers[order],
     )
 
 
@@ -112,14 +121,16 @@ def text_of(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return unsigned_zero(str(value)) if isinstance(value, (float, Decimal)) else str(value)
 
 
-def local_time(text: str) -> datetime:
-    """An ISO time as it is written, without its zone."""
-    whole, dot, fraction = text.partition(".")
-    padded = f"{whole}.{fraction:0<6}" if dot else whole  # Python before 3.11 reads six digits only
-    return datetime.fromisoformat(padded).replace(tzinfo=None)
+def unsigned_zero(text: str) -> str:
+    """A number as text; zero has no sign: -0.0 and 0.0 are one value.
+
+    >>> unsigned_zero("-0.0"), unsigned_zero("-0.5")
+    ('0.0', '-0.5')
+    """
+    return text[1:] if _NEGATIVE_ZERO.fullmatch(text) else text
 
 
 def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
@@ -157,69 +168,109 @@ def _python_values(name: str, dictionary: pa.Array) -> list:
     if pa.types.is_float16(dictionary.type) or pa.types.is_float32(dictionary.type):
         # in as many digits as the type has: 0.1 and not 0.10000000149011612
         return [None if v is None else float(str(v)) for v in dictionary.to_numpy(zero_copy_only=False)]
-    if pa.types.is_timestamp(dictionary.type) and dictionary.type.unit == "ns":
-        # Python's times have microseconds
-        dictionary = dictionary.cast(pa.timestamp("us", dictionary.type.tz), safe=False)
     try:
+        if any(of(dictionary.type) for of in (pa.types.is_timestamp, pa.types.is_time, pa.types.is_duration)):
+            return temporal_values(name, dictionary)
         return dictionary.to_pylist()
+    except InputError:
+        raise
     except (OverflowError, ValueError):
         raise InputError(
             f"Column {name!r} has dates or times outside the years 1 to 9999. Correct them, or use text."
         ) from None
 
 
-def _equal_texts_merged(
-    codes: np.ndarray, texts: list[str], numbers: np.ndarray | None
-) -> tuple[np.ndarray, list[str], np.ndarray | None]:
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """The distinct values of a column; `numbers` if they have an order, `moments` if they are times."""
+
+    kind: Kind
+    texts: list[str]
+    numbers: np.ndarray | None = None
+    moments: list[int] | None = None
+
+    def order(self) -> np.ndarray:
+        """The codes of the values in their natural order; values of equal size by alphabet."""
+        alphabetical = sorted(range(len(self.texts)), key=self.texts.__getitem__)
+        if self.moments is not None:
+            alphabetical.sort(key=self.moments.__getitem__)
+        order = np.array(alphabetical, dtype=np.int64)
+        if self.numbers is None or self.moments is not None:
+            return order
+        return order[np.argsort(self.numbers[order], kind="stable")]
+
+
+def _equal_texts_merged(codes: np.ndarray, values: _Distinct) -> tuple[np.ndarray, _Distinct]:
     """One code per text: 0.0 and -0.0 are the same value, and a dictionary may repeat itself."""
-    first = {text: code for code, text in reversed(list(enumerate(texts)))}
-    if len(first) == len(texts):
-        return codes, texts, numbers
+    first = {text: code for code, text in reversed(list(enumerate(values.texts)))}
+    if len(first) == len(values.texts):
+        return codes, values
     kept = np.array(sorted(first.values()), dtype=np.int64)
-    new = np.full(len(texts) + 1, -1, dtype=np.int32)
-    new[:-1] = np.searchsorted(kept, [first[text] for text in texts])
-    return new[codes], [texts[i] for i in kept], None if numbers is None else numbers[kept]
+    new = np.full(len(values.texts) + 1, -1, dtype=np.int32)
+    new[:-1] = np.searchsorted(kept, [first[text] for text in values.texts])
+    merged = _Distinct(
+        values.kind,
+        [values.texts[i] for i in kept],
+        None if values.numbers is None else values.numbers[kept],
+        None if values.moments is None else [values.moments[i] for i in kept],
+    )
+    return new[codes], merged
 
 
-def _natural(values: list) -> tuple[Kind, list[str], np.ndarray | None]:
+def _natural(values: list) -> _Distinct:
     """Kind, texts and, where there is an order, numbers of the distinct values."""
     first = values[0] if values else ""
-    if isinstance(first, bool):
-        return "boolean", [text_of(v) for v in values], None
     if isinstance(first, str):
         return _natural_text(values)
+    texts = [text_of(v) for v in values]
+    if isinstance(first, bool):
+        return _Distinct("boolean", texts)
     if isinstance(first, datetime):
-        naive = [v.replace(tzinfo=None) for v in values]
-        return "datetime", [text_of(v) for v in values], _seconds(naive)
+        return _times(texts, [moment_of_time(v) for v in values])
     if isinstance(first, date):
-        return "date", [text_of(v) for v in values], _days(values)
+        return _Distinct("date", texts, np.array(local_days(texts), dtype=np.int64))
     if isinstance(first, int):
-        return "integer", [str(v) for v in values], _integers(values)
+        return _Distinct("integer", texts, _integers(values))
     numbers = _floats(values)
     if numbers is None:
-        return "string", [text_of(v) for v in values], None
+        return _Distinct("string", texts)
     if np.all(numbers == np.floor(numbers)) and np.all(np.abs(numbers) < 2**53):
         # whole numbers that became floats because some were missing
-        return "integer", [str(int(v)) for v in values], numbers.astype(np.int64)
-    return "float", [text_of(v) for v in values], numbers
+        return _Distinct("integer", [str(int(v)) for v in values], numbers.astype(np.int64))
+    return _Distinct("float", texts, numbers)
 
 
-def _natural_text(texts: list[str]) -> tuple[Kind, list[str], np.ndarray | None]:
+def _natural_text(texts: list[str]) -> _Distinct:
     """Text may hold numbers or dates: CSV files are read as text, so that nothing is rewritten."""
     if not texts:
-        return "string", texts, None
+        return _Distinct("string", texts)
     try:
         if all(_INTEGER.fullmatch(t) for t in texts):
-            return "integer", texts, _integers([int(t) for t in texts])
+            return _Distinct("integer", [unsigned_zero(t) for t in texts], _integers([int(t) for t in texts]))
         if all(_FLOAT.fullmatch(t) for t in texts) and not any(_has_leading_zero(t) for t in texts):
-            return "float", texts, _floats([float(t) for t in texts])
-        if all(_DATE.fullmatch(t) for t in texts):
-            return "date", texts, _days([date.fromisoformat(t) for t in texts])
-        if all(_DATETIME.fullmatch(t) for t in texts):
-            return "datetime", texts, _seconds([local_time(t) for t in texts])
+            return _Distinct("float", [unsigned_zero(t) for t in texts], _floats([float(t) for t in texts]))
+        if all(DATE_TEXT.fullmatch(t) for t in texts):
+            return _Distinct("date", texts, np.array(local_days(texts), dtype=np.int64))
+        moments = _moments(texts)
     except ValueError:  # looks like a date but is none, such as 2024-02-31
-        return "string", texts, None
-    return "string", texts, None
+        return _Distinct("string", texts)
+    return _Distinct("string", texts) if moments is None else _times(texts, moments)
+
+
+def _moments(texts: list[str]) -> list[int] | None:
+    """The moments of ISO times; None where some text is none, or where only some of them name an offset."""
+    moments = []
+    for text in texts:
+        moment = moment_of_text(text)
+        if moment is None:
+            return None
+        moments.append(moment)
+    return moments if len({is_zoned(text) for text in texts}) == 1 else None
+
+
+def _times(texts: list[str], moments: list[int]) -> _Distinct:
+    seconds = np.array([moment / 1_000_000_000 for moment in moments], dtype=np.float64)
+    return _Distinct("datetime", texts, seconds, moments)
 
 
 def _has_leading_zero(text: str) -> bool:
@@ -236,21 +287,6 @@ def _integers(values: list[int]) -> np.ndarray:
 
 def _floats(values: list) -> np.ndarray | None:
     try:
-        return np.array([float(v) for v in values], dtype=np.float64)
+        return np.array([float(v) for v in values], dtype=np.float64) + 0.0  # which makes 0.0 of -0.0
     except (TypeError, ValueError):
         return None
-
-
-def _days(values: list[date]) -> np.ndarray:
-    return np.array([v.toordinal() - _EPOCH.toordinal() for v in values], dtype=np.int64)
-
-
-def _seconds(values: list[datetime]) -> np.ndarray:
-    return np.array([(v - _EPOCH).total_seconds() for v in values], dtype=np.float64)
-
-
-def _natural_order(texts: list[str], numbers: np.ndarray | None) -> np.ndarray:
-    alphabetical = np.array(sorted(range(len(texts)), key=texts.__getitem__), dtype=np.int64)
-    if numbers is None:
-        return alphabetical
-    return alphabetical[np.argsort(numbers[alphabetical], kind="stable")]

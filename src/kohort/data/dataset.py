@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column, code_column
+from kohort.data.forked import require_polars_threads
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["Dataset"]
@@ -38,11 +39,15 @@ class Dataset:
         return self._columns[name]
 
     def arrow(self, name: str) -> pa.ChunkedArray:
-        """The column as Arrow."""
+        """The column as Arrow, always in chunks: as many as it came in, or one."""
+        native = self.frame.to_native()
+        if isinstance(native, pa.Table):
+            return native.column(name)
         try:
             if self.frame.implementation.is_polars() and self.frame.schema[name] == nw.Object:
                 raise TypeError  # Polars would give the addresses of the objects
-            return self.frame[name].to_arrow()
+            values = self.frame[name].to_arrow()
+            return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
                 f"Column {name!r} mixes values of different types, or has a type that Arrow does not have. "
@@ -93,6 +98,8 @@ def _eager_frame(data: Any) -> nw.DataFrame:
         ) from None
     except (nw.exceptions.NarwhalsError, ValueError):
         raise InputError(_unreadable(data)) from None
+    if frame.implementation.is_polars():
+        require_polars_threads("A Polars table (convert it to PyArrow or pandas: table.to_arrow())")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if not all(isinstance(name, str) for name in frame.columns):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -123,9 +122,9 @@ def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:
     if shape.id is not None:
         write_table(_as_long(lists, shape), path)
         return
-    lines = pl.Series(joined(lists, shape.separator_for(path))).fill_null("")
+    lines = pc.fill_null(joined(lists, shape.separator_for(path)), "")
     with create_bytes(path) as stream:
-        stream.write("\n".join(lines.to_list()).encode() + b"\n")
+        stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
 
 def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.column import code_column
 from kohort.errors import UnsupportedError
 
 __all__ = [
     "LARGEST_EXACT",
+    "fine_times_as_text",
     "has_no_text",
     "holds_bytes",
     "long_numbers_as_text",
@@ -86,3 +88,24 @@ def long_numbers_as_text(table: pa.Table) -> pa.Table:
 def _has_long_numbers(column: pa.ChunkedArray) -> bool:
     ends = pc.min_max(column).as_py()
     return ends["min"] is not None and max(-ends["min"], ends["max"]) > LARGEST_EXACT
+
+
+def fine_times_as_text(table: pa.Table) -> pa.Table:
+    """Times finer than a millisecond as text, for programs that would cut them off."""
+    for index, field in enumerate(table.schema):
+        if (pa.types.is_timestamp(field.type) or pa.types.is_time(field.type)) and _has_fine_times(
+            table.column(index)
+        ):
+            coded = code_column(field.name, table.column(index))
+            texts = pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))
+            table = table.set_column(index, field.name, texts)
+    return table
+
+
+def _has_fine_times(column: pa.ChunkedArray) -> bool:
+    per_millisecond = {"us": 1_000, "ns": 1_000_000}.get(column.type.unit)
+    if per_millisecond is None:
+        return False
+    ticks = column.cast(pa.int64())
+    whole = pc.multiply(pc.divide(ticks, per_millisecond), per_millisecond)
+    return bool(pc.any(pc.not_equal(ticks, whole)).as_py())

@@ -14,6 +14,7 @@ import pyarrow.csv
 from kohort.errors import InputError
 from kohort.io.columns import has_no_text, plain_slices, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
+from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
 from kohort.io.text_layout import Layout, checked_delimiter, open_text
 
 __all__ = ["read_delimited", "write_delimited"]
@@ -49,7 +50,9 @@ def write_delimited(table: pa.Table, path: Path, *, delimiter: str | None = None
     """UTF-8, line ends as in Unix, quotes only where needed; null is empty, '' is a quoted empty cell."""
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
     refuse_columns(table, "Delimited text", has_no_text)
-    with create_bytes(path) as stream:
+    refuse_distant_dates(table, "Delimited text")
+    table = wide_decimals_as_text(table)
+    with create_bytes(path) as stream, by_polars("Writing delimited text"):
         for number, part in enumerate(plain_slices(table)):
             text = io.BytesIO()
             frame = pl.DataFrame(part)

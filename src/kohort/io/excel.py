@@ -15,9 +15,17 @@ import polars as pl
 import pyarrow as pa
 
 from kohort.checked_write import write_checked
-from kohort.errors import InputError, UnsupportedError, did_you_mean
-from kohort.io.columns import has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+from kohort.errors import InputError, UnsupportedError
+from kohort.io.columns import (
+    fine_times_as_text,
+    has_no_text,
+    long_numbers_as_text,
+    plain_slices,
+    refuse_columns,
+)
 from kohort.io.header import invented_names
+from kohort.io.polars_work import by_polars, refuse_distant_dates
+from kohort.io.sheets import choose_sheet, refuse_flaws
 
 __all__ = ["read_excel", "write_excel"]
 
@@ -30,45 +38,33 @@ SAME_EVERY_TIME = datetime.datetime(2000, 1, 1)
 logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)  # it warns of every empty column
 
 
-def read_excel(path: Path, *, sheet: str | int | None = None, header: bool | None = None) -> pa.Table:
-    """The first sheet, or the one named (or counted from 0); rows without any value are skipped.
+def read_excel(
+    path: Path, *, sheet: str | int | None = None, header: bool | None = None
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The first sheet that is not hidden, or the one named (or counted from 0), and notes on what was read.
 
     Excel stores numbers as floats and dates as times: columns of whole numbers are read as
-    integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text.
+    integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text. Rows
+    without any value are skipped. Merged cells and cells with an error are refused: values would be lost.
     """
     try:
         book = fastexcel.read_excel(os.fspath(path))
-        name = _sheet_name(path, book.sheet_names, sheet)
-        names = _header(book, name)
-        frame = pl.read_excel(
-            os.fspath(path),
-            sheet_name=name,
-            has_header=header is not False,
-            infer_schema_length=None,
-            drop_empty_cols=False,
-            raise_if_empty=False,
-        )
+        chosen = choose_sheet(path, book, sheet)
+        refuse_flaws(path, chosen)
+        with by_polars("Reading an Excel workbook"):
+            frame = pl.read_excel(
+                os.fspath(path),
+                sheet_name=chosen.name,
+                has_header=header is not False,
+                infer_schema_length=None,
+                drop_empty_cols=False,
+                raise_if_empty=False,
+            )
+            frame = frame.with_columns(_clock_times(column) for column in frame)
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
         raise InputError(f"{path} is damaged, protected by a password, or not an Excel workbook.") from None
-    if header is False:
-        names = [*invented_names(len(names))]
-    return _named(path, frame.with_columns(_clock_times(column) for column in frame).to_arrow(), names)
-
-
-def _sheet_name(path: Path, names: list[str], sheet: str | int | None) -> str:
-    if isinstance(sheet, str):
-        if sheet not in names:
-            raise InputError(f"{path} has no sheet {sheet!r}. {did_you_mean(sheet, names)}")
-        return sheet
-    if not 0 <= (sheet or 0) < len(names):
-        raise InputError(f"{path} has {len(names)} sheets; sheet {sheet} is not among them.")
-    return names[sheet or 0]
-
-
-def _header(book: fastexcel.ExcelReader, name: str) -> list[str | None]:
-    """The names as they stand: the reader renames doubles and invents missing ones."""
-    row = book.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_arrow()
-    return [column[0].as_py() for column in row.columns] if row.num_rows else []
+    names = [*invented_names(len(chosen.header))] if header is False else [*chosen.header]
+    return _named(path, frame.to_arrow(), names), chosen.notes
 
 
 def _clock_times(column: pl.Series) -> pl.Series:
@@ -99,7 +95,8 @@ def write_excel(table: pa.Table, path: Path) -> None:
             f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
         )
     refuse_columns(table, "Excel", has_no_text)
-    table = long_numbers_as_text(table)
+    refuse_distant_dates(table, "Excel")
+    table = fine_times_as_text(long_numbers_as_text(table))
     from xlsxwriter import Workbook  # slow to import, and seldom needed
 
     file = io.BytesIO()
@@ -127,7 +124,7 @@ def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:
-    """Python's own objects; they know microseconds, not nanoseconds."""
+    """Python's own objects; they know microseconds, and finer times are texts by now."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     elif pa.types.is_time64(column.type):

@@ -14,6 +14,7 @@ from kohort.errors import InputError
 from kohort.io.columns import holds_bytes, plain_slices, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes
 from kohort.io.json_text import parse_json
+from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
 
 __all__ = ["read_json_lines", "write_json_lines"]
 
@@ -25,9 +26,10 @@ def read_json_lines(path: Path) -> pa.Table:
     with open_bytes(path) as stream:
         raw = stream.read().removeprefix(b"\xef\xbb\xbf")
     try:
-        frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
-        _refuse_doubled_keys(path, raw.decode(), frame.columns)
-        return frame.with_columns(_within_64_bits(column) for column in frame).to_arrow()
+        with by_polars("Reading JSON lines"):
+            frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
+            _refuse_doubled_keys(path, raw.decode(), frame.columns)
+            return frame.with_columns(_within_64_bits(column) for column in frame).to_arrow()
     except (pl.exceptions.PolarsError, pa.ArrowInvalid):  # their texts quote the file
         raise InputError(_explanation(path, raw)) from None
 
@@ -35,7 +37,9 @@ def read_json_lines(path: Path) -> pa.Table:
 def write_json_lines(table: pa.Table, path: Path) -> None:
     """UTF-8; dates and times as ISO text."""
     refuse_columns(table, "JSON", holds_bytes)
-    with create_bytes(path) as stream:
+    refuse_distant_dates(table, "JSON")
+    table = wide_decimals_as_text(table)
+    with create_bytes(path) as stream, by_polars("Writing JSON lines"):
         for part in plain_slices(table):
             text = io.BytesIO()
             pl.DataFrame(part).write_ndjson(text)

@@ -10,9 +10,18 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.errors import InputError, MissingPackageError
-from kohort.io.columns import LARGEST_EXACT, has_no_text, long_numbers_as_text, plain_slices, refuse_columns
+from kohort.io.columns import (
+    LARGEST_EXACT,
+    fine_times_as_text,
+    has_no_text,
+    long_numbers_as_text,
+    plain_slices,
+    refuse_columns,
+)
+from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
 from kohort.io.stat_check import check_written
 
 __all__ = ["read_spss", "read_stata", "write_spss", "write_stata"]
@@ -55,7 +64,8 @@ def _read(path: Path, function: str, title: str) -> pa.Table:
         frame, notes = _as_stored(path, function)
     except ValueError:
         raise InputError(f"{path} is damaged, or not {title}.") from None
-    table = frame.with_columns(_natural(column) for column in frame).to_arrow()
+    with by_polars(f"Reading {title}"):
+        table = frame.with_columns(_natural(column) for column in frame).to_arrow()
     return _with_labels(table, notes.column_names_to_labels, notes.variable_value_labels)
 
 
@@ -94,16 +104,27 @@ def _with_labels(table: pa.Table, columns: dict[str, str | None], codes: dict[st
 def _write(table: pa.Table, path: Path, function: str, title: str, **options: Any) -> None:
     package = _pyreadstat()
     refuse_columns(table, title, has_no_text)
-    plain = pa.concat_tables(plain_slices(long_numbers_as_text(table)))
-    frame = pl.DataFrame(plain)
+    refuse_distant_dates(table, title)
+    plain = pa.concat_tables(plain_slices(_fitting(table)))
     try:
-        getattr(package, function)(frame, path, **_labels(plain), **options)
+        with by_polars(f"Writing a {title} file"):
+            frame = pl.DataFrame(plain)
+            getattr(package, function)(frame, path, **_labels(plain), **options)
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
             f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
             "letters, digits and underscores (at most 32) and be no reserved word. Is there room on the disk?"
         ) from None
     check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+
+
+def _fitting(table: pa.Table) -> pa.Table:
+    """The table in types that both programs have: text for what they would round, clocks without zones."""
+    table = fine_times_as_text(wide_decimals_as_text(long_numbers_as_text(table)))
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            table = table.set_column(index, field.name, pc.local_timestamp(table.column(index)))
+    return table
 
 
 def _labels(table: pa.Table) -> dict[str, Any]:

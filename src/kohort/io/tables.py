@@ -70,13 +70,17 @@ WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table as it was in its file, and what is needed to write another like it."""
+    """A table as it was in its file, and what is needed to write another like it.
+
+    notes  sentences on what was read, where more than one table could have been meant
+    """
 
     table: pa.Table
     format: str
     delimiter: str | None
     encoding: str | None
     sha256: str
+    notes: tuple[str, ...] = ()
 
 
 def read_table(
@@ -100,6 +104,7 @@ def read_table(
     kind = format_of(path)
     check_option(header_option.replace("-", "_"), header, bool | None)
     _refuse_stray_options(kind, delimiter, encoding, sheet, header)
+    notes: tuple[str, ...] = ()
     with opened(path) as source:
         try:
             if kind == "csv":
@@ -109,7 +114,7 @@ def read_table(
                 delimiter, encoding = layout.delimiter, layout.encoding
                 table = read_delimited(source, layout)
             elif kind == "excel":
-                table = read_excel(source, sheet=sheet, header=header)
+                table, notes = read_excel(source, sheet=sheet, header=header)
             else:
                 table = READERS[kind](source)
         except (*DAMAGED, pa.ArrowException):
@@ -119,7 +124,7 @@ def read_table(
     _refuse_doubles(table.column_names, str(path))
     if not table.num_columns or not table.num_rows:
         raise InputError(f"{path} has no records.")
-    return TableFile(table, kind, delimiter, encoding, source.sha256)
+    return TableFile(table, kind, delimiter, encoding, source.sha256, notes)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:

@@ -8,9 +8,10 @@ from datetime import date
 
 import pyarrow as pa
 
-from kohort.data.column import Column, Kind, code_column, local_time
+from kohort.data.column import Column, Kind, code_column, unsigned_zero
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.times import moment_of_text
 from kohort.errors import UnsupportedError
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, tight_domain
@@ -42,6 +43,8 @@ class ColumnMap:
         if self.kind == "boolean":  # true, True or TRUE
             spelled = {text.lower(): text for text in self.values if text is not None}
             texts = [text if text is None else spelled.get(text.lower(), text) for text in texts]
+        if self.kind in ("integer", "float"):
+            texts = [text if text is None else unsigned_zero(text) for text in texts]
         inside = self._inside([text for text in texts if text is not None and text not in self.values])
         known = [self.rest_is_star or text in self.values or text in inside for text in texts]
         labels = [self.values.get(text, inside.get(text, STAR)) for text in texts]
@@ -147,7 +150,7 @@ def _is_of_kind(text: str, kind: Kind) -> bool:
         if kind == "date":
             date.fromisoformat(text)
         elif kind == "datetime":
-            local_time(text)
+            return moment_of_text(text) is not None
         else:
             float(text)
     except ValueError:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
-from kohort.data.column import Column
+from kohort.data.column import Column, unsigned_zero
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
@@ -119,10 +119,15 @@ def _ordered(column: Column, request: Request) -> Column:
 
 
 def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """Booleans under the spelling of the hierarchy's leaves: true, True or TRUE."""
-    if column.kind != "boolean":
+    """Booleans and zero under the spelling of the hierarchy's leaves: true, True or TRUE; 0.0 or -0.0."""
+    if column.kind == "boolean":
+        leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
+    elif column.kind in ("integer", "float"):
+        known = hierarchy.leaf_of
+        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
+        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
+    else:
         return column
-    leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
     return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Run
+from kohort.data.forked import require_loop_threads
 from kohort.kernels.linkage import (
     count_fitting_baskets,
     count_fitting_people,
@@ -108,6 +109,7 @@ class ClassIndex:
 
     def blocks(self, known: Sequence[np.ndarray], step: int) -> Iterator[tuple[slice, tuple]]:
         """Blocks of people, and what the kernels need to look them up."""
+        require_loop_threads("Measuring risk")
         n = len(known[0])
         for begin in range(0, n, step):
             block = slice(begin, min(begin + step, n))
@@ -162,6 +164,7 @@ def _in_baskets(
     own: np.ndarray,
 ) -> Lookup:
     """Look people up by their classes and by items of theirs."""
+    require_loop_threads("Measuring risk")
     candidates, place = np.zeros(len(own), dtype=np.int64), np.full(len(own), -1)
     for block, fits in blocks:
         found = count_fitting_baskets(fits, classes.of_record, baskets, missing, items[block], own[block])

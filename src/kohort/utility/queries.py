@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.data.forked import require_loop_threads
 from kohort.errors import percent
 from kohort.kernels.queries import answer_counts
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
@@ -138,6 +139,7 @@ def _answer(rows: Classes, coverings: Sequence[Covering | None], asked: Sequence
 def _answer_block(
     values: np.ndarray, counts: np.ndarray, coverings: Sequence[Covering | None], asked: Sequence[Query]
 ) -> np.ndarray:
+    require_loop_threads("Measuring utility by queries")
     start = np.zeros((len(asked), _MOST_COLUMNS), dtype=np.int64)
     columns = np.full((len(asked), _MOST_COLUMNS), -1, dtype=np.int64)
     shares, size = [], 0

@@ -15,6 +15,7 @@ from kohort.data.taking import take_records
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
+from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
 
 __all__ = ["check_columns", "check_conserved", "check_coverage", "common_numbers", "matching_rows"]
@@ -103,11 +104,10 @@ def common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np
     """
     if _has_codes(published.arrow(name)) and _has_codes(original.arrow(name)):
         after, before = published.column(name), original.column(name)
-        in_kind = after.numbers is not None and before.numbers is not None and _scale(after) == _scale(before)
         number_of: dict[Any, int] = {}
         of_code = [
-            np.array([number_of.setdefault(key, len(number_of)) for key in _keys(column, in_kind)])
-            for column in (after, before)
+            np.array([number_of.setdefault(key, len(number_of)) for key in keys], dtype=np.int64)
+            for keys in _keys(after, before)
         ]
         return of_code[0][after.codes], of_code[1][before.codes]
     known: dict[Any, int] = {}
@@ -120,16 +120,19 @@ def _has_codes(array: pa.ChunkedArray) -> bool:
     return not pa.types.is_nested(array.type) and not isinstance(array.type, pa.BaseExtensionType)
 
 
-def _scale(column: Column) -> str:
-    return "time" if column.kind in ("date", "datetime") else "number"
+def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
+    """What the values of two columns are compared by: positions of numbers and times, else texts."""
+    if not (after.ordered and before.ordered and _are_times(after) == _are_times(before)):
+        return list(after.texts), list(before.texts)
+    scales = Scale(after), Scale(before)
+    if _are_times(after) and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone
+        by_clock = [[None if t is None else moment_as_written(t) for t in c.texts] for c in (after, before)]
+        return by_clock[0], by_clock[1]
+    return scales[0].positions, scales[1].positions
 
 
-def _keys(column: Column, as_numbers: bool) -> list[Any]:
-    """What each code of a column is told by; a missing value is None."""
-    if not as_numbers or column.numbers is None:
-        return list(column.texts)
-    seconds_per_day = 86_400 if column.kind == "date" else 1
-    return [number * seconds_per_day for number in column.numbers.tolist()] + [None] * column.has_null
+def _are_times(column: Column) -> bool:
+    return column.kind in ("date", "datetime")
 
 
 def _hashable(value: Any) -> Any:

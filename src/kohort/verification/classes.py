@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
 from kohort.data.domain import STAR
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
 from kohort.problem.sensitive import SensitiveAttribute
@@ -20,7 +20,7 @@ __all__ = ["PublishedClasses"]
 
 @dataclass(frozen=True, eq=False)
 class PublishedClasses:
-    """Classes by group-by on the published values, and the models' rules asked of each.
+    """Classes by what is published, and the models' rules asked of each.
 
     Classes are numbered in the order of their published values.
     """
@@ -29,44 +29,30 @@ class PublishedClasses:
     sensitive: Mapping[str, SensitiveAttribute]
 
     @cached_property
-    def _table(self) -> pl.DataFrame:
-        """The quasi-identifiers' codes, folded into as few integer columns as hold them."""
-        return pl.DataFrame({f"q{i}": _folded(run) for i, run in enumerate(self._runs)})
-
-    @cached_property
-    def _runs(self) -> list[list[Column]]:
-        """Neighbouring columns whose combinations of values can be counted in 62 bits."""
-        runs: list[list[Column]] = []
+    def class_of_record(self) -> np.ndarray:
+        """The number of each record's class."""
+        number = np.zeros(len(self.columns[0]), dtype=np.int64)
         size = 1
         for column in self.columns:
-            size *= max(len(column.texts), 1)
-            if not runs or size > 2**62:
-                runs.append([])
-                size = max(len(column.texts), 1)
-            runs[-1].append(column)
-        return runs
-
-    @cached_property
-    def _grouped(self) -> pl.DataFrame:
-        keys = self._table.columns
-        return self._table.group_by(keys).agg(pl.len().alias("size")).sort(keys)
-
-    @cached_property
-    def _codes(self) -> list[np.ndarray]:
-        """Per column the code of each class."""
-        codes: list[np.ndarray] = []
-        for i, run in enumerate(self._runs):
-            key = self._grouped[f"q{i}"].to_numpy()
-            unfolded = []
-            for column in reversed(run):
-                key, code = np.divmod(key, max(len(column.texts), 1))
-                unfolded.append(code)
-            codes.extend(reversed(unfolded))
-        return codes
+            width = max(len(column.texts), 1)
+            if size * width > 2**62:
+                number = _renumbered(number)
+                size = int(number.max()) + 1
+            number *= width
+            number += column.codes
+            size *= width
+        return _renumbered(number)
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        return self._grouped["size"].to_numpy().astype(np.int64)
+        return np.bincount(self.class_of_record)
+
+    @cached_property
+    def _codes(self) -> list[np.ndarray]:
+        """Per column the code of each class: that of any of its records."""
+        record = np.empty(len(self.sizes), dtype=np.int64)
+        record[self.class_of_record] = np.arange(len(self.class_of_record))
+        return [column.codes[record] for column in self.columns]
 
     @cached_property
     def all_star(self) -> np.ndarray:
@@ -84,15 +70,8 @@ class PublishedClasses:
             star &= _stars(column)[column.codes]
         return star
 
-    @cached_property
-    def class_of_record(self) -> np.ndarray:
-        """The number of each record's class."""
-        keys = self._table.columns
-        numbered = self._grouped.select(keys).with_row_index("class")
-        return self._table.join(numbered, on=keys, how="left", maintain_order="left")["class"].to_numpy()
-
     def counts(self, model: Model) -> ClassCounts:
-        """How often each sensitive value occurs in each class, by a second group-by."""
+        """How often each sensitive value occurs in each class."""
         if model.attribute is None:
             return ClassCounts.of_sizes(self.sizes)
         sensitive = self.sensitive[model.attribute]
@@ -100,21 +79,8 @@ class PublishedClasses:
 
     def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
         """How often each value (a code per record) occurs in each class."""
-        keys = self._table.columns
-        cells = (
-            self._table.with_columns(pl.Series("value", values))
-            .group_by([*keys, "value"])
-            .agg(pl.len().alias("count"))
-            .sort([*keys, "value"])
-        )
-        first = np.ones(len(cells), dtype=bool)
-        if len(cells) > 1:
-            before, after = cells[:-1].select(keys), cells[1:].select(keys)
-            first[1:] = np.any([before[key].to_numpy() != after[key].to_numpy() for key in keys], axis=0)
         return ClassCounts.from_cells(
-            np.cumsum(first) - 1,
-            cells["value"].to_numpy().astype(np.int64),
-            cells["count"].to_numpy().astype(np.int64),
+            *count_pairs(self.class_of_record, values, len(self.sizes), max(n_values, 1)),
             len(self.sizes),
             n_values,
         )
@@ -144,13 +110,17 @@ class PublishedClasses:
         return pa.table(arrays)
 
 
-def _folded(columns: Sequence[Column]) -> np.ndarray:
-    """One integer for the codes of several columns."""
-    key = columns[0].codes.astype(np.int64)
-    for column in columns[1:]:
-        key *= max(len(column.texts), 1)
-        key += column.codes
-    return key
+def _renumbered(keys: np.ndarray) -> np.ndarray:
+    """Keys as numbers from 0 on without gaps, in the same order.
+
+    By a hash table of Arrow's, which works in a forked process, too. Those of Polars do not: they would wait
+    for threads that the process does not have.
+    """
+    encoded = pa.array(keys).dictionary_encode()
+    order = np.argsort(encoded.dictionary.to_numpy(), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[encoded.indices.to_numpy()]
 
 
 def _stars(column: Column) -> np.ndarray:

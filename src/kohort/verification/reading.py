@@ -9,15 +9,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from kohort.data.column import Column, local_time
 from kohort.data.domain import STAR, GeneralizedValues
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
+from kohort.verification.scale import Position, Scale, spelled
 
 __all__ = ["Reading", "read_labels"]
 
@@ -102,7 +101,8 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
     spans: dict[int, np.ndarray] = {}
     stars = np.array([label == STAR for label in labels], dtype=bool)
     understood = stars.copy()
-    code_of = {text: code for code, text in enumerate(attribute.column.texts)}
+    code_of = {spelled(text): code for code, text in enumerate(attribute.column.texts)}
+    scale = _scale(attribute)
     for number, label in enumerate(labels):
         if stars[number]:
             continue
@@ -114,13 +114,15 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
         elif (members := _members(label)) is not None:
             sets[number], inside = _of_set(members, attribute, code_of)
             spans |= {number: inside} if len(inside) else {}
-        elif (ends := _interval(label, attribute.column)) is not None:
-            values[number], inside = ends.values, _leaves_between(ends, attribute)
+        elif (ends := _interval(label, scale)) is not None:
+            values[number], apart = _range(ends.codes)
+            sets |= {} if apart is None else {number: apart}
+            inside = scale.leaves_between(ends.low, ends.high, closed=ends.closed)
             spans |= {number: inside} if len(inside) else {}
-        elif label not in code_of:
+        elif spelled(label) not in code_of:
             understood[number] = False
-        if label in code_of and not nodes:  # also where a value is spelled like a set or an interval
-            _add_value(number, code_of[label], values, sets)
+        if spelled(label) in code_of and not nodes:  # also where a value is spelled like a set or an interval
+            _add_value(number, code_of[spelled(label)], values, sets)
     return Reading(attribute, leaves, values, sets, spans, stars, understood)
 
 
@@ -152,52 +154,39 @@ def _add_value(number: int, code: int, values: np.ndarray, sets: dict[int, np.nd
 
 
 class _Ends(NamedTuple):
-    """An interval on the scale of a column's numbers, and the first and last value of the column inside."""
+    """An interval on the scale of a column, and the values of the column inside."""
 
-    low: float
-    high: float
+    low: Position
+    high: Position
     closed: bool
-    values: tuple[int, int]
+    codes: np.ndarray
 
 
-def _interval(label: str | None, column: Column) -> _Ends | None:
+def _interval(label: str | None, scale: Scale) -> _Ends | None:
     """What an interval of an ordered column is."""
-    if column.numbers is None or not (label and label.startswith("[") and label.endswith(("]", ")"))):
+    if not scale.column.ordered or not (label and label.startswith("[") and label.endswith(("]", ")"))):
         return None
+    closed = label.endswith("]")
     parts = label[1:-1].split(", ")
     for cut in range(1, len(parts)):  # values of a given order may have commas themselves
-        low, high = _number(", ".join(parts[:cut]), column), _number(", ".join(parts[cut:]), column)
+        low, high = scale.position(", ".join(parts[:cut])), scale.position(", ".join(parts[cut:]))
         if low is not None and high is not None:
-            first = int(np.searchsorted(column.numbers, low, side="left"))
-            side: Literal["left", "right"] = "right" if label.endswith("]") else "left"
-            after = int(np.searchsorted(column.numbers, high, side=side))
-            inside = (first, after - 1) if first < after else _NOBODY
-            return _Ends(low, high, label.endswith("]"), inside)
+            return _Ends(low, high, closed, scale.between(low, high, closed=closed))
     return None
 
 
-def _leaves_between(ends: _Ends, attribute: Attribute) -> np.ndarray:
-    """The leaves of a hierarchy that are numbers inside an interval; none where there is no hierarchy."""
-    if attribute.tight or not isinstance(attribute.domain, Hierarchy):
-        return np.zeros(0, dtype=np.int64)
-    texts = attribute.domain.leaves
-    numbers = [None if text is None else _number(text, attribute.column) for text in texts]
-    found = np.array([np.nan if number is None else number for number in numbers])
-    return np.flatnonzero((ends.low <= found) & ((found < ends.high) | (ends.closed & (found == ends.high))))
+def _scale(attribute: Attribute) -> Scale:
+    """The scale of a column and, where nodes are published, of the leaves of its hierarchy."""
+    in_tree = isinstance(attribute.domain, Hierarchy) and not attribute.tight
+    return Scale(attribute.column, attribute.domain.leaves if in_tree else ())
 
 
-def _number(text: str, column: Column) -> float | None:
-    """The end of an interval on the scale of the column's numbers."""
-    if column.listed:
-        return float(column.listed.index(text)) if text in column.listed else None
-    try:
-        if column.kind == "date":
-            return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
-        if column.kind == "datetime":
-            return (local_time(text) - datetime(1970, 1, 1)).total_seconds()
-        return float(text)
-    except ValueError:
-        return None
+def _range(codes: np.ndarray) -> tuple[tuple[int, int], np.ndarray | None]:
+    """Codes as a range or, where others lie between them, as they are."""
+    if not len(codes):
+        return _NOBODY, None
+    first, last = int(codes.min()), int(codes.max())
+    return ((first, last), None) if last - first + 1 == len(codes) else (_NOBODY, np.sort(codes))
 
 
 def _members(label: str | None) -> list[str] | None:
@@ -214,7 +203,7 @@ def _of_set(
     members: list[str], attribute: Attribute, code_of: dict[str | None, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values of the column in a set, and leaves of the hierarchy; what is neither covers nobody."""
-    codes = {code_of[text] for text in members if text in code_of}
+    codes = {code_of[spelled(text)] for text in members if spelled(text) in code_of}
     if attribute.tight or not isinstance(attribute.domain, Hierarchy):
         return np.array(sorted(codes), dtype=np.int64), np.zeros(0, dtype=np.int64)
     leaves: set[int] = set()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kohort.data.column import unsigned_zero
 from kohort.errors import InputError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import plain
@@ -50,7 +51,11 @@ class ValueContext:
 
     def codes(self, labels: Iterable[str | None]) -> list[int]:
         """The codes of the values with these labels; a label that does not occur has none."""
-        return [code for label in labels for code in self._codes_of.get(label, ())]
+        return [code for label in labels for code in self._codes_of.get(self._known(label), ())]
+
+    def _known(self, label: str | None) -> str | None:
+        """The label, without the sign of a zero where the column knows it so."""
+        return label if label is None or label in self._codes_of else unsigned_zero(label)
 
     @cached_property
     def _codes_of(self) -> dict[str | None, list[int]]:

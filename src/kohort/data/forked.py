@@ -1,0 +1,88 @@
+"""Forked processes: a child has none of its parent's threads, and whatever waits for one waits for ever.
+
+Polars and numba's `prange` keep threads that a child process lacks. Nothing can give it new ones, so what
+needs them is refused there. Arrow and NumPy work in a child; so do all algorithms and verification.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from kohort.errors import UnsupportedError
+
+__all__ = ["require_loop_threads", "require_polars_threads"]
+
+_TASKS = Path("/proc/self/task")  # Linux: a folder per thread of this process
+_POLARS_THREAD = re.compile(r"polars-[0-9]+")
+_WHAT_TO_DO = (
+    "Start processes with multiprocessing.get_context('spawn') (or 'forkserver'), "
+    "or do this in the process that was forked."
+)
+
+
+class _Lost:
+    """Whose threads were running in the parent when this process was forked."""
+
+    polars = False
+    loops = False
+
+
+def require_polars_threads(what: str) -> None:
+    """Refuse, in a process that was forked after Polars had been used, what would wait for its threads."""
+    if _Lost.polars:
+        raise UnsupportedError(
+            f"{what} needs the threads of Polars, which this process lacks: it was forked from a process "
+            f"that had used Polars. {_WHAT_TO_DO}"
+        )
+
+
+def require_loop_threads(what: str) -> None:
+    """The same for loops that numba shares out among threads: they would end the process."""
+    if _Lost.loops:
+        raise UnsupportedError(
+            f"{what} runs on threads of OpenMP, which this process lacks: it was forked from a process "
+            f"that had used them. {_WHAT_TO_DO}"
+        )
+
+
+class _Running:
+    """The same in this process, noted right before it is forked."""
+
+    polars = False
+    loops = False
+
+
+def _note_running() -> None:
+    _Running.polars = _Lost.polars or _polars_is_running()
+    _Running.loops = _Lost.loops or _loops_are_running()
+
+
+def _note_lost() -> None:
+    _Lost.polars, _Lost.loops = _Running.polars, _Running.loops
+
+
+def _polars_is_running() -> bool:
+    """Whether Polars has made its threads, which it does when it first needs them."""
+    if "polars" not in sys.modules:
+        return False
+    try:
+        names = [(task / "comm").read_text() for task in _TASKS.iterdir()]
+    except OSError:  # another system, or a thread that has just ended: better refuse than hang
+        return True
+    return any(_POLARS_THREAD.match(name) for name in names)
+
+
+def _loops_are_running() -> bool:
+    """Whether numba shares loops out by OpenMP already; its other ways survive a fork."""
+    numba = sys.modules.get("numba")
+    try:
+        return numba is not None and numba.threading_layer() == "omp"
+    except ValueError:  # none was needed so far
+        return False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_note_running, after_in_child=_note_lost)

@@ -1,0 +1,166 @@
+"""Where the values of an ordered column lie, read from their texts alone: exact numbers, days, true time.
+
+The codes of a column come in an order that whoever coded it claims. What an interval covers must not hang on
+that claim, so positions are worked out here once more, by other means.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, floor, isnan
+
+import numpy as np
+
+from kohort.data.column import Column
+
+__all__ = ["Position", "Scale", "moment_as_written", "spelled"]
+
+Position = int | float
+
+_PARTS = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)"
+    r"(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?",
+    re.ASCII,
+)
+_DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_NANOSECONDS = 1_000_000_000
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+_SIGNED_ZERO = re.compile(r"-[0.]*0[0.]*(?:[eE][+-]?\d+)?")
+
+
+def spelled(text: str | None) -> str | None:
+    """A text as it is compared with others: zero has no sign."""
+    return text[1:] if text is not None and _SIGNED_ZERO.fullmatch(text) else text
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The positions of one ordered column's values: numbers, places in a given order, or nanoseconds.
+
+    Times with an offset are placed in universal time, others as they are written; the two do not compare.
+    """
+
+    column: Column
+    leaves: tuple[str | None, ...] = ()  # of the column's hierarchy
+
+    def position(self, text: str | None) -> Position | None:
+        """Where a text lies on the scale; None if nowhere."""
+        if text is None:
+            return None
+        if self.column.listed:
+            return self._places.get(text)
+        if self.column.kind in ("date", "datetime"):
+            return self._moment(text)
+        return _number(text)
+
+    def between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
+        """The codes of the values from low to high; high itself only if the interval is closed."""
+        return _within(*self._values, low, high, closed)
+
+    def leaves_between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
+        """The same for the leaves of the hierarchy, in ascending order."""
+        return np.sort(_within(*self._leaves, low, high, closed))
+
+    @property
+    def positions(self) -> list[Position | None]:
+        """Where each value of the column lies; None for a missing one."""
+        return [self.position(text) for text in self.column.texts]
+
+    @cached_property
+    def _values(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._placed(self.column.texts)
+
+    @cached_property
+    def _leaves(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._placed(self.leaves)
+
+    def _placed(self, texts: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+        """Positions by size, and the numbers of the texts that have them."""
+        found = [(number, self.position(text)) for number, text in enumerate(texts)]
+        numbers = np.array([number for number, position in found if position is not None], dtype=np.int64)
+        positions = _array([position for _, position in found if position is not None])
+        order = np.argsort(positions, kind="stable")
+        return positions[order], numbers[order]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {text: place for place, text in enumerate(self.column.listed)}
+
+    @cached_property
+    def zoned(self) -> bool:
+        """Whether the column's times say how far their clocks are from universal time."""
+        return any(text is not None and _offset(text) is not None for text in self.column.texts)
+
+    def _moment(self, text: str) -> int | None:
+        moment, offset = moment_as_written(text), _offset(text)
+        if moment is None or (offset is not None) != self.zoned:
+            return None
+        return moment - (offset or 0)
+
+
+def _number(text: str) -> Position | None:
+    if _WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if isnan(number) or "_" in text or text != text.strip() else number
+
+
+def moment_as_written(text: str) -> int | None:
+    """Nanoseconds from 1970-01-01 00:00 to a date or time by its own clock; None for any other text."""
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= _days_in(year, month)):
+        return None
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    seconds = timegm((year, month, day, hour, minute, second))
+    return seconds * _NANOSECONDS + int((found[7] or "").ljust(9, "0"))
+
+
+def _offset(text: str) -> int | None:
+    """By how many nanoseconds the clock of a time is ahead of universal time; None if it does not say."""
+    found = _PARTS.fullmatch(text)
+    if found is None or found[8] is None:
+        return None
+    digits = found[8][1:].replace(":", "").ljust(6, "0")
+    seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60 + int(digits[4:])
+    return (-seconds if found[8][0] == "-" else seconds) * _NANOSECONDS
+
+
+def _days_in(year: int, month: int) -> int:
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return _DAYS_IN_MONTH[month - 1] + leap
+
+
+def _array(positions: list[Position]) -> np.ndarray:
+    """As machine numbers where these are exact, else as Python's."""
+    whole = all(isinstance(position, int) for position in positions)
+    if whole and all(-(2**63) <= position < 2**63 for position in positions):
+        return np.array(positions, dtype=np.int64)
+    if not any(isinstance(position, int) and abs(position) > 2**53 for position in positions):
+        return np.array(positions, dtype=np.float64)
+    return np.array(positions, dtype=object)
+
+
+def _within(
+    positions: np.ndarray, numbers: np.ndarray, low: Position, high: Position, closed: bool
+) -> np.ndarray:
+    return numbers[_count_below(positions, low) : _count_below(positions, high, or_at=closed)]
+
+
+def _count_below(positions: np.ndarray, limit: Position, *, or_at: bool = False) -> int:
+    """How many of these sorted positions are below a limit, or at it."""
+    if positions.dtype.kind == "i":
+        if not -(2**63) <= limit < 2**63:
+            return len(positions) if limit > 0 else 0
+        limit = floor(limit) if or_at else ceil(limit)
+    return int(np.searchsorted(positions, limit, side="right" if or_at else "left"))
