@@ -63,7 +63,8 @@ def read_excel(
             frame = frame.with_columns(_clock_times(column) for column in frame)
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
         raise InputError(f"{path} is damaged, protected by a password, or not an Excel workbook.") from None
-    names = [*invented_names(len(chosen.header))] if header is False else [*chosen.header]
+    invented: list[str | None] = [*invented_names(len(chosen.header))]
+    names = invented if header is False else chosen.header
     return _named(path, frame.to_arrow(), names), chosen.notes
 
 
