@@ -92,7 +92,7 @@ def adult_tight(options: argparse.Namespace) -> list[dict]:
 def k_anon_cf(options: argparse.Namespace) -> list[dict]:
     """k-anon-cf on Adult's train part, eight quasi-identifiers: closed records, loss, CPU, peak memory."""
     from kohort.algorithms import Run
-    from kohort.algorithms.local.closed_records import Table, mine
+    from kohort.algorithms.mining.closed_records import Table, mine
 
     rows = []
     for k in (200, *reversed(KS)):  # peak memory only grows: the greatest need comes last
@@ -173,7 +173,7 @@ def mining_ratio(options: argparse.Namespace) -> list[dict]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     import kohort as ko
     from by_definition.k_anon_cf import closed_by_algorithm_7
-    from kohort.algorithms.local.closed_records import mine_closed_records
+    from kohort.algorithms.mining.closed_records import mine_closed_records
 
     people = (
         ko.datasets.load_adult(split="train").select(["sex", "race", "education", "workclass"]).slice(0, 300)

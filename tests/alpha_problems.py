@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import kohort as ko
+from kohort.algorithms.alpha_k.alpha_demands import alpha_demands
 from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.local.alpha_demands import alpha_demands
 from kohort.problem.costs import cost_named
 from small_problems import random_columns
 

@@ -16,7 +16,7 @@ from by_definition.costs import cell_cost
 from by_definition.domains import TreeDomain, domain_of
 from by_definition.verification import classes, covers
 from kohort.algorithms import ALGORITHMS, Run, algorithm_named, parameters_of
-from kohort.algorithms.local import k_anon
+from kohort.algorithms.closed_records import k_anon
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.costs import COSTS
 from kohort.problem.models import MODELS

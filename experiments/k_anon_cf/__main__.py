@@ -18,7 +18,7 @@ import kohort as ko
 from experiments.charts import Panel, Record, write_csv, write_svg
 from experiments.k_anon_cf.tables import Table, adult, coil, larger, nursery
 from kohort.algorithms import Algorithm, Run
-from kohort.algorithms.local.closed_records import mine_closed_records
+from kohort.algorithms.mining.closed_records import mine_closed_records
 
 KS = (10, 30, 50, 75, 100, 150, 200)
 COMPARED: dict[str, Algorithm] = {

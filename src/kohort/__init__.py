@@ -10,27 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kohort.algorithms.alpha_k.progressive import Progressive as Progressive
+    from kohort.algorithms.alpha_k.top_down import TopDown as TopDown
+    from kohort.algorithms.closed_records.k_anon import KAnon as KAnon
+    from kohort.algorithms.closed_records.k_anon_cf import KAnonCF as KAnonCF
+    from kohort.algorithms.closed_records.optimal import Optimal as Optimal
+    from kohort.algorithms.clustering.agglomerative import Agglomerative as Agglomerative
+    from kohort.algorithms.clustering.hilbert import Hilbert as Hilbert
+    from kohort.algorithms.clustering.sequential import Sequential as Sequential
     from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
+    from kohort.algorithms.graph.forest import Forest as Forest
+    from kohort.algorithms.graph.three_anonymity import ThreeAnonymity as ThreeAnonymity
+    from kohort.algorithms.graph.two_anonymity import TwoAnonymity as TwoAnonymity
+    from kohort.algorithms.improve.improve import Improve as Improve
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
-    from kohort.algorithms.local.agglomerative import Agglomerative as Agglomerative
-    from kohort.algorithms.local.forest import Forest as Forest
-    from kohort.algorithms.local.hilbert import Hilbert as Hilbert
-    from kohort.algorithms.local.improve import Improve as Improve
-    from kohort.algorithms.local.k_anon import KAnon as KAnon
-    from kohort.algorithms.local.k_anon_cf import KAnonCF as KAnonCF
-    from kohort.algorithms.local.mondrian import Mondrian as Mondrian
-    from kohort.algorithms.local.optimal import Optimal as Optimal
-    from kohort.algorithms.local.progressive import Progressive as Progressive
-    from kohort.algorithms.local.sequential import Sequential as Sequential
-    from kohort.algorithms.local.three_anonymity import ThreeAnonymity as ThreeAnonymity
-    from kohort.algorithms.local.top_down import TopDown as TopDown
-    from kohort.algorithms.local.two_anonymity import TwoAnonymity as TwoAnonymity
-    from kohort.algorithms.single_dimensional import BottomUp as BottomUp
-    from kohort.algorithms.single_dimensional import OptimalRecoding as OptimalRecoding
-    from kohort.algorithms.single_dimensional import TopDownSearch as TopDownSearch
+    from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
+    from kohort.algorithms.schemes import BottomUp as BottomUp
+    from kohort.algorithms.schemes import OptimalRecoding as OptimalRecoding
+    from kohort.algorithms.schemes import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import compare as compare
@@ -70,41 +70,41 @@ if TYPE_CHECKING:
 
 # where each public name lives: it is imported when it is first used, so that `import kohort` is instant
 _HOMES = {
-    "Agglomerative": "kohort.algorithms.local.agglomerative",
+    "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
-    "BottomUp": "kohort.algorithms.single_dimensional",
+    "BottomUp": "kohort.algorithms.schemes",
     "DirectItems": "kohort.algorithms.items.direct",
-    "Forest": "kohort.algorithms.local.forest",
+    "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
-    "Hilbert": "kohort.algorithms.local.hilbert",
-    "Improve": "kohort.algorithms.local.improve",
+    "Hilbert": "kohort.algorithms.clustering.hilbert",
+    "Improve": "kohort.algorithms.improve.improve",
     "Incognito": "kohort.algorithms.full_domain.incognito",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
     "Items": "kohort.pipeline",
-    "KAnon": "kohort.algorithms.local.k_anon",
-    "KAnonCF": "kohort.algorithms.local.k_anon_cf",
+    "KAnon": "kohort.algorithms.closed_records.k_anon",
+    "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
     "ItemConfidence": "kohort.problem.models",
     "KmAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
     "MissingPackageError": "kohort.errors",
-    "Mondrian": "kohort.algorithms.local.mondrian",
-    "Optimal": "kohort.algorithms.local.optimal",
+    "Mondrian": "kohort.algorithms.mondrian.mondrian",
+    "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
-    "OptimalRecoding": "kohort.algorithms.single_dimensional",
-    "Progressive": "kohort.algorithms.local.progressive",
+    "OptimalRecoding": "kohort.algorithms.schemes",
+    "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.pipeline",
-    "Sequential": "kohort.algorithms.local.sequential",
+    "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.models",
-    "ThreeAnonymity": "kohort.algorithms.local.three_anonymity",
-    "TopDown": "kohort.algorithms.local.top_down",
-    "TopDownSearch": "kohort.algorithms.single_dimensional",
-    "TwoAnonymity": "kohort.algorithms.local.two_anonymity",
+    "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
+    "TopDown": "kohort.algorithms.alpha_k.top_down",
+    "TopDownSearch": "kohort.algorithms.schemes",
+    "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "__version__": "kohort.version",

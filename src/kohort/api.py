@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.local import closed_records
-from kohort.algorithms.local.diversify import WEIGHT
+from kohort.algorithms.mining import closed_records
+from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec

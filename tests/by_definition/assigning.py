@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from kohort.kernels.assignment import AFTER, CLOSING, COUNT, FIRST, LIST, NEXT, REAL, SIZE, SLOT, UNIT
+from kohort.algorithms.improve.kernels.assignment import (
+    AFTER,
+    CLOSING,
+    COUNT,
+    FIRST,
+    LIST,
+    NEXT,
+    REAL,
+    SIZE,
+    SLOT,
+    UNIT,
+)
 
 
 def placed(state):

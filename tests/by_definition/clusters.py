@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kohort.algorithms.kernels.generalization import range_cost
 from kohort.algorithms.tables import closure_tables
-from kohort.kernels.generalization import range_cost
 
 
 def cost_function(problem):

@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 
 from by_definition.assigning import placed
 from by_definition.dual import shortfall_by_definition
-from kohort.kernels.assignment import AFTER, FIRST, MU, NEXT, SLOT, UNIT
+from kohort.algorithms.improve.kernels.assignment import AFTER, FIRST, MU, NEXT, SLOT, UNIT
 
 EPSILON = 1e-9
 

@@ -1,6 +1,6 @@
 """What a group of rows costs, from the sets of its values."""
 
-from kohort.kernels.generalization import SET, TREE
+from kohort.algorithms.kernels.generalization import SET, TREE
 
 
 def record_cost_by_definition(tables, rows):

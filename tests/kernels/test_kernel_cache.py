@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-from kohort.kernels import kernel_cache, ruin, sorting
+from kohort.algorithms.improve.kernels import ruin
+from kohort.kernels import kernel_cache, sorting
 from kohort.kernels.kernel_cache import source_digest
 
 SORTS = """
@@ -126,7 +127,11 @@ def test_a_cache_that_cannot_be_written_costs_time_only(folder):
 
 def test_the_digest_covers_what_a_module_imports():
     names = set(kernel_cache._sources(ruin.__name__))
-    assert {"kohort.kernels.ruin", "kohort.kernels.sorting", "kohort.kernels.compiled"} <= names
+    assert {
+        "kohort.algorithms.improve.kernels.ruin",
+        "kohort.kernels.sorting",
+        "kohort.kernels.compiled",
+    } <= names
     assert source_digest(ruin.__name__) != source_digest(sorting.__name__)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.local.subset_bound import subset_bound
+from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.errors import UnsupportedError
 from small_problems import problem_of
 

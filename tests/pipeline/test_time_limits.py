@@ -9,8 +9,8 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.local.closed_records import Table, mine
-from kohort.algorithms.local.graph import Graph, near_pairs, near_rows
+from kohort.algorithms.mining.closed_records import Table, mine
+from kohort.algorithms.proofs.graph import Graph, near_pairs, near_rows
 from kohort.algorithms.tables import of_present_leaves
 from kohort.io.certificate import read_certificate
 from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time
@@ -50,16 +50,16 @@ def test_sets_of_many_values_do_not_outlast_the_limit(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "k", "unfinished"),
     [
-        ("forest", 5, "graph.near_rows"),
-        ("two-anonymity", 2, "graph.near_rows"),
-        ("two-anonymity", 2, "edge_cover.near_pairs"),
-        ("three-anonymity", 3, "relaxed_cycles.near_rows"),
-        ("k-anon-cf", 5, "k_anon_cf.disjoint_cover"),
-        ("k-anon", 2, "k_anon.greedy_cover"),
+        ("forest", 5, "proofs.graph.near_rows"),
+        ("two-anonymity", 2, "proofs.graph.near_rows"),
+        ("two-anonymity", 2, "graph.edge_cover.near_pairs"),
+        ("three-anonymity", 3, "graph.relaxed_cycles.near_rows"),
+        ("k-anon-cf", 5, "closed_records.k_anon_cf.disjoint_cover"),
+        ("k-anon", 2, "closed_records.k_anon.greedy_cover"),
     ],
 )
 def test_who_has_no_groups_in_time_gives_those_of_mondrian(monkeypatch, algorithm, k, unfinished):
-    monkeypatch.setattr(f"kohort.algorithms.local.{unfinished}", lambda *a, **b: None)  # as out of time
+    monkeypatch.setattr(f"kohort.algorithms.{unfinished}", lambda *a, **b: None)  # as out of time
     table = random_table(30 if algorithm == "k-anon" else 200, 3, 6)
     release = released(table, algorithm, k)
     assert release.guarantee is None
@@ -148,7 +148,7 @@ def test_a_cut_is_said_in_facts_notes_and_certificate(tmp_path):
 
 
 def test_the_own_limit_of_improve_is_said_to_cut(monkeypatch):
-    monkeypatch.setattr("kohort.algorithms.local.improve.SECONDS", 1e-9)
+    monkeypatch.setattr("kohort.algorithms.improve.improve.SECONDS", 1e-9)
     release = released(random_table(300, 3, 8), "improve")
     assert release.cut_by_time
     assert any("own time limit" in note for note in release.notes)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.algorithms.local.forest import Forest
-from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.graph.forest import Forest
+from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.errors import InternalError
 from kohort.problem.costs import COSTS
 from kohort.verification import checked_bound, checked_guarantee, checked_loss

@@ -10,11 +10,11 @@ from hypothesis import assume, given
 import kohort as ko
 from by_definition.dual import slack_by_definition
 from kohort.algorithms import Run
+from kohort.algorithms.closed_records.k_anon_cf import node_costs, record_costs
 from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.local.closed_records import mine_closed_records
-from kohort.algorithms.local.dual_bound import dual_bound, dual_prices
-from kohort.algorithms.local.improve import Improve
-from kohort.algorithms.local.k_anon_cf import node_costs, record_costs
+from kohort.algorithms.improve.improve import Improve
+from kohort.algorithms.mining.closed_records import mine_closed_records
+from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.errors import InternalError, UnsupportedError
 from kohort.verification import check_dual_proof
 from kohort.verification.proof import _worst_excess
@@ -103,7 +103,7 @@ def test_corrupted_prices_never_become_a_certificate(monkeypatch):
         prices = honest(*arguments, **options)
         return replace(prices, of_row=prices.of_row * 1.02 + 1e-6)
 
-    monkeypatch.setattr("kohort.algorithms.local.improve.dual_prices", wrong_prices)
+    monkeypatch.setattr("kohort.algorithms.improve.improve.dual_prices", wrong_prices)
     with pytest.raises(InternalError, match="proof of the lower bound"):
         ko.anonymize(
             pa.table(COLUMNS), quasi_identifiers=HIERARCHIES, privacy=[ko.KAnonymity(5)], algorithm="improve"

@@ -6,28 +6,28 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.alpha_k.progressive import Progressive
+from kohort.algorithms.alpha_k.top_down import TopDown
 from kohort.algorithms.auto import Auto
+from kohort.algorithms.closed_records.k_anon import KAnon
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
+from kohort.algorithms.closed_records.optimal import Optimal
+from kohort.algorithms.clustering.agglomerative import Agglomerative
+from kohort.algorithms.clustering.hilbert import Hilbert
+from kohort.algorithms.clustering.sequential import Sequential
 from kohort.algorithms.full_domain.full_domain import FullDomain
 from kohort.algorithms.full_domain.incognito import Incognito
+from kohort.algorithms.graph.forest import Forest
+from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
+from kohort.algorithms.graph.two_anonymity import TwoAnonymity
+from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
 from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
 from kohort.algorithms.items.optimal import OptimalItems
-from kohort.algorithms.local.agglomerative import Agglomerative
-from kohort.algorithms.local.forest import Forest
-from kohort.algorithms.local.hilbert import Hilbert
-from kohort.algorithms.local.improve import Improve
-from kohort.algorithms.local.k_anon import KAnon
-from kohort.algorithms.local.k_anon_cf import KAnonCF
-from kohort.algorithms.local.mondrian import Mondrian
-from kohort.algorithms.local.optimal import Optimal
-from kohort.algorithms.local.progressive import Progressive
-from kohort.algorithms.local.sequential import Sequential
-from kohort.algorithms.local.three_anonymity import ThreeAnonymity
-from kohort.algorithms.local.top_down import TopDown
-from kohort.algorithms.local.two_anonymity import TwoAnonymity
+from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Progress, Run
-from kohort.algorithms.single_dimensional import SEARCHES
+from kohort.algorithms.schemes import SEARCHES
 from kohort.errors import InputError, did_you_mean
 
 __all__ = [

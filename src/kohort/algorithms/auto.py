@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.local.improve import SECONDS, Improve
-from kohort.algorithms.local.mondrian import Mondrian
+from kohort.algorithms.improve.improve import SECONDS, Improve
+from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
 from kohort.problem.problem import Problem

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kohort.algorithms.local.clustering import groups_of_copies
+from kohort.algorithms.clustering.clustering import groups_of_copies
 from kohort.data.dataset import distinct_rows
 from kohort.problem.models import AlphaDeassociation, ClassCounts, Model
 from kohort.problem.problem import Problem

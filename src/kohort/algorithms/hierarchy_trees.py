@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kohort.algorithms.alpha_k.kernels.group_splits import Trees
+from kohort.algorithms.mining.kernels.closed_records import Lineages
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
-from kohort.kernels.closed_records import Lineages
-from kohort.kernels.group_splits import Trees
 from kohort.problem.problem import Problem
 
 __all__ = ["hierarchies_of", "lineages_of", "node_starts", "trees_of"]

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from kohort.algorithms.kernels.generalization import ORDERED, SET, TREE, Tables
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
-from kohort.kernels.generalization import ORDERED, SET, TREE, Tables
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost, SeparableCost
 from kohort.problem.problem import Problem

@@ -27,7 +27,7 @@ from kohort.algorithms import (
     algorithm_named,
     items_algorithm_named,
 )
-from kohort.algorithms.local.diversify import WEIGHT
+from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, did_you_mean

@@ -19,8 +19,8 @@ from kohort.algorithms import (
     parameters_of,
 )
 from kohort.algorithms.auto import Auto
-from kohort.algorithms.local.diversify import diversify
-from kohort.algorithms.single_dimensional import for_scheme
+from kohort.algorithms.schemes import for_scheme
+from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
 from kohort.errors import InputError, InternalError, UnsupportedError, counted

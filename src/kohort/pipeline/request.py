@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.algorithms.local.diversify import WEIGHT
+from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.algorithms import Run
-from kohort.algorithms.local.diversify import diversify
+from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.domain import STAR
 from kohort.errors import counted
 from kohort.problem.problem import Problem

@@ -11,13 +11,13 @@ import numpy as np
 
 from kohort.algorithms import Run
 from kohort.data.forked import require_loop_threads
-from kohort.kernels.linkage import (
+from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
+from kohort.risk.linkage_kernel import (
     count_fitting_baskets,
     count_fitting_people,
     fitting_classes,
     run_ends,
 )
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.verification.covering import Covering
 from kohort.verification.items import published_nodes
 

@@ -14,8 +14,8 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.forked import require_loop_threads
 from kohort.errors import percent
-from kohort.kernels.queries import answer_counts
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 
 __all__ = ["Query", "answers", "query_error", "relative_errors", "workload"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.algorithms.counted_cells import CountedCells
 from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
-from kohort.kernels.class_tables import number_classes, sum_by_class
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
 

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
 from kohort.algorithms.full_domain.lattice_costs import lattice_cost
 from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.local.k_anon_cf import SEPARABLE_COSTS
 from kohort.algorithms.run import Run
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.models import Model

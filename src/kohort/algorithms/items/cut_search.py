@@ -7,11 +7,18 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from kohort.algorithms.items.kernels.item_cuts import (
+    ItemCut,
+    ItemTree,
+    TidLists,
+    generalize,
+    kept_nodes,
+    tid_lists,
+)
+from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
+from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
-from kohort.kernels.item_cuts import ItemCut, ItemTree, TidLists, generalize, kept_nodes, tid_lists
-from kohort.kernels.item_repairs import Walk, repair_itemsets
-from kohort.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
 
 __all__ = ["CutSearch"]
 

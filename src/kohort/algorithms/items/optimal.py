@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.items_algorithm import cut_each_class
+from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.run import Run
-from kohort.kernels.item_cuts import ItemCut
 from kohort.parameters import Within, check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.items.kernels.item_confidence import short_of_room
+from kohort.algorithms.items.kernels.item_cuts import repair
+from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.kernels.item_confidence import short_of_room
-from kohort.kernels.item_cuts import repair
-from kohort.kernels.itemsets import Baskets, collapsed, picked
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence
 

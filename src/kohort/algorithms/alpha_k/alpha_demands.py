@@ -1,0 +1,79 @@
+"""What (alpha, k)-anonymity asks of classes, for algorithms that count sensitive records as they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.clustering.clustering import refuse_other_costs
+from kohort.algorithms.counted_cells import CountedCells
+from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.problem.models import AlphaDeassociation, KAnonymity, Model
+from kohort.problem.problem import Problem
+
+__all__ = ["Demand", "alpha_demands", "alpha_k_models", "refuse_alpha_k", "rounding_notes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """No sensitive value makes up more than alpha of a class.
+
+    value_of_cell  per cell its sensitive value, -1 for none; values that are bounded together are one
+    """
+
+    alpha: Fraction
+    value_of_cell: np.ndarray
+    n_values: int
+
+
+def refuse_alpha_k(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise UnsupportedError for what the local methods of Wong et al. cannot do."""
+    refuse_other_costs(algorithm, problem)
+    hierarchies_of(problem)
+    try:
+        replace(problem, models=tuple(alpha_k_models(problem)))
+    except InfeasibleError as error:  # the problem itself can be solved: alpha is rounded up
+        raise UnsupportedError(
+            f"{algorithm.name} does not round alpha up, and without that {error} "
+            "Choose incognito, which does round it up."
+        ) from None
+
+
+def alpha_k_models(problem: Problem) -> list[Model]:
+    """The models that say k and alpha, alpha without rounding up: that is stricter, and survives unions."""
+    k = [model for model in problem.models if isinstance(model, KAnonymity)]
+    alpha = [
+        replace(model, rounding="none") for model in problem.models if isinstance(model, AlphaDeassociation)
+    ]
+    return [*(k or [KAnonymity(1)]), *alpha]
+
+
+def rounding_notes(problem: Problem, name: str) -> tuple[str, ...]:
+    """That alpha was kept more strictly than asked for, if it was."""
+    if all(model.survives_unions for model in problem.models):
+        return ()
+    return (f"alpha was not rounded up, though it might have been: {name} is stricter than asked for.",)
+
+
+def alpha_demands(cells: CountedCells) -> list[Demand]:
+    """What alpha asks for, apart from what every class keeps anyway."""
+    demands = []
+    for model in alpha_k_models(cells.problem):
+        if isinstance(model, AlphaDeassociation) and model.asked < 1:
+            demands.append(_demand(model, cells))
+    return demands
+
+
+def _demand(model: AlphaDeassociation, cells: CountedCells) -> Demand:
+    codes = cells.codes[model.attribute].astype(np.int64)
+    sensitive = cells.problem.sensitive[model.attribute]
+    if model.values is None:
+        return Demand(model.asked, codes, sensitive.n_values)
+    listed = np.isin(codes, sensitive.context.codes(model.values))
+    if model.combine or len(model.values) == 1:
+        return Demand(model.asked, np.where(listed, 0, -1), 1)
+    return Demand(model.asked, np.where(listed, codes, -1), sensitive.n_values)

@@ -1,0 +1,212 @@
+"""Agglomerative: the nearest clusters are joined until all have k records (Gionis, Mazza and Tassa, 2008)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.clustering.clustering import (
+    cluster_tables,
+    groups_of_pieces,
+    refuse_other_costs,
+    rows_of,
+)
+from kohort.algorithms.clustering.hilbert import cut_into_runs, hilbert_order
+from kohort.algorithms.clustering.kernels.agglomerative import (
+    ADDED,
+    LOG,
+    PLAIN,
+    RATIO,
+    find_nearest,
+    join_leftovers,
+    join_nearest,
+)
+from kohort.algorithms.clustering.kernels.clusters import Rows
+from kohort.algorithms.clustering.kernels.open_clusters import N_PIECES, OPEN, Clusters, fill_clusters
+from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.run import Run
+from kohort.kernels.threads import in_threads
+from kohort.parameters import check_parameters
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["STOPPED", "Agglomerative", "Pieces", "join_clusters"]
+
+Distance = Literal["log", "added", "plain", "ratio"]
+KINDS: dict[Distance, int] = {"log": LOG, "added": ADDED, "plain": PLAIN, "ratio": RATIO}
+BATCH = 200_000_000  # cells between two looks at the clock
+STOPPED = "Stopped at the time limit: clusters that were still too small were cut from the Hilbert curve."
+
+
+@dataclass(frozen=True)
+class Agglomerative:
+    """The modified agglomerative algorithm of k-anonymization revisited (Gionis, Mazza and Tassa, 2008).
+
+    Starts with every distinct row as a cluster of its own (equal records are together from the beginning)
+    and joins the two nearest clusters, again and again. A cluster of k records is finished. One that has more
+    sheds the records whose absence lowers its cost most, until it has k; they start again as clusters of
+    their own. Rows with k copies or more are finished at once. What is left at the end joins the groups that
+    it adds least cost to.
+
+    distance  between clusters A and B, with d(A) the cost of a record of A when all of A looks alike:
+              log    (d(A + B) - d(A) - d(B)) / log |A + B|
+              plain   d(A + B) - d(A) - d(B)
+              added   |A + B| d(A + B) - |A| d(A) - |B| d(B), the cost that joining adds
+              ratio   d(A + B) / (d(A) + d(B) + 0.1)
+    shed      whether clusters of more than k records shed what they have above
+
+    Each cluster remembers its nearest one, so there is no matrix: memory is linear in the rows, and time is
+    O(rows^2 * attributes) in practice.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"age": [21, 41, 22, 42]})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], algorithm=Agglomerative()
+    ... )
+    >>> release.table["age"].to_pylist()
+    ['[21, 22]', '[41, 42]', '[21, 22]', '[41, 42]']
+    """
+
+    name: ClassVar[str] = "agglomerative"
+    summary: ClassVar[str] = "joins the nearest clusters until all have k records; quadratic in the rows"
+    paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-anonymization revisited, ICDE 2008"
+    promise: ClassVar[str] = "no bound on the loss"
+    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
+    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+
+    distance: Distance = "log"
+    shed: bool = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def refuse(self, problem: Problem) -> None:
+        refuse_other_costs(self, problem)
+
+    def solve(self, problem: Problem, run: Run) -> Groups:
+        tables = cluster_tables(problem)
+        rows = rows_of(problem, tables)
+        every_row = np.arange(len(rows.copies))
+        pieces = join_clusters(
+            problem, rows, tables, every_row, distance=self.distance, shed=self.shed, run=run
+        )
+        notes = () if pieces.complete else (STOPPED,)
+        return Groups(groups_of_pieces(problem, pieces.row, pieces.copies, pieces.group), notes=notes)
+
+
+class Pieces(NamedTuple):
+    """Some copies of a row are in a group. `complete`: not cut short by the time limit."""
+
+    row: np.ndarray
+    copies: np.ndarray
+    group: np.ndarray
+    complete: bool
+
+
+def join_clusters(
+    problem: Problem,
+    rows: Rows,
+    tables: Tables,
+    cluster_of_row: np.ndarray,
+    *,
+    distance: Distance,
+    shed: bool,
+    run: Run,
+) -> Pieces:
+    """Join clusters of fewer than k records until there are none; `cluster_of_row` numbers them from 0."""
+    clusters = _allocate(rows, cluster_of_row, problem.k, shed)
+    fill_clusters(clusters, rows, tables, cluster_of_row, problem.k)
+    logs = np.array([math.log(max(size, 2)) for size in range(2 * problem.k)])
+    complete = _find_nearest(clusters, tables, KINDS[distance], logs, run)
+    if complete:
+        complete = _join(clusters, rows, tables, KINDS[distance], logs, problem.k, shed, run)
+    n = int(clusters.counts[N_PIECES])
+    pieces = Pieces(clusters.row[:n], clusters.copies[:n], clusters.group[:n], complete)
+    if not complete:
+        pieces = _cut_from_curve(problem, rows, tables, pieces, run)
+    join_leftovers(rows, tables, pieces.row, pieces.copies, pieces.group)
+    return pieces
+
+
+def _allocate(rows: Rows, cluster_of_row: np.ndarray, k: int, shed: bool) -> Clusters:
+    """Room for all clusters and pieces that there can be: with shedding, as many as records are open."""
+    size = np.bincount(cluster_of_row, weights=rows.copies)
+    most = int(size[size < k].sum()) if shed else int((size < k).sum())
+    room = most + most // 7 + 2 * k + 8  # holes are closed when they are an eighth
+    n_pieces = len(rows.copies) + (most if shed else 0)
+    r = len(rows.low)
+    return Clusters(
+        low=np.zeros((r, room), dtype=np.int32),
+        high=np.zeros((r, room), dtype=np.int32),
+        size=np.zeros(room, dtype=np.int64),
+        cost=np.zeros(room),
+        nearest=np.zeros(room, dtype=np.int64),
+        distance=np.zeros(room),
+        first=np.zeros(room, dtype=np.int64),
+        last=np.zeros(room, dtype=np.int64),
+        next=np.zeros(n_pieces, dtype=np.int64),
+        row=np.zeros(n_pieces, dtype=np.int64),
+        copies=np.zeros(n_pieces, dtype=np.int64),
+        group=np.zeros(n_pieces, dtype=np.int64),
+        counts=np.zeros(4, dtype=np.int64),
+    )
+
+
+def _find_nearest(clusters: Clusters, tables: Tables, kind: int, logs: np.ndarray, run: Run) -> bool:
+    """Every cluster's nearest younger one, on all cores; whether the time was enough."""
+    n = int(clusters.counts[OPEN])
+    batch = max(64, BATCH // max(n * len(clusters.low), 1))
+    for start in range(0, n, batch):
+        run.report("finding the nearest clusters", 1 - ((n - start) / n) ** 2)
+        if run.out_of_time:
+            return False
+
+        def find(some: slice, start: int = start) -> None:
+            find_nearest(clusters, tables, kind, logs, start + some.start, start + some.stop)
+
+        in_threads(find, n - np.arange(start, min(start + batch, n)))
+    return True
+
+
+def _join(
+    clusters: Clusters,
+    rows: Rows,
+    tables: Tables,
+    kind: int,
+    logs: np.ndarray,
+    k: int,
+    shed: bool,
+    run: Run,
+) -> bool:
+    """Join until one cluster is left; whether the time was enough."""
+    n, share = max(int(clusters.counts[OPEN]), 1), 0.0
+    more = True
+    while more:
+        run.report("joining clusters", share)
+        if run.out_of_time:
+            return int(clusters.counts[OPEN]) <= 1
+        more = join_nearest(clusters, rows, tables, kind, logs, k, shed, BATCH)
+        share = max(share, 1 - int(clusters.counts[OPEN]) / n)
+    run.report("joining clusters", 1.0)
+    return True
+
+
+def _cut_from_curve(problem: Problem, rows: Rows, tables: Tables, pieces: Pieces, run: Run) -> Pieces:
+    """Groups for the pieces that have none, in a moment: runs along the Hilbert curve."""
+    still_open = pieces.group < 0
+    if pieces.copies[still_open].sum() < problem.k:
+        return pieces
+    place = np.argsort(hilbert_order(problem))
+    open_rows = np.repeat(pieces.row[still_open], pieces.copies[still_open])
+    row_at = open_rows[np.argsort(place[open_rows], kind="stable")]
+    run_at, _ = cut_into_runs(rows, tables, row_at, problem.k, run)
+    finished = pieces.group[~still_open]
+    return Pieces(
+        row=np.concatenate([pieces.row[~still_open], row_at]),
+        copies=np.concatenate([pieces.copies[~still_open], np.ones_like(row_at)]),
+        group=np.concatenate([finished, run_at + finished.max(initial=-1) + 1]),
+        complete=False,
+    )

@@ -1,0 +1,206 @@
+"""The lightest edges that touch every record: a maximum-weight matching, exact or in pieces with a bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kohort.algorithms.closed_records.k_anon_cf import first_slots
+from kohort.algorithms.kernels.nearest import box_tree
+from kohort.algorithms.programs import Program, exact_package, solve_program
+from kohort.algorithms.proofs.graph import Graph, Neighbours, near_pairs
+from kohort.algorithms.run import Run
+from kohort.errors import UnsupportedError
+
+__all__ = ["Cover", "least_cover"]
+
+MOST_EDGES = 2_000_000
+_SECONDS_PER_SQUARE = 6e-8  # of the matching, for the square of the records in a piece
+_UNIT = 2.0**40  # the matching counts in whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Edges between slots (copies of rows, side by side) that touch every one but those at home.
+
+    at_home   slots of rows that have copies at no distance: they need no edge
+    bound     no cover weighs less; what this one weighs where it is `exact`
+    """
+
+    one: np.ndarray
+    other: np.ndarray
+    at_home: np.ndarray
+    bound: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Edges between numbered records, and what a matching gains by each."""
+
+    one: np.ndarray
+    other: np.ndarray
+    gain: np.ndarray
+
+    def some(self, chosen: np.ndarray) -> _Edges:
+        return _Edges(self.one[chosen], self.other[chosen], self.gain[chosen])
+
+
+def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -> Cover | None:
+    """An edge cover of least weight, where no piece of the graph has more than `exact` records.
+
+    None where the time was up before its edges were found.
+
+    Finding the edges takes as long as finding neighbours; the matching O(records * edges * log) in the worst
+    case, by the blossom algorithm of rustworkx.
+    """
+    starts = first_slots(graph.counts)
+    row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
+    nearest = neighbours.radius[row_of_slot]
+    can_gain = np.flatnonzero(nearest > 0)
+    edges = _gaining_edges(graph, row_of_slot[can_gain], nearest[can_gain], run)
+    if edges is None:
+        return None
+    run.report("matching records", 0.0)
+    matched, lost, is_exact = _matching(edges, len(can_gain), exact, run)
+    one, other = can_gain[edges.one[matched]], can_gain[edges.other[matched]]
+    at_home = ((neighbours.radius == 0) & (graph.counts > 1))[row_of_slot]
+    alone = ~at_home
+    alone[one] = alone[other] = False
+    alone = np.flatnonzero(alone)
+    row = row_of_slot[alone]
+    next_copy = starts[row] + (alone - starts[row] + 1) % graph.counts[row]
+    target = np.where(graph.counts[row] > 1, next_copy, starts[neighbours.rows[row, 0]])
+    return Cover(
+        one=np.concatenate([one, alone]),
+        other=np.concatenate([other, target]),
+        at_home=at_home,
+        bound=float(nearest.sum() - lost),
+        exact=is_exact,
+    )
+
+
+def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray, run: Run) -> _Edges | None:
+    """Edges that are lighter than both ends going to their nearest, between places of `rows`.
+
+    None when the time is up.
+    """
+    if not len(rows):
+        return _Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+    tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
+    reach = nearest[tree.order]
+    found = near_pairs(graph.tables, tree, reach, MOST_EDGES, run)
+    if found is None:
+        return None
+    pairs, weight = found
+    if len(pairs) > MOST_EDGES:
+        raise UnsupportedError(
+            f"More than {MOST_EDGES:,} pairs of records are near enough to be matched, too many for "
+            "two-anonymity. Choose forest or k-anon-cf."
+        )
+    gain = reach[pairs[:, 0]] + reach[pairs[:, 1]] - weight
+    return _Edges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)
+
+
+def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
+    """Edges of a matching, the most that any matching gains (or a bound), and whether it gains that."""
+    if not len(edges.gain):
+        return np.zeros(0, dtype=np.int64), 0.0, True
+    pieces = _pieces(edges, n)
+    seconds = sum(_SECONDS_PER_SQUARE * len(piece) ** 2 for piece in pieces)
+    in_time = _in_time(seconds, run)
+    if in_time and max(map(len, pieces), default=0) <= exact:
+        matched = _match_pieces(edges, pieces, Run())
+        return matched, float(edges.gain[matched].sum()), True
+    price = _prices(edges, n, run)
+    tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.gain < 1e-9 * edges.gain.max())
+    pieces = [piece for piece in _pieces(edges.some(tight), n) if len(piece) <= exact]
+    matched = tight[_match_pieces(edges.some(tight), pieces, run)]
+    return _extended(edges, matched, n), float(price.sum() + 1e-12 * n), False
+
+
+def _in_time(seconds: float, run: Run) -> bool:
+    """Whether work of so many seconds can be done in the time that is left."""
+    if run.seconds_left is None or seconds < run.seconds_left:
+        return True
+    run.cut()
+    return False
+
+
+def _prices(edges: _Edges, n: int, run: Run) -> np.ndarray:
+    """Prices of records such that no edge gains more than its ends cost: no matching gains more than all of
+    them. Those of the linear relaxation; where time runs out, half of the best gain at each record."""
+    columns = np.arange(len(edges.gain))
+    relaxed = solve_program(
+        Program(
+            cost=-edges.gain,
+            upper=np.full(len(columns), np.inf),
+            entries=(
+                np.concatenate([edges.one, edges.other]),
+                np.concatenate([columns, columns]),
+                np.ones(2 * len(columns)),
+            ),
+            least=np.full(n, -np.inf),
+            most=np.ones(n),
+        ),
+        run,
+    )
+    if relaxed.optimal:
+        price = np.maximum(-relaxed.price, 0.0)
+        short = edges.gain - price[edges.one] - price[edges.other]
+    else:
+        price, short = np.zeros(n), edges.gain
+    for end in (edges.one, edges.other):  # what rounding or the upper bounds of edges left open
+        np.maximum.at(price, end, price[end] + np.maximum(short, 0.0) / 2)
+    return price
+
+
+def _pieces(edges: _Edges, n: int) -> list[list[int]]:
+    """The connected components that have edges."""
+    graph = exact_package("rustworkx").PyGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
+    rustworkx = exact_package("rustworkx")
+    return [sorted(piece) for piece in rustworkx.connected_components(graph) if len(piece) > 1]
+
+
+def _match_pieces(edges: _Edges, pieces: list[list[int]], run: Run) -> np.ndarray:
+    """The matching of most gain in each piece that there is time for: numbers of edges."""
+    rustworkx = exact_package("rustworkx")
+    piece_of = np.full(max((piece[-1] for piece in pieces), default=-1) + 2, -1)
+    place = np.zeros(len(piece_of), dtype=np.int64)
+    for number, piece in enumerate(pieces):
+        piece_of[piece] = number
+        place[piece] = np.arange(len(piece))
+    owner = piece_of[np.minimum(edges.one, len(piece_of) - 1)]
+    order = np.argsort(owner, kind="stable")
+    start = np.searchsorted(owner[order], np.arange(len(pieces) + 1))
+    gain = np.rint(edges.gain * (_UNIT / max(edges.gain.max(initial=0.0), 1e-300))).astype(np.int64)
+    matched: list[int] = []
+    for number, piece in enumerate(pieces):
+        run.report("matching records", number / len(pieces))
+        if not _in_time(_SECONDS_PER_SQUARE * len(piece) ** 2, run):
+            continue
+        mine = order[start[number] : start[number + 1]]
+        ends = list(zip(place[edges.one[mine]].tolist(), place[edges.other[mine]].tolist()))
+        graph = rustworkx.PyGraph()
+        graph.add_nodes_from(range(len(piece)))
+        graph.add_edges_from([(a, b, g) for (a, b), g in zip(ends, gain[mine].tolist())])
+        edge_of = dict(zip(ends, mine.tolist()))
+        for a, b in rustworkx.max_weight_matching(graph, weight_fn=int):
+            matched.append(edge_of[a, b] if (a, b) in edge_of else edge_of[b, a])
+    return np.array(sorted(matched), dtype=np.int64)
+
+
+def _extended(edges: _Edges, matched: np.ndarray, n: int) -> np.ndarray:
+    """The matching and further edges between free records, those of most gain first."""
+    free = np.ones(n, dtype=bool)
+    free[edges.one[matched]] = free[edges.other[matched]] = False
+    open_edges = np.flatnonzero(free[edges.one] & free[edges.other])
+    more = []
+    for edge in open_edges[np.argsort(-edges.gain[open_edges], kind="stable")].tolist():
+        if free[edges.one[edge]] and free[edges.other[edge]]:
+            free[edges.one[edge]] = free[edges.other[edge]] = False
+            more.append(edge)
+    return np.concatenate([matched, np.array(more, dtype=np.int64)])

@@ -1,0 +1,234 @@
+"""The linear relaxation of a 2-factor over all pairs of records, cut by blossom inequalities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.algorithms.kernels.nearest import BoxTree, box_tree
+from kohort.algorithms.programs import Program, exact_package, solve_program
+from kohort.algorithms.proofs.graph import Graph, near_pairs, near_rows
+from kohort.algorithms.run import Run
+
+__all__ = ["Cut", "Edges", "Prices", "Search", "components", "cycles_program", "relaxed"]
+
+_FIRST_NEIGHBOURS = 8
+_MOST_PAIRS = 4_000_000  # looked at in one round of pricing
+_MOST_ROUNDS = 200
+_PATIENCE = 4  # rounds of cuts that do not raise the bound
+_PAIRS_AT_A_TIME = 4  # times the records: how many enter the program in one round
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges between places of the box tree, one < other, sorted."""
+
+    one: np.ndarray
+    other: np.ndarray
+    weight: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def keys(self) -> np.ndarray:
+        return self.one.astype(np.int64) * 2**31 + self.other
+
+    def some(self, chosen: np.ndarray) -> Edges:
+        return Edges(self.one[chosen], self.other[chosen], self.weight[chosen])
+
+    def joined(self, more: Edges) -> Edges:
+        """Both, every edge once."""
+        both = Edges(
+            np.concatenate([self.one, more.one]),
+            np.concatenate([self.other, more.other]),
+            np.concatenate([self.weight, more.weight]),
+        )
+        return both.some(np.unique(both.keys, return_index=True)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    graph: Graph
+    rows: np.ndarray  # at each place of the tree
+    tree: BoxTree  # of the vertices
+
+    @classmethod
+    def of(cls, graph: Graph, rows: np.ndarray) -> Search:
+        tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
+        return cls(graph, rows[tree.order], tree)
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    def edges(self, one: np.ndarray, other: np.ndarray) -> Edges:
+        one, other = np.minimum(one, other), np.maximum(one, other)
+        weight = self.graph.distances(self.rows[one], self.rows[other])
+        return Edges(one, other, weight).joined(Edges(one[:0], other[:0], weight[:0]))
+
+    def first_edges(self, run: Run) -> Edges | None:
+        """Edges to near vertices, and a cycle through all, so that there is a solution.
+
+        None when the time is up.
+        """
+        ones = np.ones(self.n, dtype=np.int64)
+        k = min(_FIRST_NEIGHBOURS, self.n)
+        found = near_rows(self.graph.tables, ones, self.tree, k, run.in_silence())
+        if found is None:
+            return None
+        near = found[0]
+        place = np.empty(self.n, dtype=np.int64)
+        place[self.tree.order] = np.arange(self.n)
+        one = np.repeat(np.arange(self.n), near.shape[1])
+        around = np.arange(self.n)
+        return self.edges(
+            np.concatenate([one, around]), np.concatenate([place[near.ravel()], np.roll(around, -1)])
+        )
+
+    def edges_below(self, price: np.ndarray, slack: float, run: Run) -> tuple[Edges, bool]:
+        """All edges that are at most `slack` heavier than the prices of their ends, and whether it is all.
+
+        None of them when the time is up.
+        """
+        found = near_pairs(self.graph.tables, self.tree, price + slack / 2, _MOST_PAIRS, run)
+        if found is None:
+            return Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)), False
+        pairs, weight = found
+        complete = len(pairs) <= _MOST_PAIRS
+        return Edges(pairs[:, 0], pairs[:, 1], weight), complete
+
+    def ends(self, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
+        """The edges between vertices as they were given."""
+        return self.tree.order[edges.one], self.tree.order[edges.other]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A blossom inequality: of the edges inside the handle and the odd number of teeth that leave it, at most
+    `most` are in a set of cycles."""
+
+    handle: np.ndarray  # whether each vertex is in it
+    teeth: np.ndarray  # keys of edges
+    most: float
+
+    def has(self, edges: Edges) -> np.ndarray:
+        return (self.handle[edges.one] & self.handle[edges.other]) | np.isin(edges.keys, self.teeth)
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """The relaxation: its edges, how much of each, prices of vertices and (none above 0) of cuts, and the
+    bound that the prices prove."""
+
+    edges: Edges
+    x: np.ndarray
+    price: np.ndarray
+    cuts: list[Cut]
+    cut_price: np.ndarray
+    bound: float
+    complete: bool
+
+    @property
+    def binding_cuts(self) -> list[Cut]:
+        return [cut for cut, price in zip(self.cuts, self.cut_price) if price < 0]
+
+    def worth(self, edges: Edges) -> np.ndarray:
+        """What an edge weighs more than its ends, and the cuts that it is in, are priced."""
+        worth = edges.weight - self.price[edges.one] - self.price[edges.other]
+        for cut, price in zip(self.cuts, self.cut_price):
+            if price < 0:
+                worth -= price * cut.has(edges)
+        return worth
+
+
+def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[Cut] = ()) -> Program:
+    """Two edges at every vertex."""
+    columns = np.arange(len(edges))
+    in_cut = [np.flatnonzero(cut.has(edges)) for cut in cuts]
+    rows = [edges.one, edges.other, *(np.full(len(c), n + number) for number, c in enumerate(in_cut))]
+    entries = np.concatenate(rows), np.concatenate([columns, columns, *in_cut])
+    return Program(
+        cost=edges.weight,
+        upper=np.ones(len(edges)),
+        entries=(*entries, np.ones(len(entries[0]))),
+        least=np.concatenate([np.full(n, 2.0), np.full(len(cuts), -np.inf)]),
+        most=np.concatenate([np.full(n, 2.0), [cut.most for cut in cuts]]),
+        integer=np.ones(len(edges), dtype=bool) if integer else None,
+    )
+
+
+def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
+    """The linear relaxation over all pairs, with blossom inequalities as long as some are found to be broken.
+
+    For any prices the sum of 2y over vertices, of the cuts' prices times what they allow, and of all negative
+    worths of edges is a bound: an edge is taken once at most. None where time was up before the first round.
+    """
+    edges = search.first_edges(run)
+    if edges is None:
+        return None
+    best = Prices(edges, np.zeros(len(edges)), np.zeros(search.n), [], np.zeros(0), 0.0, complete=False)
+    cuts: list[Cut] = []
+    before, stalled = 0.0, 0
+    for number in range(_MOST_ROUNDS):
+        run.report("pricing all pairs of records", number / _MOST_ROUNDS)
+        if number and run.out_of_time:
+            break
+        solution = solve_program(cycles_program(edges, search.n, integer=False, cuts=cuts), run)
+        if not solution.optimal or solution.x is None:
+            break
+        price, cut_price = solution.price[: search.n], np.minimum(solution.price[search.n :], 0.0)
+        now = Prices(edges, solution.x, price, cuts, cut_price, 0.0, complete=False)
+        cheap, all_seen = search.edges_below(price, 0.0, run)  # cuts only raise what edges are worth
+        worth = now.worth(cheap)
+        bound = 2 * price.sum() + np.minimum(worth, 0.0).sum()
+        bound += sum(cut.most * price for cut, price in zip(cuts, cut_price))
+        order = np.argsort(worth, kind="stable")[: _PAIRS_AT_A_TIME * search.n]
+        more = edges.joined(cheap.some(order[worth[order] < -1e-10]))
+        now = replace(now, bound=float(bound) if all_seen else 0.0)
+        if len(more) > len(edges) or not all_seen:
+            if not best.complete:
+                best = replace(now, bound=max(now.bound, best.bound))
+            edges = more
+            continue
+        stalled = 0 if now.bound > before * (1 + 1e-6) else stalled + 1
+        before, best = now.bound, replace(now, complete=True)
+        broken = _broken_cuts(edges, solution.x, search.n) if cutting and stalled < _PATIENCE else []
+        if not broken:
+            break
+        cuts = cuts + broken
+    return best
+
+
+def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[Cut]:
+    """Blossom inequalities that the solution breaks: handles are pieces of edges neither in nor out."""
+    found = []
+    for least in (1e-6, 0.1, 0.3):
+        between = np.flatnonzero((x > least) & (x < 1 - least))
+        for piece in _pieces(edges.some(between), n):
+            handle = np.zeros(n, dtype=bool)
+            handle[piece] = True
+            leaving = np.flatnonzero((handle[edges.one] != handle[edges.other]) & (x > 0.5))
+            inside = x[handle[edges.one] & handle[edges.other]].sum()
+            if len(leaving) % 2 == 0:  # the number of teeth must be odd
+                leaving = leaving[np.argsort(x[leaving], kind="stable")][1:]
+            most = handle.sum() + (len(leaving) - 1) / 2
+            if len(leaving) and inside + x[leaving].sum() > most + 0.02:
+                found.append(Cut(handle, edges.some(leaving).keys, float(most)))
+    return found
+
+
+def _pieces(edges: Edges, n: int) -> list[np.ndarray]:
+    """The connected components that have edges."""
+    return [piece for piece in components(edges, n) if len(piece) > 1]
+
+
+def components(edges: Edges, n: int) -> list[np.ndarray]:
+    """The vertices of each connected component, also of those that are one vertex."""
+    rustworkx = exact_package("rustworkx")
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
+    return [np.array(sorted(piece)) for piece in rustworkx.connected_components(graph)]

@@ -1,0 +1,124 @@
+"""2-anonymity by a minimum-weight [1,2]-factor, which is a matching (Aggarwal et al., 2005, section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
+from kohort.algorithms.graph.edge_cover import Cover, least_cover
+from kohort.algorithms.graph.kernels.covers import centers_of_cover, pair_leaves
+from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
+from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
+from kohort.algorithms.proofs.graph import METRIC_COSTS, Graph, charge_bound, is_binary
+from kohort.algorithms.run import Run
+from kohort.parameters import Within, check_parameters
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["TwoAnonymity"]
+
+
+@dataclass(frozen=True)
+class TwoAnonymity:
+    """2-anonymity within 1.5 of the least cost on binary tables, within 2 on all others (section 5).
+
+    The lightest set of edges in which every record has one or two: its parts, pairs and triples, are the
+    groups. Distances obey the triangle inequality, so a minimum-weight edge cover can be made into one of the
+    same weight, and that is a matching: with mu(v) the distance of v's nearest record, the matching that
+    gains most, an edge gaining mu(u) + mu(v) - w; all others go to their nearest. Equal records drop out
+    (mu = 0), and few edges gain anything, so the graph is sparse.
+
+    Time: that of finding nearest records, and of a matching on the edges that gain.
+
+    exact   up to so many records that can gain (no copies, in one piece) the matching is exact. Beyond, it is
+            exact in the pieces that the linear relaxation falls into, and the relaxation proves the factor.
+
+    >>> import pyarrow as pa, kohort as ko
+    >>> people = pa.table({"a": list("00011"), "b": list("01111"), "c": list("00001")})
+    >>> release = ko.anonymize(
+    ...     people, quasi_identifiers={name: ko.flat() for name in "abc"}, privacy=[ko.KAnonymity(2)],
+    ...     cost="suppressions", algorithm="two-anonymity",
+    ... )
+    >>> release.cost, release.guarantee
+    (5.0, 1.5)
+    """
+
+    name: ClassVar[str] = "two-anonymity"
+    summary: ClassVar[str] = "pairs and triples of near records by an optimal matching; k = 2 only"
+    paper: ClassVar[str] = (
+        "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
+    )
+    promise: ClassVar[str] = "at most 2 times the least cost, 1.5 times where every attribute has two values"
+    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
+    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+
+    exact: Annotated[int, Within(0, 1_000_000_000)] = 20_000
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def refuse(self, problem: Problem) -> None:
+        refuse_other_k(self, problem)
+
+    def solve(self, problem: Problem, run: Run) -> Groups:
+        graph = Graph.of(problem)
+        soon = run.share_of_time(SHARE_BEFORE)
+        neighbours = graph.nearest(2, soon)
+        cover = None if neighbours is None else least_cover(graph, neighbours, exact=self.exact, run=soon)
+        if neighbours is None or cover is None:
+            return mondrian_instead(problem, run, "the nearest records were found")
+        groups = of_records(problem, _groups_of_slots(graph, cover))
+        bound = better_bound(
+            problem, charge_bound(problem, graph, neighbours), _factor_to_cost(graph) * cover.bound
+        )
+        return Groups(
+            groups,
+            guarantee=proven_factor(
+                problem, graph, groups, bound, known=_guarantee(problem, graph) if cover.exact else None
+            ),
+            bound=bound,
+            notes=() if cover.exact else (_IN_PIECES,),
+        )
+
+
+_IN_PIECES = (
+    "The table is too large for an exact matching within the limits: it was matched in pieces, and the "
+    "factor is proven by the linear relaxation instead."
+)
+
+
+def _factor_to_cost(graph: Graph) -> float:
+    """Lemma 9: the least cost is at least twice the weight of a factor on binary tables, 3/2 of it on others.
+
+    In a class of three with the distances a <= b <= c a record pays at least c, together 3c >= 3/2 (a + b),
+    and the two lighter edges are a + b.
+    """
+    return 2.0 if is_binary(graph) else 1.5
+
+
+def _guarantee(problem: Problem, graph: Graph) -> float:
+    """Lemma 8: the groups cost at most 3 times the factor. So 3/2 or 2 of the least cost; and 3 where records
+    may be withheld, since a withheld one pays at least mu."""
+    return 3.0 if problem.max_withheld else 3.0 / _factor_to_cost(graph)
+
+
+def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
+    """The stars of a cover as groups, named by one of their slots; leaves that are too many go in pairs."""
+    row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
+    center = centers_of_cover(cover.one, cover.other, cover.at_home)
+    group = np.where(cover.at_home, first_slots(graph.counts)[row_of_slot], center)
+    leaves = np.flatnonzero((center != np.arange(len(center))) & ~cover.at_home)
+    leaves = leaves[np.argsort(center[leaves], kind="stable")]
+    for star in np.split(leaves, np.flatnonzero(np.diff(center[leaves])) + 1):
+        hub = int(center[star[0]]) if len(star) else -1
+        keep = 1 if cover.at_home[hub] else 2
+        if len(star) > keep:
+            order, paired = pair_leaves(graph.tables, graph.leaves, row_of_slot[hub], row_of_slot[star], keep)
+            group[star[order[:paired]]] = np.repeat(star[order[:paired:2]], 2)
+            star = star[order[paired:]]
+        if len(star) == 1 and cover.at_home[hub] and graph.counts[row_of_slot[hub]] > 2:
+            group[hub] = group[star] = star[0]  # the other copies can do without the hub
+    return group

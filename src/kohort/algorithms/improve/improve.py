@@ -1,0 +1,296 @@
+"""improve: a local search over closed records towards the least cost, beside a proven bound on it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.closed_records.k_anon_cf import (
+    SEPARABLE_COSTS,
+    KAnonCF,
+    disjoint_cover,
+    node_costs,
+    of_records,
+    record_costs,
+)
+from kohort.algorithms.clustering.agglomerative import Agglomerative
+from kohort.algorithms.clustering.clustering import refuse_other_costs
+from kohort.algorithms.clustering.hilbert import Hilbert
+from kohort.algorithms.clustering.sequential import Sequential
+from kohort.algorithms.improve.assigning import Search
+from kohort.algorithms.improve.halves import ruin_in_halves
+from kohort.algorithms.improve.promised import refuse_other_models
+from kohort.algorithms.improve.regrouping import refuse_wide_hierarchies, regrouped
+from kohort.algorithms.mining.closed_records import ClosedRecords, Table, mine
+from kohort.algorithms.mondrian.mondrian import Mondrian
+from kohort.algorithms.proofs.dual_bound import Prices, dual_bound, dual_prices
+from kohort.algorithms.proofs.graph import in_measured_units, lower_bound
+from kohort.algorithms.proofs.subset_bound import subset_bound
+from kohort.algorithms.run import Run
+from kohort.algorithms.uniting.diversify import diversify
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError
+from kohort.parameters import check_parameters
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["SECONDS", "Improve", "improve"]
+
+SECONDS = 60.0  # where no time limit is asked for
+_STARTS: dict[str, type[Algorithm]] = {
+    a.name: a for a in (Mondrian, KAnonCF, Agglomerative, Sequential, Hilbert)
+}
+_MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
+_PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
+_LEAST_ROUNDS = 500
+_STRETCHES = 4  # in which these rounds are made, so that few slots are halved in many ways
+_MANY_SLOTS = 1000
+_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
+_WORTH_A_TURN = 0.0003  # of groups without closed records, when no more is won with these
+_NEAR_ENOUGH = 0.001  # of the bound
+_SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
+_SHARE_FOR_WITHHOLDING = 0.3
+_SECONDS_PER_GROUP = 0.005  # of k records: with less, time is short
+_ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
+_TOO_MANY = (
+    "The closed records of this table are too many to search in the time and memory allowed: groups were "
+    "ruined and recreated without them, and the bound is the weaker one from nearest records."
+)
+
+
+@dataclass(frozen=True)
+class Improve:
+    """Local search over closed generalized records, with a lower bound on the least cost there is.
+
+    A release opens some closed records and publishes every record as one of them. First, prices of records
+    are found that prove a bound (the dual of the linear program). Then closed records that the prices single
+    out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
+    together are dissolved and built anew, again and again. For tight labels and free intervals there are no
+    closed records to mine: there, and where they are too many, only the last step is done.
+
+    start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
+
+    Stops at the time limit (60 s where none is asked for), when the bound is reached, or when hardly anything
+    improves: a time limit that is asked for is used as long as anything does. Time per step: O(rows under a
+    closed record).
+
+    >>> import kohort as ko
+    >>> adult = ko.datasets.load_adult().select(["sex", "education"]).slice(0, 500)
+    >>> release = ko.anonymize(
+    ...     adult, quasi_identifiers={"sex": ko.flat(), "education": ko.auto()},
+    ...     privacy=[ko.KAnonymity(5)], algorithm="improve",
+    ... )
+    >>> release.gap < 0.1
+    True
+    """
+
+    name: ClassVar[str] = "improve"
+    summary: ClassVar[str] = "searches for the least loss until the time is up, and proves how near it is"
+    paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); ruin and recreate: Schrimpf et al. (2000)"
+    promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
+    models: ClassVar[tuple[str, ...]] = Mondrian.models
+    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+
+    start: str = "prices"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        if self.start != "prices" and self.start not in _STARTS:
+            raise InputError(
+                "The 'start' parameter of improve must be prices or one of the algorithms "
+                f"{', '.join(_STARTS)}. Got {self.start!r}."
+            )
+
+    def refuse(self, problem: Problem) -> None:
+        refuse_other_costs(self, problem)
+        refuse_other_models(problem)
+        if not all(model.survives_unions for model in problem.models):
+            raise UnsupportedError("improve needs models that survive unions. Choose mondrian.")
+        refuse_wide_hierarchies(problem)
+
+    def solve(self, problem: Problem, run: Run) -> Groups:
+        groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
+        return improve(problem, groups, run)
+
+
+def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
+    """The groups of another algorithm, united where it does not meet every model."""
+    algorithm.refuse(problem)
+    groups = algorithm.solve(problem, run)
+    assert isinstance(groups, Groups)
+    unmet = {model.name for model in problem.models} - set(algorithm.models)
+    return diversify(problem, groups, run) if unmet else groups
+
+
+def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
+    """Groups of less cost, or the same ones, that satisfy every model; `bound` is a bound on the least cost.
+
+    groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
+    """
+    asked = run.seconds_left is not None
+    worth = _WORTH_ANY_TIME if asked else _WORTH_IT
+    run = run.at_most(SECONDS)
+    given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
+    if not _can_mine(problem):
+        found = regrouped(problem, given, run, worth)
+        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+    short = _is_short(problem, run)
+    with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
+        if short:
+            beside = running.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+            regrouping = pool.submit(regrouped, problem, given, beside, worth)
+        priced = _priced(
+            problem, running, None if asked else _ENOUGH_ROUNDS, None if short or groups is not None else pool
+        )
+        given = regrouping.result() if short else given
+    if priced is None:
+        return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
+    bound = dual_bound(problem, priced.prices, priced.star)
+    search = Search(problem, priced.closed, priced.cost, priced.star, priced.prices)
+    if groups is None and not short and priced.prices.rounds >= _ENOUGH_ROUNDS:
+        run.report("opening closed records", 0.0)
+        search.construct(run)
+    for start in (given, priced.cover):
+        if start is not None and (search.n_waiting or search.cost_of(start) < search.total):
+            search.start_from(start)
+    search.improve(run)
+    if problem.max_withheld:  # better late than early, where they would be withheld that a group could take
+        _search_on(search, problem, run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), bound, asked)
+        search.withhold()
+        search.improve(run)
+    _search_on(search, problem, run, bound, asked)
+    search.check()
+    proof = None if bound is None else priced.prices.proof(priced.closed)
+    found = Groups(search.groups(), bound=bound, proof=proof)
+    return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
+
+
+def _is_short(problem: Problem, run: Run) -> bool:
+    """Whether there is little time per group, so that groups are better ruined and recreated from the start.
+
+    They are, without closed records, while these are mined and priced.
+    """
+    seconds = run.limit  # not what is left of it, on which nothing else depends unless the search is cut
+    return seconds is not None and seconds * problem.k < _SECONDS_PER_GROUP * problem.n_records
+
+
+class _Priced(NamedTuple):
+    """Closed records; what a record pays that is published as each, or withheld; prices; a greedy cover."""
+
+    closed: ClosedRecords
+    cost: np.ndarray
+    star: float
+    prices: Prices
+    cover: Groups | None
+
+
+def _priced(
+    problem: Problem, run: Run, rounds: int | None, pool: ThreadPoolExecutor | None
+) -> _Priced | None:
+    """None where the closed records are too many, or take too long to mine.
+
+    rounds  of the dual; None: as many as there is time for
+    pool    where the greedy cover of k-anon-cf is made beside the prices; None: no cover
+    """
+    closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
+    if closed is None:
+        return None
+    cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
+    pricing = run.share_of_time(_SHARE_FOR_BOUND)
+    covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
+    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
+    return _Priced(closed, cost, star, prices, None if covering is None else covering.result())
+
+
+def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
+    """None where it would not meet every model, or the time is up."""
+    if any(model.attribute is not None for model in problem.models):
+        return None
+    clusters = disjoint_cover(Table.of(problem), closed, problem, run)
+    return None if clusters is None else Groups(of_records(problem, clusters))
+
+
+def _weak_bound(problem: Problem, run: Run) -> float | None:
+    """What can be proven without closed records."""
+    bounds = (subset_bound(problem, run), lower_bound(problem, run))
+    return max((bound for bound in bounds if bound is not None), default=None)
+
+
+def _can_mine(problem: Problem) -> bool:
+    """Whether groups are published as hierarchy nodes: only these are mined."""
+    return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
+
+
+def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
+    """All closed records with their supports, or None where they are too many or time is up."""
+    closed = mine(
+        Table.of(problem),
+        problem.k,
+        max_records=_MOST_RECORDS,
+        max_support_rows=_MOST_SUPPORT_ROWS,
+        run=run,
+    )
+    return closed if closed.complete and closed.has_supports else None
+
+
+def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, asked: bool) -> None:
+    """Ruin and recreate, with closed records and without in turn where a time limit was asked for."""
+    if not asked:
+        _ruin(search, problem, run, bound, _WORTH_IT)
+        return
+    before, number = np.inf, 0
+    while search.total < before * (1 - _WORTH_ANY_TIME) and not _is_done(search, problem, run, bound):
+        before = search.total
+        number = _ruin(search, problem, run, bound, _WORTH_A_TURN, number)
+        if not search.offers.most_withheld and not _is_done(search, problem, run, bound):
+            turn = run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+            groups = regrouped(problem, Groups(search.groups()), turn, _WORTH_IT)
+            if search.cost_of(groups) < search.total:
+                search.start_from(groups)
+                search.improve(run, far=False)
+
+
+def _ruin(
+    search: Search, problem: Problem, run: Run, bound: float | None, worth: float, number: int = 0
+) -> int:
+    """Ruin and recreate until the time is up, the bound is near, or hardly anything improves.
+
+    number  of stretches so far, which is returned with those made here added
+    """
+    near = search.near()
+    patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
+    stretches = 1 if len(search.open_slots) >= _MANY_SLOTS else _STRETCHES
+    before = [np.inf] * stretches  # the costs before the last stretches
+    while search.total < before[0] * (1 - worth) and not _is_done(search, problem, run, bound):
+        before = [*before[1:], search.total]
+        share = run.gone if worth < _WORTH_IT else min(1.0, number / 4 / stretches)
+        run.report(_standing(in_measured_units(problem, search.total), bound), share)
+        seed = problem.seed * 1_000_003 + 2 * number * patience
+        ruin_in_halves(search, near, seed, patience // stretches, run)
+        number += 1
+    return number
+
+
+def _is_done(search: Search, problem: Problem, run: Run, bound: float | None) -> bool:
+    """Whether the time is up, or so little more than the bound is paid that no search is worth its time."""
+    if run.out_of_time or search.total <= 0:
+        return True
+    reached = in_measured_units(problem, search.total)
+    return bound is not None and reached is not None and reached <= bound * (1 + _NEAR_ENOUGH)
+
+
+def _standing(reached: float | None, bound: float | None) -> str:
+    if reached is None or not bound:
+        return "ruining and recreating"
+    return f"ruining and recreating: {reached:.4f}, at least {bound:.4f}, gap {reached / bound - 1:.1%}"
+
+
+def _holds(problem: Problem, groups: Groups) -> bool:
+    kept = np.flatnonzero(~groups.withheld)
+    n_withheld = problem.n_records - len(kept)
+    within = n_withheld <= problem.max_withheld
+    return within and bool(problem.satisfied(groups.group_of_record[kept], kept, groups.n_groups).all())

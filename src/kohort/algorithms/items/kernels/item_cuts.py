@@ -1,0 +1,226 @@
+"""Cuts of an item hierarchy: what they publish, what they cost, and the cheapest repair of a rare itemset."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.items.kernels.itemsets import Baskets
+from kohort.kernels.compiled import kernel
+
+__all__ = ["ItemCut", "ItemTree", "TidLists", "generalize", "kept_nodes", "nested", "repair", "tid_lists"]
+
+
+class ItemTree(NamedTuple):
+    """An item hierarchy in depth-first order, the root first. Nodes that occur have ranks, but the root."""
+
+    parent: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    last: np.ndarray  # per node the last one of its subtree
+    leaf_node: np.ndarray
+    mass: np.ndarray  # per node how often items under it occur
+    rank: np.ndarray  # per node, -1 where it has none
+    node: np.ndarray  # per rank
+
+
+class ItemCut(NamedTuple):
+    """A cut: nodes below it are published as something above them.
+
+    `cost` adds up, per node, occurrences times leaves published for them; an exact item costs nothing.
+    """
+
+    below: np.ndarray
+    cost: np.ndarray
+
+
+class TidLists(NamedTuple):
+    """Per node of the tree the baskets that have something under it, in ascending order."""
+
+    start: np.ndarray
+    basket: np.ndarray
+    weight: np.ndarray  # per basket
+    rooms: np.ndarray  # per basket and sensitive item: see short_of_room
+
+
+@kernel
+def tid_lists(baskets, tree):
+    """The lists of all nodes, of baskets that hold leaves. O(occurrences * height)."""
+    n = len(tree.parent)
+    seen, start = np.full(n, -1, np.int64), np.zeros(n + 1, np.int64)
+    for b in range(len(baskets.weight)):
+        for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
+            node = tree.leaf_node[leaf]
+            while node >= 0 and seen[node] != b:
+                seen[node] = b
+                start[node + 1] += 1
+                node = tree.parent[node]
+    start = np.cumsum(start)
+    fill, basket = start[:-1].copy(), np.empty(start[-1], np.int32)
+    seen[:] = -1
+    for b in range(len(baskets.weight)):
+        for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
+            node = tree.leaf_node[leaf]
+            while node >= 0 and seen[node] != b:
+                seen[node] = b
+                basket[fill[node]] = b
+                fill[node] += 1
+                node = tree.parent[node]
+    return TidLists(start, basket, baskets.weight, np.zeros((len(baskets.weight), 0), np.int64))
+
+
+@kernel
+def kept_nodes(baskets, tree, number):
+    """Baskets of leaves as baskets of those nodes above (or at) them that have a number and not -1.
+
+    O(occurrences of leaves + of kept nodes).
+    """
+    n = len(tree.parent)
+    nearest = np.full(n + 1, -1, np.int64)  # the first kept one from each node up; the last place is no node
+    for node in range(n):
+        nearest[node] = node if number[node] >= 0 else nearest[tree.parent[node]]
+    seen, size = np.full(n, -1, np.int64), 0
+    for b in range(len(baskets.weight)):
+        for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
+            node = nearest[tree.leaf_node[leaf]]
+            while node >= 0 and seen[node] != b:
+                seen[node] = b
+                size += 1
+                node = nearest[tree.parent[node]]
+    start, nodes = np.zeros(len(baskets.start), np.int64), np.empty(size, np.int32)
+    seen[:] = -1
+    filled = 0
+    for b in range(len(baskets.weight)):
+        for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
+            node = nearest[tree.leaf_node[leaf]]
+            while node >= 0 and seen[node] != b:
+                seen[node] = b
+                nodes[filled] = number[node]
+                filled += 1
+                node = nearest[tree.parent[node]]
+        start[b + 1] = filled
+        _sort(nodes[start[b] : filled])
+    return Baskets(start, nodes, baskets.weight)
+
+
+@kernel
+def _sort(values):
+    """By insertion: baskets are short."""
+    for i in range(1, len(values)):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@kernel
+def nested(tree, a, b):
+    """Whether one of two nodes is under the other (or they are the same)."""
+    return a <= b <= tree.last[a] or b <= a <= tree.last[b]
+
+
+@kernel
+def published_cost(tree, node):
+    """What the items under a node cost, published as this node."""
+    width = tree.hi[node] - tree.lo[node] + 1
+    return tree.mass[node] * width if width > 1 else 0
+
+
+@kernel
+def generalize(tree, cut, node):
+    """Publish everything under a node as this node."""
+    change = published_cost(tree, node) - cut.cost[node]
+    above = node
+    while above >= 0:
+        cut.cost[above] += change
+        above = tree.parent[above]
+    cut.below[node + 1 : tree.last[node] + 1] = True
+
+
+@kernel
+def repair(tree, cut, lists, itemset, k):
+    """Generalize a rare itemset until at least k records have it, at the least cost.
+
+    Where there are sensitive items, until it has room for the holders of each as well. Every node may stay
+    or climb, up to the root; nodes that come to lie under another are one with it. Of
+    equal costs the fewest steps, then the first in odometer order, count. O(height ** size) candidates.
+    """
+    at, best = itemset.copy(), itemset.copy()
+    best_cost, best_steps = np.int64(-1), 0
+    steps = np.zeros(len(itemset), np.int64)
+    while True:
+        total = steps.sum()
+        cost = _added_cost(tree, cut, itemset, at)
+        if (best_cost < 0 or (cost, total) < (best_cost, best_steps)) and _is_safe(lists, at, k):
+            best[:] = at
+            best_cost, best_steps = cost, total
+        i = len(at) - 1
+        while i >= 0 and at[i] == 0:
+            at[i], steps[i] = itemset[i], 0
+            i -= 1
+        if i < 0:
+            break
+        at[i] = tree.parent[at[i]]
+        steps[i] += 1
+    for i in range(len(best)):
+        if best[i] != itemset[i] and _is_maximal(tree, best, i):
+            generalize(tree, cut, best[i])
+
+
+@kernel
+def _is_maximal(tree, nodes, i):
+    """Whether no other of the nodes lies above number i; of equal ones the first counts."""
+    for j in range(len(nodes)):
+        if j != i and nodes[j] <= nodes[i] <= tree.last[nodes[j]] and (nodes[j] != nodes[i] or j < i):
+            return False
+    return True
+
+
+@kernel
+def _added_cost(tree, cut, itemset, at):
+    added = np.int64(0)
+    for i in range(len(at)):
+        if at[i] != itemset[i] and _is_maximal(tree, at, i):
+            added += published_cost(tree, at[i]) - cut.cost[at[i]]
+    return added
+
+
+@kernel
+def _is_safe(lists, nodes, k):
+    """Whether at least k records have all these nodes, with room for the holders of every sensitive item.
+
+    Without such items, stops as soon as there are k.
+    """
+    rarest, size = 0, np.int64(-1)
+    for i in range(len(nodes)):
+        length = lists.start[nodes[i] + 1] - lists.start[nodes[i]]
+        if size < 0 or length < size:
+            rarest, size = i, length
+    total, room = np.int64(0), np.zeros(lists.rooms.shape[1], np.int64)
+    for place in range(lists.start[nodes[rarest]], lists.start[nodes[rarest] + 1]):
+        basket, everywhere = lists.basket[place], True
+        for i in range(len(nodes)):
+            if nodes[i] != nodes[rarest] and not _has(lists, nodes[i], basket):
+                everywhere = False
+                break
+        if everywhere:
+            total += lists.weight[basket]
+            if total >= k and len(room) == 0:
+                return True
+            for i in range(len(room)):
+                room[i] += lists.rooms[basket, i]
+    return total >= k and (room >= 0).all()
+
+
+@kernel
+def _has(lists, node, basket):
+    lo, hi = lists.start[node], lists.start[node + 1]
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if lists.basket[mid] < basket:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo < lists.start[node + 1] and lists.basket[lo] == basket

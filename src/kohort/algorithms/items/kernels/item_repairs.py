@@ -1,0 +1,86 @@
+"""The walk through all itemsets of a count-tree, in its order, that repairs each rare one on the way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.items.kernels.item_cuts import ItemCut, ItemTree, TidLists, nested, repair
+from kohort.algorithms.items.kernels.itemsets import project, rare_after, transposed
+from kohort.kernels.compiled import kernel
+
+__all__ = ["Walk", "repair_itemsets"]
+
+
+class Walk(NamedTuple):
+    """What stays the same along a walk, but for the cut, which repairs change; `node` is per number."""
+
+    tree: ItemTree
+    cut: ItemCut
+    lists: TidLists
+    node: np.ndarray
+    size: int
+    k: int
+    prefix: np.ndarray
+
+
+@kernel
+def repair_itemsets(walk, baskets, lists, begin, end, depth):
+    """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
+
+    `baskets` hold what may follow the prefix, `lists` where; only begin, ..., end - 1 of these come next in
+    the itemset. Itemsets with a node below the cut, or with one node above another, are passed over. How
+    many were repaired. O(itemsets in all baskets).
+    """
+    tree, cut, prefix = walk.tree, walk.cut, walk.prefix
+    n = len(walk.node)
+    count, touched = np.zeros(n, np.int64), np.empty(n, np.int32)
+    repairs = 0
+    for i in range(begin, end):
+        node = walk.node[lists.present[i]]
+        if cut.below[node]:
+            continue
+        prefix[depth] = node
+        if lists.weight[i] < walk.k:
+            repair(tree, cut, walk.lists, prefix[: depth + 1], walk.k)
+            repairs += 1
+        elif depth + 2 == walk.size:
+            repairs += _repair_last(walk, rare_after(baskets, lists, i, walk.k, count, touched))
+        elif depth + 2 < walk.size:
+            after = project(baskets, lists, i, _may_follow(walk, node))
+            if len(after.nodes):
+                then = transposed(after, n)
+                # a plain 0 would be a type of its own: numba's cache crashes where specializations recurse
+                zero = np.int64(0)
+                repairs += repair_itemsets(walk, after, then, zero, len(then.present), depth + 1)
+        if cut.below[prefix[:depth]].any():
+            break
+    return repairs
+
+
+@kernel
+def _may_follow(walk, node):
+    """Per number whether its node may stand in an itemset with this one."""
+    may = np.empty(len(walk.node), np.bool_)
+    for number in range(len(may)):
+        other = walk.node[number]
+        may[number] = not (walk.cut.below[other] or nested(walk.tree, node, other))
+    return may
+
+
+@kernel
+def _repair_last(walk, rare):
+    """The same for the last node of an itemset, where it is known which ones are rare."""
+    itemset, repairs = walk.prefix[: walk.size], 0
+    others = itemset[:-1]
+    for number in rare:
+        node = walk.node[number]
+        if walk.cut.below[node] or nested(walk.tree, others[-1], node):
+            continue
+        itemset[-1] = node
+        repair(walk.tree, walk.cut, walk.lists, itemset, walk.k)
+        repairs += 1
+        if walk.cut.below[others].any():
+            break
+    return repairs

@@ -1,0 +1,104 @@
+"""A lower bound on the least cost of any release, from the prices of the linear program's dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kohort.algorithms.mining.closed_records import ClosedRecords
+from kohort.algorithms.proofs.graph import in_measured_units
+from kohort.algorithms.proofs.kernels.dual import cheapest_over, lower_until_feasible, raise_prices, slacks
+from kohort.algorithms.run import Run
+from kohort.problem.problem import Problem
+from kohort.recoding.proof import DualProof
+
+__all__ = ["Prices", "dual_bound", "dual_prices"]
+
+ROUNDS = 150
+_ALL, _SLOWER = 10, 0.965  # every so many rounds visit all closed records; a step is so much of the last one
+_ROUNDING = 1e-9
+_SHARE_FOR_CHECK = 0.25  # of the time
+_EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of rows that no group of k or more can pay, and how far each closed record is from paying.
+
+    level   per closed record a guess at the k-th highest price under it
+    rounds  how often they were raised
+    """
+
+    of_row: np.ndarray
+    slack: np.ndarray
+    level: np.ndarray
+    rounds: int = ROUNDS
+
+    def proof(self, closed: ClosedRecords) -> DualProof:
+        """What is needed to check them without the search."""
+        return DualProof(self.of_row, closed.nodes, closed.start, closed.rows, self.level)
+
+
+def dual_prices(
+    problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, *, rounds: int | None = ROUNDS
+) -> Prices:
+    """Raise all prices together, repair those that are too high, and so on in smaller and smaller steps.
+
+    cost    per closed record: what one record pays
+    rounds  how many; None: up to 150, and with little time steps shrink sooner
+
+    Every tenth round visits all closed records; the others only those that are near to being violated. In the
+    end all are visited: prices are capped where they are too high, and checked; so are the prices so far when
+    time is up. O(rounds * rows under near records).
+    """
+    copies, k = problem.rows.counts.astype(np.int64), problem.k
+    scale = max(float(cost.max()), _ROUNDING)
+    step = (0.03 if k >= 50 else 0.02) * scale
+    y = cheapest_over(closed.start, closed.rows, cost, len(copies))
+    level = cost - step
+    near = np.zeros(len(cost), dtype=bool)
+    rng = np.random.default_rng(problem.seed)
+    first_step, done, number = step, 0.0, 0
+    raising = run.share_of_time(1 - _SHARE_FOR_CHECK)
+    allowed = raising.seconds_left
+    while done < 1 and not raising.out_of_time:
+        run.report("proving a bound", done)
+        y += step
+        if number % _ALL == 0:
+            order = np.flatnonzero(cost < y.max())
+            near[:] = False
+        else:
+            order = np.flatnonzero(near)
+        rng.shuffle(order)
+        raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
+        number += 1
+        done = number / (rounds or ROUNDS)
+        if rounds is None and allowed:
+            gone = 1 - (raising.seconds_left or 0.0) / allowed
+            if gone > done:
+                run.cut()
+            done = max(done, gone)
+        step = first_step * _SLOWER ** (ROUNDS * done)
+    lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
+    slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
+    y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
+    return Prices(y, slack, level, number)
+
+
+def dual_bound(problem: Problem, prices: Prices, star: float) -> float | None:
+    """What no release costs less than, in the units of the chosen cost; None for a cost that is not monotone.
+
+    star  what a withheld record pays
+
+    Withheld records need no group: the bound counts those dearest ones, as many as may be withheld, at what
+    they pay.
+    """
+    if not problem.cost.monotone:
+        return None
+    copies = problem.rows.counts
+    total = float(np.dot(copies, prices.of_row))
+    excess = np.repeat(np.maximum(prices.of_row - star, 0.0), copies)
+    if problem.max_withheld:
+        total -= float(np.sort(excess)[-problem.max_withheld :].sum())
+    return in_measured_units(problem, max(total * (1 - _ROUNDING), 0.0))

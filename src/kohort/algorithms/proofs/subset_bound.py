@@ -1,0 +1,86 @@
+"""A lower bound on the cost of any release with tight labels or free intervals: true, but weak.
+
+The records of a group agree in some columns, perhaps in none. Whichever these are, among the records that
+agree with a record there, each other column needs a second value, and so many values that k records have
+them. The least sum over all sets of columns is what the record costs at least.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.improve.regrouping import cells_of, refuse_wide_hierarchies
+from kohort.algorithms.proofs.graph import METRIC_COSTS, in_measured_units
+from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
+from kohort.algorithms.run import Run
+from kohort.algorithms.tables import kernel_tables, searched_leaves
+from kohort.problem.problem import Problem
+
+__all__ = ["subset_bound"]
+
+_MOST_WORK = 200_000_000  # cells of distinct rows, over all sets of columns
+_MOST_COLUMNS = 27  # whose sets alone are so many
+_ROUNDING = 1e-9
+
+
+def subset_bound(problem: Problem, run: Run) -> float | None:
+    """What no release costs less than, in the units of the chosen cost.
+
+    Holds for monotone costs, under any further model, and where records may be withheld, since a withheld one
+    costs no less than any other. None for other costs, when the time is up, or where it would take long: sets
+    of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
+    records agree with a record are not looked at for it, nor are those that hold them.
+    """
+    if problem.cost.name not in METRIC_COSTS or len(problem.attributes) > _MOST_COLUMNS:
+        return None
+    leaves, records = _distinct(problem)
+    if 2 ** leaves.shape[1] * leaves.size > _MOST_WORK:
+        return None
+    refuse_wide_hierarchies(problem)
+    search = _Subsets(problem, leaves, records)
+    if not search.visit(np.arange(len(leaves)), np.zeros(len(leaves), dtype=np.int64), (), run):
+        return None
+    return in_measured_units(problem, float(np.dot(records, search.least)) * (1 - _ROUNDING))
+
+
+def _distinct(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of leaves, and how many records each has."""
+    rows = problem.rows
+    leaves = np.empty(rows.leaves.shape, dtype=np.int64)
+    leaves[rows.of_record] = searched_leaves(problem)
+    return leaves, rows.counts.astype(np.int64)
+
+
+class _Subsets:
+    """All sets of columns, each visited with the rows that agree in it with k records or more."""
+
+    def __init__(self, problem: Problem, leaves: np.ndarray, records: np.ndarray) -> None:
+        self.cells = cells_of(kernel_tables(problem))
+        self.k, self.leaves, self.records = problem.k, leaves, records
+        self.least = np.full(len(leaves), np.inf)
+
+    def visit(self, rows: np.ndarray, class_of: np.ndarray, columns: tuple[int, ...], run: Run) -> bool:
+        """Lower the least costs of these rows, by classes that agree in the columns; then add a column.
+
+        Whether there was time for all.
+        """
+        if run.out_of_time:
+            return False
+        n_columns = self.leaves.shape[1]
+        if len(columns) == 1:
+            run.report("proving a weak bound", columns[0] / n_columns)
+        order = np.argsort(class_of, kind="stable")
+        start = np.searchsorted(class_of[order], np.arange(class_of.max() + 2))
+        equal = np.isin(np.arange(n_columns), columns)
+        lower_least_costs(
+            self.cells, self.leaves, self.records, self.k, rows[order], start, equal, self.least
+        )
+        for column in range(columns[-1] + 1 if columns else 0, n_columns):
+            finer = class_of * (int(self.leaves[:, column].max()) + 1) + self.leaves[rows, column]
+            finer = np.unique(finer, return_inverse=True)[1]
+            enough = np.bincount(finer, weights=self.records[rows])[finer] >= self.k
+            if enough.any():
+                kept = np.unique(finer[enough], return_inverse=True)[1]
+                if not self.visit(rows[enough], kept, (*columns, column), run):
+                    return False
+        return True

@@ -1,0 +1,302 @@
+"""Branch and bound over what is undecided of every attribute: the least cost of all recodings of a scheme."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from kohort.algorithms.run import Run
+from kohort.algorithms.schemes.bounds import Bounds, Node, State, States
+from kohort.algorithms.schemes.boxes import BoxBound, Prices
+from kohort.algorithms.schemes.node_table import Deciding
+from kohort.algorithms.schemes.pricing import Pricing, Recoded
+
+__all__ = ["Found", "Search"]
+
+_STARTS = 24  # of the descent that finds the first recoding
+_SHARE_OF_STARTS = 0.3  # of the time, at most
+_NODES_BEFORE_WARM_STARTS = 32
+_SHARE_OF_WARM_STARTS = 0.3  # of the time that is left then
+_TIES = 1e-9
+_FEW = 2  # attributes: with more to decide, tables of each take longer than they help
+_STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
+_FIRST_ROUNDS = 12  # of these at the first node
+_MANY_SIBLINGS = 10
+_LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
+_SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
+
+WarmStarts = Callable[[Pricing, Run, np.random.Generator], Iterable[Recoded]]
+
+
+def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable[Recoded]:
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best recoding found, its cost, what no recoding of the schemes is below, and nodes looked at."""
+
+    recoded: Recoded
+    cost: float
+    withheld: int
+    bound: float
+    nodes: int
+
+
+class Search:
+    """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
+
+    At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
+    merged). A record costs at least what it costs at F; if its class is below k at C, it is withheld. If its
+    class is below k at F only, it is withheld or sticks out of every box of fewer than k records around it,
+    which has a price (`boxes`). At the first node, and where few attributes are left, each is also decided
+    exactly by dynamic programming, given that much about the others (`bounds`). Both bound the node and
+    decide whatever costs too much otherwise. Best bound first.
+    """
+
+    def __init__(self, pricing: Pricing) -> None:
+        self.pricing = pricing
+        self.bounds = Bounds(pricing)
+        self.boxes = BoxBound(self.bounds)
+        self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
+        everything = pricing.coarsest
+        first = pricing.evaluate(everything)
+        self.best = Found(everything, first.cost, 0, -np.inf, 0)
+
+    # -- the search --------------------------------------------------------------------------------
+
+    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> Found:
+        """The best recoding; proven where the bound is the cost, else the best in the time there is.
+
+        Warm starts take a while to find: they are asked for where the first nodes have not proven anything.
+        """
+        rng = np.random.default_rng(self.pricing.problem.seed)
+        self.look_around(run.share_of_time(_SHARE_OF_STARTS), rng, _STARTS)
+        number = count()
+        waiting: list[tuple[float, int, States, Prices]] = [
+            (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
+        ]
+        nodes = 0
+        while waiting and waiting[0][0] < self._limit and not run.out_of_time:
+            if nodes % 16 == 0:
+                self._report(run, waiting[0][0], nodes)
+            if nodes == _NODES_BEFORE_WARM_STARTS:
+                some_time = run.share_of_time(_SHARE_OF_WARM_STARTS).in_silence()
+                for recoded in warm_starts(self.pricing, some_time, rng):
+                    self._descend(recoded, some_time, rng)
+            bound, _, states, prices = heapq.heappop(waiting)
+            nodes += 1
+            for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
+                heapq.heappush(waiting, (lower, next(number), child, inherited))
+        bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
+        if bound >= self._limit:
+            bound = self.best.cost
+        return replace(self.best, bound=bound, nodes=nodes)
+
+    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> Found:
+        """The best recoding that descents find: from the coarsest, the finest and random ones."""
+        for recoded in (self.pricing.coarsest, self.pricing.finest):
+            self._descend(recoded, run, rng)
+        for start in range(n_random):
+            run.report("looking for good recodings", start / n_random)
+            self._descend(self._random(rng), run, rng)
+        return self.best
+
+    @property
+    def _limit(self) -> float:
+        """A node with this bound has nothing better."""
+        return self.best.cost - _TIES * max(abs(self.best.cost), 1e-3)
+
+    def _report(self, run: Run, bound: float, nodes: int) -> None:
+        best = self.best.cost
+        gap = best / bound - 1 if bound > 0 else np.inf
+        show = self.pricing.measured
+        words = f"searching: best {show(best):.6g}, bound {show(bound):.6g}, gap {gap:.2%}, {nodes:,} nodes"
+        run.report(words, min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0)
+
+    def _try(self, recoded: Recoded) -> bool:
+        """Keep a recoding if it is better than the best."""
+        found = self.pricing.evaluate(recoded)
+        if found.withheld > self.most_withheld or found.cost >= self._limit:
+            return False
+        self.best = replace(self.best, recoded=recoded, cost=found.cost, withheld=found.withheld)
+        return True
+
+    # -- a node ------------------------------------------------------------------------------------
+
+    def _expanded(
+        self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States, Prices]]:
+        """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
+        first = not len(prices.boxes)
+        current = list(states)
+        while True:
+            undecided = self._open(current)
+            tables = first or not self.boxes.usable or len(undecided) <= _FEW
+            node = self.bounds.node(tuple(current), dual_ascent=tables)
+            if node is None or node.bound >= self._limit:
+                return []
+            if not undecided:
+                self._try(node.fine)
+                return []
+            bound, deciding, changed = max(bound, node.bound), {}, False
+            for j in undecided if tables else []:
+                if changed and j == self._most_sets:
+                    break  # it takes longer than all others
+                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
+                bound = max(bound, found.least)
+                if bound >= self._limit:
+                    return []
+                current[j], decided = self._narrowed(j, current[j], found)
+                deciding[j], changed = found, changed or decided
+            if not changed:
+                break
+            if run.out_of_time:
+                return [(bound, tuple(current), prices)]
+        if deciding:
+            self._try_best_of(node, deciding, run, rng)
+        if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+            return []  # what is best for the last attribute is best of all
+        if self.boxes.usable and len(undecided) > 1:
+            node = replace(node, states=tuple(current))
+            for _ in range(_FIRST_ROUNDS if first else 1):
+                lower, prices, relaxed = self.boxes.bound(
+                    node, undecided, prices, self._limit, self._steps, run
+                )
+                bound = max(bound, lower)
+                if bound >= self._limit:
+                    return []
+            for j, found in relaxed.items():
+                current[j], _ = self._narrowed(j, current[j], found)
+                deciding[j] = deciding[j].at_least(found) if j in deciding else found
+            self._try_best_of(node, relaxed, run, rng)
+        return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
+
+    @cached_property
+    def _steps(self) -> int:
+        siblings = [
+            len(children)
+            for space in self.pricing.spaces
+            for children, merging in zip(space.space.children, space.space.merging)
+            if merging == "sets"
+        ]
+        return _STEPS_OF_SETS if max(siblings, default=0) > _MANY_SIBLINGS else _STEPS
+
+    def _open(self, states: Sequence[State]) -> list[int]:
+        """Attributes with something undecided; the one with most sets is the last."""
+        order = sorted(range(len(self.sides)), key=lambda j: j == self._most_sets)
+        return [j for j in order if not self.sides[j].is_decided(states[j])]
+
+    @cached_property
+    def _most_sets(self) -> int | None:
+        """Of attributes that are parted into sets the one with most values."""
+        sets = [j for j, space in enumerate(self.pricing.spaces) if not space.ordered]
+        return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
+
+    def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
+        """The state with all decided that would cost too much the other way, and whether anything was."""
+        limit, side = self._limit, self.sides[j]
+        state, changed = side.narrowed(state, found, limit), False
+        for choice, merged, cut in zip(found.choices, found.merged, found.cut):
+            if (merged >= limit or cut >= limit) and side.is_open(state, choice):
+                state, changed = side.with_choice(state, choice, merged < limit), True
+        return state, changed
+
+    def _halves(
+        self, states: list[State], deciding: dict[int, Deciding], bound: float
+    ) -> list[tuple[float, States]]:
+        """Two nodes: one choice made each way. The choice that raises the bound most.
+
+        Of attributes that are parted into sets the one with most values is left for the end, where it is
+        decided at once: it has too many choices to make them one by one.
+        """
+        most, chosen = (-np.inf, -np.inf), None
+        for j, found in deciding.items():
+            if j == self._most_sets and len(deciding) > 1:
+                continue
+            for choice, merged, cut in zip(found.choices, found.merged, found.cut):
+                score = self._score(bound, merged, cut)
+                if score > most and self.sides[j].is_open(states[j], choice):
+                    most, chosen = score, (j, choice, merged, cut)
+        if chosen is None:  # all is decided but for the last attribute
+            return [(bound, tuple(states))]
+        j, choice, merged, cut = chosen
+        halves = []
+        for way, least in ((True, merged), (False, cut)):
+            if least < self._limit:
+                state = self.sides[j].with_choice(states[j], choice, way)
+                halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
+        return halves
+
+    def _score(self, bound: float, merged: float, cut: float) -> tuple[float, float]:
+        """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
+        if not self.boxes.usable:
+            return min(merged, cut), max(merged, cut)
+        rises = [
+            max(min(least, self._limit) - bound, 0.0) + _LEAST_RISE * abs(bound) for least in (merged, cut)
+        ]
+        return rises[0] * rises[1], 0.0
+
+    # -- recodings ---------------------------------------------------------------------------------
+
+    def _try_best_of(
+        self, node: Node, deciding: dict[int, Deciding], run: Run, rng: np.random.Generator
+    ) -> None:
+        """Put together what is best for each attribute by itself, and improve on it."""
+        best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
+        if self._try(best) or rng.random() < _SHARE_OF_DESCENTS:
+            self._descend(best, run, rng)
+
+    def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
+        """Decide attributes anew one by one, the others given, as long as that lowers the cost."""
+        current, cost = recoded, np.inf
+        while not run.out_of_time:
+            before = cost
+            for j in rng.permutation(len(self.sides)):
+                current, cost = self._redecided(current, int(j), cost)
+            if not cost < before - _TIES * max(abs(before), 1e-3) and before < np.inf:
+                break
+        self._try(current)
+
+    def _redecided(self, recoded: Recoded, j: int, cost: float) -> tuple[Recoded, float]:
+        """The best partition of one attribute; withholding is made dearer until not too much is withheld.
+
+        `cost` is that of the recoding as it is, or infinite if it is unknown.
+        """
+        states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
+        states[j] = self.sides[j].start
+        kept = self.bounds.withheld_cost
+        try:
+            for dearer in (1.0, 2.0, 8.0, 64.0, np.inf):
+                if self.most_withheld:
+                    self.bounds.withheld_cost = kept * dearer
+                limit = cost if dearer == 1.0 else np.inf
+                node, _, _ = self.bounds.bare(tuple(states))
+                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j, limit))
+                if found.least >= limit and limit < np.inf:
+                    return recoded, cost  # nothing is better
+                changed = (*recoded[:j], found.best, *recoded[j + 1 :])
+                value = self.pricing.evaluate(changed)
+                if value.withheld <= self.most_withheld or found.least == np.inf:
+                    return changed, value.cost
+        finally:
+            self.bounds.withheld_cost = kept
+        return recoded, np.inf
+
+    def _random(self, rng: np.random.Generator) -> Recoded:
+        """A random walk from the finest partition of each attribute."""
+        recoded = []
+        for space, finest in zip(self.pricing.spaces, self.pricing.finest):
+            partition = finest
+            for _ in range(int(rng.integers(space.n))):
+                coarser = space.space.coarser(partition)
+                if not coarser:
+                    break
+                partition = coarser[int(rng.integers(len(coarser)))]
+            recoded.append(partition)
+        return tuple(recoded)

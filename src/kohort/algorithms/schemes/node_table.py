@@ -1,0 +1,109 @@
+"""What bounds need to know of a node of the search, from the side of one attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kohort.algorithms.schemes.spaces import Partition
+
+__all__ = ["Blocks", "Deciding", "Events", "NodeTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Per part of an attribute the variables of which one must be merged for it to grow, one after the other.
+
+    `added` is what each adds at least to the price of the part.
+    """
+
+    start: np.ndarray
+    variables: np.ndarray
+    added: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, table: np.ndarray) -> Events:
+        """From one row per part, with -1 for nothing."""
+        there = table >= 0
+        return cls(np.append(0, np.cumsum(there.sum(axis=1))), table[there])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """Cells, grouped by what they are in the other attributes as far as these are decided.
+
+    part_of         the cell's part in this attribute
+    order, start    the cells by group
+    cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
+    outer_of        per group the widest group that it may become
+    records         per widest group and part, its records
+    limit           what costs so much is of no use, and need not be told apart
+    """
+
+    part_of: np.ndarray
+    order: np.ndarray
+    start: np.ndarray
+    cells: np.ndarray
+    outer_of: np.ndarray
+    records: np.ndarray
+    k: int
+    withheld_cost: float
+    discernible: bool
+    limit: float
+
+    @property
+    def records_before(self) -> np.ndarray:
+        """Per widest group, its records in the parts before each."""
+        return np.concatenate([np.zeros((len(self.records), 1)), np.cumsum(self.records, axis=1)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """What may still be a block of one attribute, side by side.
+
+    masks   the values of each, as bits; 0 where there are too many values
+    prices  of each
+    layout  how the attribute's side puts them together
+    """
+
+    masks: np.ndarray
+    prices: np.ndarray
+    layout: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Deciding:
+    """The least cost of an attribute's ways, the best way, and the least cost with each choice made.
+
+    choices     what can be decided; `merged` and `cut` are the least costs with it decided so
+    with_block  per node of a tree, sets of its children as bits and the least cost with each as a block
+    """
+
+    least: float
+    best: Partition
+    choices: list
+    merged: np.ndarray
+    cut: np.ndarray
+    with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def plus(self, cost: float) -> Deciding:
+        """With so much more for what is not part of it."""
+        with_block = {node: (sets, costs + cost) for node, (sets, costs) in self.with_block.items()}
+        return replace(
+            self,
+            least=self.least + cost,
+            merged=self.merged + cost,
+            cut=self.cut + cost,
+            with_block=with_block,
+        )
+
+    def at_least(self, other: Deciding) -> Deciding:
+        """The higher of two bounds on the same choices."""
+        return replace(
+            self,
+            least=max(self.least, other.least),
+            merged=np.maximum(self.merged, other.merged),
+            cut=np.maximum(self.cut, other.cut),
+        )

@@ -1,0 +1,197 @@
+"""What a recoding costs: the table in values of the spaces, and the price of every block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kohort.algorithms.kernels.class_tables import number_classes
+from kohort.algorithms.schemes.kernels.recoding_bounds import class_costs, sum_cells
+from kohort.algorithms.schemes.schemes import SchemeSpace
+from kohort.algorithms.schemes.spaces import Partition, blocks_of
+from kohort.data.domain import GeneralizedValues
+from kohort.problem.costs import SeparableCost
+from kohort.problem.problem import Problem
+
+__all__ = ["COSTS_OF_SCHEMES", "Cells", "Evaluation", "Pricing", "Recoded"]
+
+COSTS_OF_SCHEMES = (
+    "discernibility",
+    "hierarchical-discernibility",
+    "loss",
+    "ncp",
+    "tree",
+    "monotone-entropy",
+)
+
+Recoded = tuple[Partition, ...]  # one partition per attribute
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Records that some partitions cannot tell apart, side by side.
+
+    first    a row of each
+    sizes    its records; `own` and `offset` are their sums
+    """
+
+    of_row: np.ndarray
+    first: np.ndarray
+    sizes: np.ndarray
+    own: np.ndarray
+    offset: np.ndarray
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The cost of a recoding, and how many records it withholds."""
+
+    cost: float
+    withheld: int
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """The costs of Li and Li, section 4: discernibility, or a sum over cells of a table.
+
+    A published record costs, per attribute, its `own` times the price of its block, less its `offset`. So
+    (N_e - N_v) / (N - N_v) is N_e times 1 / (N - N_v), less N_v / (N - N_v).
+    """
+
+    problem: Problem
+    spaces: Sequence[SchemeSpace]
+    _known: dict[tuple[int, Partition], np.ndarray] = field(default_factory=dict)
+
+    @property
+    def discernible(self) -> bool:
+        """Whether the cost is the size of a record's class."""
+        return self.problem.cost.name == "discernibility"
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """Distinct rows by attributes: the number of the value in its space."""
+        columns = zip(self.spaces, self.problem.rows.leaves.T)
+        found = [np.searchsorted(space.leaf, leaves) for space, leaves in columns]
+        return np.column_stack(found).astype(np.int32)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the values of each attribute begin when they are numbered through."""
+        return np.cumsum([0, *(space.n for space in self.spaces)])[:-1]
+
+    @cached_property
+    def radix(self) -> np.ndarray:
+        """How many blocks each attribute has at most."""
+        return np.array([space.n for space in self.spaces], dtype=np.int64)
+
+    @cached_property
+    def own(self) -> np.ndarray:
+        """Rows by attributes: what the price of a block is multiplied by, summed over the row's records."""
+        return self._by_row(self._own_of_value) if not self.discernible else np.zeros(self.values.shape)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        if self.problem.cost.name != "hierarchical-discernibility":
+            return np.zeros(len(self.values))
+        per_value = [own * space.counts for own, space in zip(self._own_of_value, self.spaces)]
+        return self._by_row(per_value).sum(axis=1)
+
+    @cached_property
+    def _own_of_value(self) -> list[np.ndarray]:
+        if self.problem.cost.name != "hierarchical-discernibility":
+            return [np.full(s.n, weight) for s, weight in zip(self.spaces, self.problem.weights)]
+        n = self.problem.n_records
+        return [
+            np.where(space.counts < n, weight / np.maximum(n - space.counts, 1), 0.0)
+            for space, weight in zip(self.spaces, self.problem.weights)
+        ]
+
+    def _by_row(self, per_value: list[np.ndarray]) -> np.ndarray:
+        columns = [of_value[column] for of_value, column in zip(per_value, self.values.T)]
+        return np.column_stack(columns) * self.problem.rows.counts[:, None]
+
+    @cached_property
+    def withheld_cost(self) -> float:
+        """What a withheld record costs."""
+        if self.discernible:
+            return float(self.problem.n_records)
+        if self.problem.cost.name == "hierarchical-discernibility":
+            return 1.0
+        stars = [space.generalized([np.arange(space.attribute.n_leaves)]) for space in self.spaces]
+        return float(np.dot(self.problem.weights, [self.cell_costs(star)[0] for star in stars]))
+
+    def cell_costs(self, blocks: GeneralizedValues) -> np.ndarray:
+        """The price of blocks of one attribute."""
+        if self.discernible:
+            return np.zeros(len(blocks.width))
+        if isinstance(self.problem.cost, SeparableCost):
+            return self.problem.cost.cell(blocks)
+        return blocks.mass.astype(float)
+
+    def measures(self, blocks: GeneralizedValues) -> np.ndarray:
+        """What a block adds at least to the price of another that it is merged with; 0 if that is unknown."""
+        if self.problem.cost.name == "hierarchical-discernibility":
+            return blocks.mass.astype(float)
+        whole = {"loss": blocks.n_leaves - 1, "ncp": blocks.n_leaves}.get(self.problem.cost.name)
+        return blocks.width / max(whole, 1) if whole is not None else np.zeros(len(blocks.width))
+
+    def prices(self, j: int, partition: Partition) -> np.ndarray:
+        """Per value of an attribute the price of its block."""
+        key = (j, partition)
+        if key not in self._known:
+            if len(self._known) > 100_000:
+                self._known.clear()
+            space = self.spaces[j]
+            sets = [space.leaves(block, partition) for block in blocks_of(partition)]
+            self._known[key] = self.cell_costs(space.generalized(sets))[np.array(partition)]
+        return self._known[key]
+
+    def classes(self, recoded: Recoded, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The class of each row (or of some), and a row of each class."""
+        mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
+        rows = self._all_rows if rows is None else rows
+        columns = np.arange(len(self.spaces))
+        class_of, first = number_classes(self.values, rows, columns, self.starts, mapped, self.radix)
+        return class_of, rows[first]
+
+    @cached_property
+    def _all_rows(self) -> np.ndarray:
+        return np.arange(len(self.values), dtype=np.int32)
+
+    def cells(self, recoded: Recoded) -> Cells:
+        class_of, first = self.classes(recoded)
+        counts = self.problem.rows.counts
+        return Cells(class_of, first, *sum_cells(class_of, len(first), counts, self.own, self.offset))
+
+    def penalties(self, cells: Cells, recoded: Recoded) -> np.ndarray:
+        """What each class costs if it is published; empty for discernibility."""
+        if self.discernible:
+            return np.zeros(0)
+        total = -cells.offset
+        for j, partition in enumerate(recoded):
+            total += cells.own[:, j] * self.prices(j, partition)[self.values[cells.first, j]]
+        return total
+
+    def evaluate(self, recoded: Recoded) -> Evaluation:
+        """O(rows * attributes)."""
+        cells = self.cells(recoded)
+        least, _, withheld = class_costs(
+            cells.sizes, self.penalties(cells, recoded), cells.sizes, self.problem.k, self.withheld_cost
+        )
+        return Evaluation(float(least.sum()), int(withheld))
+
+    @property
+    def coarsest(self) -> Recoded:
+        """Everything as one class: always allowed."""
+        return tuple(s.space.levels[-1] if s.space.levels else s.space.coarsest for s in self.spaces)
+
+    @property
+    def finest(self) -> Recoded:
+        return tuple(s.space.levels[0] if s.space.levels else s.space.finest for s in self.spaces)
+
+    def measured(self, total: float) -> float:
+        """A sum over records in the units of the cost."""
+        return total / self.problem.n_records if isinstance(self.problem.cost, SeparableCost) else total

@@ -1,0 +1,272 @@
+"""An attribute whose values are parted into sets, some pairs of them still undecided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.algorithms.schemes.kernels.best_sets import best_sets
+from kohort.algorithms.schemes.kernels.part_costs import set_costs
+from kohort.algorithms.schemes.node_table import Blocks, Deciding, NodeTable
+from kohort.algorithms.schemes.pair_rules import APART, PairRules, PairState
+from kohort.algorithms.schemes.pricing import Pricing
+from kohort.algorithms.schemes.spaces import Partition, blocks_of, numbered
+
+__all__ = ["MOST_SIBLINGS", "UndecidedSets"]
+
+MOST_SIBLINGS = 16  # sets of so many siblings are all looked at
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """What the children of a node are for the moment: those in one part of the fine partition are one.
+
+    values      of each unit; the first stands for it
+    inner       the node that a unit is, where it is not all in one part
+    sets        of units that may be blocks, as bits; `of_children` are the same as sets of children
+    """
+
+    node: int
+    values: list[list[int]]
+    inner: list[int]
+    merging: str
+    sets: np.ndarray
+    of_children: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """The fine partition, the units of the tree's nodes, and where the sets of each begin."""
+
+    partition: Partition
+    nodes: list[_Units]
+    starts: np.ndarray
+
+
+class UndecidedSets(PairRules):
+    """gsps and sps: a state says of each pair of values whether they are together, and what is no block."""
+
+    def __init__(self, pricing: Pricing, j: int) -> None:
+        self.pricing, self.j = pricing, j
+        self.space = pricing.spaces[j]
+        super().__init__(self.space.space)
+
+    def bound(self, state: PairState, table: NodeTable) -> Deciding:
+        """The least cost of all ways to decide this attribute, and of each way to decide a pair."""
+        blocks = self.blocks(state)
+        return self.decide(blocks, self.costs(blocks, table), table.limit)
+
+    def blocks(self, state: PairState) -> Blocks:
+        """The sets that are still allowed, node by node, children first."""
+        partition = self.fine(state)
+        blocks = blocks_of(partition)
+        if len(blocks) == 1:
+            one = np.ones(1, np.int64)
+            nodes = [_Units(0, [blocks[0]], [-1], "sets", one, one)]
+            prices = [self.pricing.prices(self.j, partition)[:1]]
+        else:
+            units = (
+                self._units(node, blocks, partition, state) for node in range(self.n, len(self.tree.ranges))
+            )
+            nodes = [found for found in units if found is not None]
+            prices = [self._prices(one, partition)[one.sets] for one in nodes]
+        bits = [[sum(1 << value for value in values) for values in one.values] for one in nodes]
+        masks = [_over_sets(of_units, np.add, 0)[one.sets] for of_units, one in zip(bits, nodes)]
+        starts = np.cumsum([0, *(len(one.sets) for one in nodes)])
+        return Blocks(np.concatenate(masks), np.concatenate(prices), _Layout(partition, nodes, starts))
+
+    def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
+        """What each set costs at least as a block."""
+        layout: _Layout = blocks.layout
+        found = []
+        for units, start in zip(layout.nodes, layout.starts):
+            price = blocks.prices[start : start + len(units.sets)]
+            found.append(
+                set_costs(*self._arguments(table, self._unit_of_part(units, layout.partition), units, price))
+            )
+        return np.concatenate(found)
+
+    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> Deciding:
+        """The best way to put sets together, given their costs; what is not below the limit is infinite."""
+        layout: _Layout = blocks.layout
+        if len(layout.nodes[-1].values) == 1:
+            return Deciding(float(costs[0]), layout.partition, [], np.zeros(0), np.zeros(0))
+        solved: dict[int, tuple[_Units, tuple]] = {}
+        for units, start in zip(layout.nodes, layout.starts):
+            of_sets = costs[start : start + len(units.sets)].copy()
+            for place, inner in enumerate(units.inner):
+                if inner >= 0:
+                    of_sets[units.sets == 1 << place] = solved[inner][1][0]
+            below = limit if units.node == len(self.tree.ranges) - 1 else np.inf
+            solved[units.node] = (units, best_sets(units.sets, of_sets, len(units.values), below))
+        return self._decided(solved)
+
+    def distances(self, state: PairState, decided: Deciding) -> np.ndarray:
+        """Between parts of the fine partition: what it costs more to have both in one block."""
+        blocks = blocks_of(self.fine(state))
+        cost_of = dict(zip(decided.choices, (decided.merged - decided.least).tolist()))
+        found = np.full((len(blocks), len(blocks)), np.inf)
+        for a, one in enumerate(blocks):
+            for b, other in enumerate(blocks[:a]):
+                node = int(self.above[one[0], other[0]])
+                first, second = sorted((self._first(node, one), self._first(node, other)))
+                found[a, b] = found[b, a] = cost_of.get((first, second), np.inf)
+        return found
+
+    def narrowed(self, state: PairState, found: Deciding, limit: float) -> PairState:
+        """The state without the blocks with which everything costs too much."""
+        blocks = {node: sets[costs < limit] for node, (sets, costs) in found.with_block.items()}
+        return replace(state, blocks=state.blocks | blocks)
+
+    def _units(
+        self, node: int, blocks: list[list[int]], partition: Partition, state: PairState
+    ) -> _Units | None:
+        """The units of a node; None where all under it is in one part, or in a part with others."""
+        values: dict[int, list[int]] = {}
+        bits: dict[int, int] = {}
+        inner = []
+        for place, child in enumerate(self.tree.children[node - self.n]):
+            inside = self.tree.values(child)
+            block = blocks[partition[inside[0]]]
+            whole = len(block) >= len(inside)
+            first = block[0] if whole else inside[0]
+            if first not in values:
+                values[first] = block if whole else list(inside)
+                inner.append(-1 if whole else child)
+            bits[first] = bits.get(first, 0) | 1 << place
+        if len(values) < 2:
+            return None
+        sets, of_children = self._sets(state, list(values), list(bits.values()), state.blocks[node])
+        merging = self.tree.merging[node - self.n]
+        return _Units(node, list(values.values()), inner, merging, sets, of_children)
+
+    def _sets(
+        self, state: PairState, firsts: list[int], bits: list[int], blocks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The sets of units that may be blocks, and the same as sets of children."""
+        sets = np.zeros(len(blocks), dtype=np.int64)
+        allowed = np.ones(len(blocks), dtype=bool)
+        for place, unit in enumerate(bits):
+            taken = blocks & unit
+            allowed &= (taken == 0) | (taken == unit)
+            sets |= (taken == unit).astype(np.int64) << place
+        for a, b in zip(*np.nonzero(np.triu(state.pairs[np.ix_(firsts, firsts)] == APART))):
+            both = (1 << int(a)) | (1 << int(b))
+            allowed &= (sets & both) != both
+        return sets[allowed], blocks[allowed]
+
+    def _unit_of_part(self, units: _Units, partition: Partition) -> np.ndarray:
+        """Per part of the fine partition its unit, or -1."""
+        found = np.full(max(partition) + 1, -1, dtype=np.int64)
+        for place, values in enumerate(units.values):
+            found[[partition[value] for value in values]] = place
+        return found
+
+    def _arguments(
+        self, table: NodeTable, unit_of_part: np.ndarray, units: _Units, price: np.ndarray
+    ) -> tuple:
+        records = np.zeros((len(table.records), len(units.values)))
+        for part, unit in enumerate(unit_of_part.tolist()):
+            if unit >= 0:
+                records[:, unit] += table.records[:, part]
+        return (
+            table.order,
+            table.start,
+            unit_of_part[table.part_of],
+            table.cells,
+            table.outer_of,
+            records,
+            units.sets,
+            price,
+            table.k,
+            table.withheld_cost,
+            table.discernible,
+        )
+
+    def _prices(self, units: _Units, partition: Partition) -> np.ndarray:
+        """Per set of units the price of the block that they make."""
+        n_units = len(units.values)
+        price = np.zeros(1 << n_units)
+        if self.pricing.discernible:
+            return price
+        joined = [self._joined(units.node, values) for values in units.values]
+        sums = [_over_sets([part[row] for part in joined], np.add, 0) for row in range(3)]
+        lo = _over_sets([part[3] for part in joined], np.minimum, np.iinfo(np.int64).max)
+        hi = _over_sets([part[4] for part in joined], np.maximum, 0)
+        lo[0] = 0
+        if units.merging == "all":  # with missing values: together they are everything
+            lo[-1], hi[-1] = self.space.alone[units.node]
+            whole = self.space.generalized([np.arange(lo[-1], hi[-1] + 1)])
+            for total, of_all in zip(sums, (whole.width, whole.mass, whole.mass_log)):
+                total[-1] = of_all[0]
+        width, mass, logs = sums
+        price = self.pricing.cell_costs(self.space.summed(width, mass, logs, lo, hi))
+        fine = self.pricing.prices(self.j, partition)
+        for place, values in enumerate(units.values):
+            if units.inner[place] < 0:
+                price[1 << place] = fine[values[0]]
+        return price
+
+    def _joined(self, node: int, values: list[int]) -> tuple[int, int, float, int, int]:
+        """Leaves, records, logarithms, first and last leaf of a unit that shares a block with others."""
+        children = sorted({int(self.child[node, value]) for value in values})
+        counts = self.space.attribute.leaf_counts
+        ranges = [self.space.joined[child] for child in children]
+        inside = np.concatenate([counts[first : last + 1] for first, last in ranges])
+        logs = float((inside * np.log2(np.maximum(inside, 1))).sum())
+        return (
+            len(inside),
+            int(inside.sum()),
+            logs,
+            int(min(r[0] for r in ranges)),
+            int(max(r[1] for r in ranges)),
+        )
+
+    def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> Deciding:
+        """From the top down: what everything costs with a pair together or apart, and the best of all."""
+        choices, merged, cut, with_block = [], [], [], {}
+        block_of = list(range(self.n))
+        top = max(solved)
+        outside, shared, taken = {top: 0.0}, {top: np.inf}, {top}
+        for node in sorted(solved, reverse=True):
+            if node not in outside:
+                continue  # it is in one part with others
+            units, (least, block, with_set, together, apart) = solved[node]
+            with_block[node] = (units.of_children, with_set + outside[node])
+            for a in range(len(units.values)):
+                for b in range(a + 1, len(units.values)):
+                    choices.append((units.values[a][0], units.values[b][0]))
+                    merged.append(min(together[a, b] + outside[node], shared[node]))
+                    cut.append(apart[a, b] + outside[node])
+                inner = units.inner[a]
+                if inner >= 0:
+                    in_company = min(together[a].min(), together[:, a].min()) + outside[node]
+                    alone = with_set[units.sets == 1 << a].min(initial=np.inf)
+                    inside = solved[inner][1][0]
+                    outside[inner] = outside[node] + alone - inside if alone < np.inf else np.inf
+                    shared[inner] = min(in_company, shared[node])
+            if node in taken and least < np.inf:
+                left = (1 << len(units.values)) - 1
+                while left:
+                    members = [place for place in range(len(units.values)) if (int(block[left]) >> place) & 1]
+                    if len(members) == 1 and units.inner[members[0]] >= 0:
+                        taken.add(units.inner[members[0]])
+                    else:
+                        values = [value for place in members for value in units.values[place]]
+                        for value in values:
+                            block_of[value] = values[0]
+                    left ^= int(block[left])
+        least = float(solved[top][1][0])
+        if least == np.inf:  # nothing is allowed: the coarsest comes nearest
+            block_of = [0] * self.n
+        return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut), with_block)
+
+
+def _over_sets(parts: list, combine: np.ufunc, nothing: int) -> np.ndarray:
+    """A sum, minimum or maximum over every set of parts."""
+    found = np.full(1 << len(parts), nothing, dtype=np.array(parts).dtype)
+    for place, part in enumerate(parts):
+        size = 1 << place
+        found[size : 2 * size] = combine(found[:size], part)
+    return found
