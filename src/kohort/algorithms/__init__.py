@@ -27,7 +27,7 @@ from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
 from kohort.algorithms.items.optimal import OptimalItems
 from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.algorithms.proofs.bound_in_time import bound_of
+from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
 from kohort.algorithms.run import Progress, Run
 from kohort.algorithms.schemes import SEARCHES, for_scheme
 from kohort.algorithms.solver import Solver
@@ -53,6 +53,7 @@ __all__ = [
     "items_algorithm_named",
     "parameters_of",
     "resolved",
+    "time_for_bound",
 ]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {

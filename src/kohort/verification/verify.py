@@ -86,8 +86,8 @@ def _compared(
 
 
 def _dropped(published: Dataset, demands: Demands, original: Original | None) -> int:
-    """How many records were left out."""
-    if original is None or not demands.may_drop:
+    """How many records were left out; where none may be, their number is a check of its own."""
+    if original is None or (original.rows is None and not demands.may_drop):
         return 0
     return max(original.dataset.n_records - published.n_records, 0)
 
