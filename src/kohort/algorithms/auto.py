@@ -10,7 +10,10 @@ from kohort.algorithms.improve.improve import SECONDS, Improve
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
+from kohort.problem.costs import Cost
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["Auto"]
@@ -20,15 +23,24 @@ _BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Algorithm):
     """Chooses the algorithm by the problem, and says which and why."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "chooses the algorithm by the problem, and says which and why"
     paper: ClassVar[str] = ""
     promise: ClassVar[str] = "that of the algorithm it chooses"
-    models: ClassVar[tuple[str, ...]] = Mondrian.models
-    costs: ClassVar[tuple[str, ...]] = Mondrian.costs
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
+    scheme_search: ClassVar[str | None] = "optimal-recoding"
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return Mondrian.minimises(cost)
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return Mondrian.meets(model)
 
     def choose(
         self, problem: Problem, *, time_limit: float | None, items: bool = False

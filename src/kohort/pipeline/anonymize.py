@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,11 @@ from kohort.algorithms import (
     Progress,
     Run,
     algorithm_named,
+    for_scheme,
     is_for_items,
     parameters_of,
 )
 from kohort.algorithms.auto import Auto
-from kohort.algorithms.schemes import for_scheme
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.dataset import Dataset
 from kohort.engines import engine_named
@@ -39,7 +39,6 @@ from kohort.pipeline.request import Request
 from kohort.pipeline.settle import settled
 from kohort.pipeline.trade import solve_with_items
 from kohort.pipeline.withheld import records_to_publish, refuse_dropping, withheld_notes
-from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.groups import Groups
@@ -170,7 +169,7 @@ def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if request.scheme is not None or request.schemes:
         algorithm = for_scheme(algorithm, request.scheme, request.schemes)
-    if request.suppression == 1 and not hasattr(algorithm, "scheme"):
+    if request.suppression == 1 and not algorithm.takes_scheme:
         raise InputError(
             f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
             "scheme take 1, which lets them withhold whatever is in small classes."
@@ -190,19 +189,14 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> list[str]:
     """
     asked = {model.name for model in problem.models}
     unmet = sorted(asked - set(algorithm.models))
-    if unmet and not (all(model.survives_unions for model in problem.models) and _makes_groups(algorithm)):
+    can_unite = issubclass(algorithm.recoding, Groups) and all(m.survives_unions for m in problem.models)
+    if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
             f"{algorithm.name} does not meet {', '.join(unmet)}. "
             f"Choose an algorithm that does: {', '.join(able)}."
         )
     return unmet
-
-
-def _makes_groups(algorithm: Algorithm) -> bool:
-    """Whether it returns groups that can be united, as far as its signature tells."""
-    made = get_type_hints(type(algorithm).solve).get("return", Groups)
-    return made is Recoding or (isinstance(made, type) and issubclass(made, Groups))
 
 
 def _diversified(
@@ -294,11 +288,6 @@ def _notes(problem: Problem, n_withheld: int) -> list[str]:
     if problem.max_withheld and not n_withheld:
         notes.append(f"Up to {problem.max_withheld:,} records may be withheld; none was.")
     for model in problem.models:
-        if isinstance(model, AlphaDeassociation) and model.attribute is not None:
-            unknown = model.unknown_values(problem.sensitive[model.attribute].context)
-            if unknown:
-                notes.append(
-                    f"{counted(len(unknown), 'value', 'values')} that alpha protects in {model.attribute!r} "
-                    f"{'does' if len(unknown) == 1 else 'do'} not occur in the table."
-                )
+        if model.attribute is not None:
+            notes.extend(model.notes(problem.sensitive[model.attribute].context))
     return notes

@@ -144,4 +144,4 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
 
 
 def _names_closeness(request: Request) -> bool:
-    return any(model.name == "t-closeness" for model in request.models)
+    return any(model.compares_with_whole_table for model in request.models)

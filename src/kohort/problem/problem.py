@@ -130,8 +130,8 @@ class Problem:
     def _refuse_infeasible(self) -> None:
         if self.k > self.n_records:
             raise InfeasibleError(
-                f"k = {self.k} cannot be had: the table has {self.n_records} records, "
-                f"so k is at most {self.n_records}."
+                f"k = {self.k} is impossible: the table has {self.n_records} records, "
+                f"so k can be at most {self.n_records}."
             )
         reasons = [reason for model in self.models if (reason := self._refusal(model))]
         if reasons:

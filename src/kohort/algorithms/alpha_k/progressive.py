@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.alpha_k.alpha_demands import (
     Demand,
     alpha_demands,
@@ -14,7 +15,6 @@ from kohort.algorithms.alpha_k.alpha_demands import (
     refuse_alpha_k,
     rounding_notes,
 )
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
 from kohort.algorithms.counted_cells import CountedCells
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
@@ -24,6 +24,8 @@ from kohort.algorithms.tables import closure_tables
 from kohort.algorithms.uniting.kernels.diversify import record_costs
 from kohort.errors import InternalError
 from kohort.kernels.grouping import ranges_by_group
+from kohort.problem.costs import Cost
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -33,7 +35,7 @@ DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 
 
 
 @dataclass(frozen=True)
-class Progressive:
+class Progressive(Algorithm):
     """Progressive local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 1).
 
     Generalizes all records one level at a time, each time in the attribute whose values have the highest
@@ -63,8 +65,15 @@ class Progressive:
     summary: ClassVar[str] = "generalizes level by level; records leave as soon as they are safe; near-linear"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "alpha-deassociation")
-    costs: ClassVar[tuple[str, ...]] = (*SEPARABLE_COSTS, "distortion")
+    recoding: ClassVar[type[Groups]] = Groups
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.separable
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return model.only_counts or model.bounds_shares
 
     def refuse(self, problem: Problem) -> None:
         refuse_alpha_k(self, problem)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Annotated, ClassVar
 
+from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
+from kohort.algorithms.items.class_cuts import cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -19,7 +20,7 @@ __all__ = ["OptimalItems"]
 
 
 @dataclass(frozen=True)
-class OptimalItems:
+class OptimalItems(ItemsAlgorithm):
     """Optimal anonymization, OA (Terrovitis, Mamoulis and Kalnis, 2008, section 4.2), by best-first search.
 
     The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
@@ -36,13 +37,8 @@ class OptimalItems:
     promise: ClassVar[str] = (
         "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
     )
-    models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     most_cuts: Annotated[int, Within(1, 1_000_000_000)] = 20_000
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []

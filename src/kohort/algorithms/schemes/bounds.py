@@ -20,7 +20,7 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     raise_prices,
 )
 from kohort.algorithms.schemes.node_table import Events, NodeTable
-from kohort.algorithms.schemes.pricing import Cells, Pricing, Recoded
+from kohort.algorithms.schemes.pricing import ClassSums, Pricing, Recoded
 from kohort.algorithms.schemes.undecided_runs import UndecidedRuns
 from kohort.algorithms.schemes.undecided_sets import UndecidedSets
 
@@ -33,12 +33,12 @@ _ROUNDS = 6  # of sharing merge costs out among cells
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Cells at the fine partitions of a node, what each costs at least, and prices on top."""
+    """ClassSums at the fine partitions of a node, what each costs at least, and prices on top."""
 
     states: States
     fine: Recoded
     coarse: Recoded
-    cells: Cells
+    cells: ClassSums
     penalties: np.ndarray
     least: np.ndarray
     state: np.ndarray
@@ -92,7 +92,7 @@ class Bounds:
         node = Node(states, fine, coarse, cells, penalties, least, state, [], nothing, nothing, room, -np.inf)
         return node, least, int(lost)
 
-    def _merge_costs(self, states: States, fine: Recoded, cells: Cells, state: np.ndarray) -> np.ndarray:
+    def _merge_costs(self, states: States, fine: Recoded, cells: ClassSums, state: np.ndarray) -> np.ndarray:
         """Per variable of all attributes what merging it adds at least to the cost of records."""
         left = np.zeros(self.starts[-1])
         for j, side in enumerate(self.sides):
@@ -106,7 +106,7 @@ class Bounds:
             else:
                 kept = np.where(state == KEPT, cells.own[:, j], 0.0)
                 kept = np.bincount(part_of, kept, minlength=len(variables))
-                merge_costs_of_parts(kept, self._measures(j, fine), variables, here)
+                merge_costs_of_parts(kept, self._least_added(j, fine), variables, here)
         return left
 
     def _events(self, j: int, state: State, fine: Recoded) -> Events:
@@ -118,19 +118,19 @@ class Bounds:
         both_ways = np.maximum(variables, variables.T)
         part = np.repeat(np.arange(len(events.start) - 1), np.diff(events.start))
         partners = both_ways[part] == events.variables[:, None]
-        return replace(events, added=partners @ self._measures(j, fine))
+        return replace(events, added=partners @ self._least_added(j, fine))
 
-    def _measures(self, j: int, fine: Recoded) -> np.ndarray:
+    def _least_added(self, j: int, fine: Recoded) -> np.ndarray:
         """What each part of an attribute adds at least to the price of another."""
         space = self.pricing.spaces[j]
         counts = np.bincount(fine[j], space.counts)
         width = np.bincount(fine[j]).astype(float)
-        return self.pricing.measures(space.summed(width, counts, counts, space.leaf[:1], space.leaf[:1]))
+        return self.pricing.least_added(space.summed(width, counts, counts, space.leaf[:1], space.leaf[:1]))
 
-    def parts(self, recoded: Recoded, cells: Cells, j: int) -> np.ndarray:
+    def parts(self, recoded: Recoded, cells: ClassSums, j: int) -> np.ndarray:
         return np.array(recoded[j], dtype=np.int64)[self.pricing.values[cells.first, j]]
 
-    def _groups(self, recoded: Recoded, cells: Cells, j: int) -> tuple[np.ndarray, int]:
+    def _groups(self, recoded: Recoded, cells: ClassSums, j: int) -> tuple[np.ndarray, int]:
         """Cells that are alike in all attributes but one: their number, and how many numbers there are."""
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         others = np.array([i for i in range(len(recoded)) if i != j], dtype=np.int64)

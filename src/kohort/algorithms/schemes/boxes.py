@@ -36,7 +36,7 @@ from kohort.algorithms.schemes.node_table import Deciding
 from kohort.algorithms.schemes.spaces import Partition
 from kohort.algorithms.schemes.undecided_runs import MOST_BITS
 
-__all__ = ["BoxBound", "Prices"]
+__all__ = ["BoxBound", "BoxPrices"]
 
 _PATIENCE = 2  # steps without a better bound until they get shorter
 _SHORTER = 0.8
@@ -46,7 +46,7 @@ _CAPS = 0.6  # how fast the price that counts for records below k follows what t
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class BoxPrices:
     """Boxes by their number, the price of each, and the length of the next step.
 
     caps    per attribute and value, how much of its price counts for records that may still be withheld
@@ -75,12 +75,12 @@ class BoxBound:
         self._n = 0
 
     @property
-    def start(self) -> Prices:
+    def start(self) -> BoxPrices:
         """Nothing has a price."""
         caps = tuple(
             self.pricing.prices(j, partition).astype(float) for j, partition in enumerate(self.pricing.finest)
         )
-        return Prices(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0, caps)
+        return BoxPrices(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0, caps)
 
     def add(self, owners: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         """The numbers of new boxes."""
@@ -98,8 +98,8 @@ class BoxBound:
         return self._owners[numbers], self._boxes[numbers]
 
     def bound(
-        self, node: Node, undecided: Sequence[int], prices: Prices, limit: float, steps: int, run: Run
-    ) -> tuple[float, Prices, dict[int, Deciding]]:
+        self, node: Node, undecided: Sequence[int], prices: BoxPrices, limit: float, steps: int, run: Run
+    ) -> tuple[float, BoxPrices, dict[int, Deciding]]:
         """The best bound in so many steps, the prices that give it, and each attribute decided with them."""
         return _Relaxation(self, node, undecided, prices, limit).solve(steps, run)
 
@@ -108,7 +108,7 @@ class _Relaxation:
     """The relaxation at one node."""
 
     def __init__(
-        self, pool: BoxBound, node: Node, attributes: Sequence[int], prices: Prices, limit: float
+        self, pool: BoxBound, node: Node, attributes: Sequence[int], prices: BoxPrices, limit: float
     ) -> None:
         self.pool, self.node, self.attributes, self.limit = pool, node, list(attributes), limit
         self.bounds, self.pricing = pool.bounds, pool.pricing
@@ -189,7 +189,7 @@ class _Relaxation:
         for j in self.attributes:
             self.pairs[j] = number_pairs(self.parts[self.owner_cells, j], boxes[:, j].copy())
 
-    def solve(self, steps: int, run: Run) -> tuple[float, Prices, dict[int, Deciding]]:
+    def solve(self, steps: int, run: Run) -> tuple[float, BoxPrices, dict[int, Deciding]]:
         best, best_prices, decided = -np.inf, (self.numbers, self.prices), {}
         patience, moved = 0, False
         for turn in range(steps):
@@ -213,7 +213,7 @@ class _Relaxation:
         numbers, prices = best_prices
         there = prices > 0
         caps = tuple(self._followed(j, decided) for j in range(len(self.caps)))
-        return best, Prices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
+        return best, BoxPrices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
 
     def _followed(self, j: int, decided: dict[int, Deciding]) -> np.ndarray:
         """Caps nearer to what values cost now."""

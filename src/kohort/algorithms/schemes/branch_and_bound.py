@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 
 import numpy as np
 
 from kohort.algorithms.run import Run
+from kohort.algorithms.schemes.best_recoding import TIES, BestRecoding
 from kohort.algorithms.schemes.bounds import Bounds, Node, State, States
-from kohort.algorithms.schemes.boxes import BoxBound, Prices
+from kohort.algorithms.schemes.boxes import BoxBound, BoxPrices
 from kohort.algorithms.schemes.node_table import Deciding
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
-__all__ = ["Found", "Search"]
+__all__ = ["BranchAndBound"]
 
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _NODES_BEFORE_WARM_STARTS = 32
 _SHARE_OF_WARM_STARTS = 0.3  # of the time that is left then
-_TIES = 1e-9
 _FEW = 2  # attributes: with more to decide, tables of each take longer than they help
 _STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
 _FIRST_ROUNDS = 12  # of these at the first node
@@ -37,18 +37,7 @@ def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable
     return ()
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The best recoding found, its cost, what no recoding of the schemes is below, and nodes looked at."""
-
-    recoded: Recoded
-    cost: float
-    withheld: int
-    bound: float
-    nodes: int
-
-
-class Search:
+class BranchAndBound:
     """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
 
     At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
@@ -66,11 +55,11 @@ class Search:
         self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
         everything = pricing.coarsest
         first = pricing.evaluate(everything)
-        self.best = Found(everything, first.cost, 0, -np.inf, 0)
+        self.best = BestRecoding(everything, first.cost, 0, -np.inf, 0)
 
     # -- the search --------------------------------------------------------------------------------
 
-    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> Found:
+    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> BestRecoding:
         """The best recoding; proven where the bound is the cost, else the best in the time there is.
 
         Warm starts take a while to find: they are asked for where the first nodes have not proven anything.
@@ -78,11 +67,11 @@ class Search:
         rng = np.random.default_rng(self.pricing.problem.seed)
         self.look_around(run.share_of_time(_SHARE_OF_STARTS), rng, _STARTS)
         number = count()
-        waiting: list[tuple[float, int, States, Prices]] = [
+        waiting: list[tuple[float, int, States, BoxPrices]] = [
             (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
         ]
         nodes = 0
-        while waiting and waiting[0][0] < self._limit and not run.out_of_time:
+        while waiting and waiting[0][0] < self.best.limit and not run.out_of_time:
             if nodes % 16 == 0:
                 self._report(run, waiting[0][0], nodes)
             if nodes == _NODES_BEFORE_WARM_STARTS:
@@ -94,11 +83,11 @@ class Search:
             for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
                 heapq.heappush(waiting, (lower, next(number), child, inherited))
         bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
-        if bound >= self._limit:
+        if bound >= self.best.limit:
             bound = self.best.cost
         return replace(self.best, bound=bound, nodes=nodes)
 
-    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> Found:
+    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> BestRecoding:
         """The best recoding that descents find: from the coarsest, the finest and random ones."""
         for recoded in (self.pricing.coarsest, self.pricing.finest):
             self._descend(recoded, run, rng)
@@ -106,11 +95,6 @@ class Search:
             run.report("looking for good recodings", start / n_random)
             self._descend(self._random(rng), run, rng)
         return self.best
-
-    @property
-    def _limit(self) -> float:
-        """A node with this bound has nothing better."""
-        return self.best.cost - _TIES * max(abs(self.best.cost), 1e-3)
 
     def _report(self, run: Run, bound: float, nodes: int) -> None:
         best = self.best.cost
@@ -122,7 +106,7 @@ class Search:
     def _try(self, recoded: Recoded) -> bool:
         """Keep a recoding if it is better than the best."""
         found = self.pricing.evaluate(recoded)
-        if found.withheld > self.most_withheld or found.cost >= self._limit:
+        if found.withheld > self.most_withheld or found.cost >= self.best.limit:
             return False
         self.best = replace(self.best, recoded=recoded, cost=found.cost, withheld=found.withheld)
         return True
@@ -130,8 +114,8 @@ class Search:
     # -- a node ------------------------------------------------------------------------------------
 
     def _expanded(
-        self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
-    ) -> list[tuple[float, States, Prices]]:
+        self, states: States, prices: BoxPrices, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States, BoxPrices]]:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
         first = not len(prices.boxes)
         current = list(states)
@@ -139,7 +123,7 @@ class Search:
             undecided = self._open(current)
             tables = first or not self.boxes.usable or len(undecided) <= _FEW
             node = self.bounds.node(tuple(current), dual_ascent=tables)
-            if node is None or node.bound >= self._limit:
+            if node is None or node.bound >= self.best.limit:
                 return []
             if not undecided:
                 self._try(node.fine)
@@ -148,9 +132,9 @@ class Search:
             for j in undecided if tables else []:
                 if changed and j == self._most_sets:
                     break  # it takes longer than all others
-                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
+                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self.best.limit))
                 bound = max(bound, found.least)
-                if bound >= self._limit:
+                if bound >= self.best.limit:
                     return []
                 current[j], decided = self._narrowed(j, current[j], found)
                 deciding[j], changed = found, changed or decided
@@ -160,16 +144,16 @@ class Search:
                 return [(bound, tuple(current), prices)]
         if deciding:
             self._try_best_of(node, deciding, run, rng)
-        if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+        if len(undecided) == 1 and self.best.cost <= bound + TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
         if self.boxes.usable and len(undecided) > 1:
             node = replace(node, states=tuple(current))
             for _ in range(_FIRST_ROUNDS if first else 1):
                 lower, prices, relaxed = self.boxes.bound(
-                    node, undecided, prices, self._limit, self._steps, run
+                    node, undecided, prices, self.best.limit, self._steps, run
                 )
                 bound = max(bound, lower)
-                if bound >= self._limit:
+                if bound >= self.best.limit:
                     return []
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
@@ -200,7 +184,7 @@ class Search:
 
     def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
         """The state with all decided that would cost too much the other way, and whether anything was."""
-        limit, side = self._limit, self.sides[j]
+        limit, side = self.best.limit, self.sides[j]
         state, changed = side.narrowed(state, found, limit), False
         for choice, merged, cut in zip(found.choices, found.merged, found.cut):
             if (merged >= limit or cut >= limit) and side.is_open(state, choice):
@@ -228,7 +212,7 @@ class Search:
         j, choice, merged, cut = chosen
         halves = []
         for way, least in ((True, merged), (False, cut)):
-            if least < self._limit:
+            if least < self.best.limit:
                 state = self.sides[j].with_choice(states[j], choice, way)
                 halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
         return halves
@@ -237,9 +221,8 @@ class Search:
         """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
         if not self.boxes.usable:
             return min(merged, cut), max(merged, cut)
-        rises = [
-            max(min(least, self._limit) - bound, 0.0) + _LEAST_RISE * abs(bound) for least in (merged, cut)
-        ]
+        least_rise, limit = _LEAST_RISE * abs(bound), self.best.limit
+        rises = [max(min(least, limit) - bound, 0.0) + least_rise for least in (merged, cut)]
         return rises[0] * rises[1], 0.0
 
     # -- recodings ---------------------------------------------------------------------------------
@@ -259,7 +242,7 @@ class Search:
             before = cost
             for j in rng.permutation(len(self.sides)):
                 current, cost = self._redecided(current, int(j), cost)
-            if not cost < before - _TIES * max(abs(before), 1e-3) and before < np.inf:
+            if not cost < before - TIES * max(abs(before), 1e-3) and before < np.inf:
                 break
         self._try(current)
 
