@@ -14,9 +14,9 @@ from kohort.algorithms.schemes import branch_and_bound
 from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
+from kohort.algorithms.schemes.partition_space import blocks_of
 from kohort.algorithms.schemes.pricing import Pricing
-from kohort.algorithms.schemes.schemes import SCHEMES, scheme_spaces
-from kohort.algorithms.schemes.spaces import blocks_of
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES, scheme_spaces
 from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.schemes.warm_starts import from_fewer_columns, warm_starts
 from kohort.errors import InputError, UnsupportedError

@@ -43,8 +43,8 @@ class Progressive(Algorithm):
 
     - *trunks*: of a class that satisfies the models, the largest part in which exactly the share alpha is
       sensitive (only where alpha bounds one value, or several as one);
-    - *further removal*: other parts of at least k records that satisfy the models, at most so many that alpha
-      can still be kept by those that stay: |D| - |(D, s)| / alpha for every sensitive value s.
+    - *further removal*: other parts of at least k records that satisfy the models, as long as those that stay
+      can still keep alpha. At most this many leave: |D| - |(D, s)| / alpha for every sensitive value s.
 
     If all classes satisfy the models, all leave. What is left at the end and is less than k joins the group
     that it adds least cost to. A group is published as the smallest generalized record that covers it.
@@ -161,7 +161,7 @@ class _Remaining:
         self.remove(np.where(wanted[self.class_of] > 0, self.counts, part))
 
     def _most_removable(self) -> int:
-        """Lemma 5: so many may leave that alpha can be kept by the others, whatever values leave."""
+        """Lemma 5: how many records may leave, whatever their values, so that the rest can keep alpha."""
         n = int(self.counts.sum())
         most = n
         for demand in self.demands:
@@ -173,7 +173,7 @@ class _Remaining:
         return most
 
     def _part(self, of_class: int, most: int) -> np.ndarray:
-        """Of a valid class at most so many records that are valid themselves; none if these are under k."""
+        """A valid part of a valid class, with at most `most` records; none if it would be under k."""
         nothing = np.zeros_like(self.counts)
         if most < self.problem.k or self.simple is None:
             return nothing
@@ -196,7 +196,7 @@ class _Remaining:
         return sum_by_class(self.class_of, counts, self.n_classes)
 
     def _first(self, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """The first so many records of each class."""
+        """Per cell how many of the first `wanted` records of each class it has."""
         order = np.argsort(self.class_of, kind="stable")
         in_order, class_of = counts[order], self.class_of[order]
         before = np.cumsum(in_order) - in_order
@@ -206,7 +206,7 @@ class _Remaining:
         return taken
 
     def remove(self, taken: np.ndarray) -> None:
-        """Let so many records of each cell leave, as one group per class."""
+        """Let `taken` records of each cell leave, as one group per class."""
         leaving = taken > 0
         if not leaving.any():
             return
@@ -220,7 +220,7 @@ class _Remaining:
             self._classify()
 
     def generalize(self) -> bool:
-        """One level up in the attribute of highest entropy; False if the records that stay look all alike."""
+        """Go one level up in the attribute of highest entropy; False if all records that stay look alike."""
         entropies = np.round([self._entropy(j) for j in range(len(self.nodes))], DIGITS)
         if entropies.max() <= 0:
             return False

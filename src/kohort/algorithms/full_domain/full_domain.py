@@ -103,7 +103,7 @@ class FullDomain(Algorithm):
             )
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
-        search = _Search(problem)
+        search = _LatticeSearch(problem)
         search.run(run)
         if search.best is None:
             raise nothing_found(out_of_time=run.out_of_time)
@@ -134,7 +134,7 @@ class _Look(NamedTuple):
     valid: bool
 
 
-class _Search:
+class _LatticeSearch:
     """Bounds for all nodes of the lattice, raised by every look until the best is proven."""
 
     def __init__(self, problem: Problem) -> None:
@@ -212,7 +212,7 @@ class _Search:
         self.bound[levels] = np.inf
 
     def _least_cost(self, nodes: tuple, *, withheld: int) -> np.ndarray:
-        """Of some nodes of the lattice, with at least so many records withheld and at most the limit."""
+        """A lower bound on the cost of each of some nodes where at least `withheld` records are withheld."""
         least, each = self.cost.least[nodes], self.cost.per_withheld[nodes]
         return least + np.where(each > 0, withheld, self.limit) * each
 

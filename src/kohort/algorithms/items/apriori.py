@@ -113,7 +113,7 @@ def repair_notes(
         f"and lists took {search.bytes() / 1e6:,.1f} MB."
     ]
     if sensitive is not None:
-        notes.append(f"Itemsets repaired that told a sensitive item: {sensitive.repairs:,}.")
+        notes.append(f"Itemsets repaired that revealed a sensitive item: {sensitive.repairs:,}.")
         climbed += sensitive.climbed
     if climbed:
         notes.append(

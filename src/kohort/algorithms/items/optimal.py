@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Annotated, ClassVar
@@ -56,7 +57,7 @@ class OptimalItems(ItemsAlgorithm):
         return replace(found, bound=bounds[0] / len(problem.hierarchy.leaves) / max(len(problem.leaves), 1))
 
     def _best_cut(self, search: CutSearch, m: int, run: Run) -> int:
-        """Leaves the best cut in the search; a lower bound on the least cost."""
+        """Leave the best cut in the search, and return a lower bound on the least cost."""
         start = _Open(0, 0, _copied(search.cut), frozenset())
         repair_by_size(search, m, run)
         search.refine(m, run)
@@ -75,15 +76,9 @@ class OptimalItems(ItemsAlgorithm):
             rare = search.first_rare(m)
             if not rare:
                 return least
-            for number, node in enumerate(rare):
-                above = int(search.tree.parent[node])
-                fixed = state.fixed.union(rare[:number])
-                if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
-                    continue
-                search.cut = _copied(state.cut)
-                search.generalize(above)
-                if search.cost < most:
-                    heappush(heap, _Open(search.cost, made, search.cut, fixed))
+            for child in _children(search, state, rare):
+                if child.cost < most:
+                    heappush(heap, replace(child, number=made))
                     made += 1
             run.report("cuts", min(made / self.most_cuts, 0.99))
         else:
@@ -100,6 +95,18 @@ class _Open:
     number: int
     cut: ItemCut = field(compare=False)
     fixed: frozenset[int] = field(compare=False)
+
+
+def _children(search: CutSearch, state: _Open, rare: list[int]) -> Iterator[_Open]:
+    """The cuts that generalize one node of a rare itemset; those after the first keep the earlier nodes."""
+    for place, node in enumerate(rare):
+        above = int(search.tree.parent[node])
+        fixed = state.fixed.union(rare[:place])
+        if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
+            continue
+        search.cut = _copied(state.cut)
+        search.generalize(above)
+        yield _Open(search.cost, 0, search.cut, fixed)
 
 
 def _copied(cut: ItemCut) -> ItemCut:

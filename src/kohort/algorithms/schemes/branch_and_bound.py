@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from kohort.algorithms.run import Run
 from kohort.algorithms.schemes.best_recoding import TIES, BestRecoding
-from kohort.algorithms.schemes.bounds import Bounds, Node, State, States
-from kohort.algorithms.schemes.boxes import BoxBound, BoxPrices
-from kohort.algorithms.schemes.node_table import Deciding
+from kohort.algorithms.schemes.box_bound import BoxBound, BoxPrices
+from kohort.algorithms.schemes.descent import Descent
+from kohort.algorithms.schemes.node_bounds import Node, State, States
+from kohort.algorithms.schemes.node_table import ChoiceBounds
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
 __all__ = ["BranchAndBound"]
@@ -37,7 +38,18 @@ def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable
     return ()
 
 
-class BranchAndBound:
+@dataclass(frozen=True, eq=False)
+class _Tightened:
+    """A node after its tables have decided what they can; `deciding` bounds each attribute's choices."""
+
+    node: Node
+    undecided: list[int]
+    deciding: dict[int, ChoiceBounds]
+    bound: float
+    out_of_time: bool
+
+
+class BranchAndBound(Descent):
     """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
 
     At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
@@ -49,13 +61,8 @@ class BranchAndBound:
     """
 
     def __init__(self, pricing: Pricing) -> None:
-        self.pricing = pricing
-        self.bounds = Bounds(pricing)
+        super().__init__(pricing)
         self.boxes = BoxBound(self.bounds)
-        self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
-        everything = pricing.coarsest
-        first = pricing.evaluate(everything)
-        self.best = BestRecoding(everything, first.cost, 0, -np.inf, 0)
 
     # -- the search --------------------------------------------------------------------------------
 
@@ -77,7 +84,7 @@ class BranchAndBound:
             if nodes == _NODES_BEFORE_WARM_STARTS:
                 some_time = run.share_of_time(_SHARE_OF_WARM_STARTS).in_silence()
                 for recoded in warm_starts(self.pricing, some_time, rng):
-                    self._descend(recoded, some_time, rng)
+                    self.descend(recoded, some_time, rng)
             bound, _, states, prices = heapq.heappop(waiting)
             nodes += 1
             for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
@@ -87,29 +94,12 @@ class BranchAndBound:
             bound = self.best.cost
         return replace(self.best, bound=bound, nodes=nodes)
 
-    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> BestRecoding:
-        """The best recoding that descents find: from the coarsest, the finest and random ones."""
-        for recoded in (self.pricing.coarsest, self.pricing.finest):
-            self._descend(recoded, run, rng)
-        for start in range(n_random):
-            run.report("looking for good recodings", start / n_random)
-            self._descend(self._random(rng), run, rng)
-        return self.best
-
     def _report(self, run: Run, bound: float, nodes: int) -> None:
         best = self.best.cost
         gap = best / bound - 1 if bound > 0 else np.inf
         show = self.pricing.measured
         words = f"searching: best {show(best):.6g}, bound {show(bound):.6g}, gap {gap:.2%}, {nodes:,} nodes"
         run.report(words, min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0)
-
-    def _try(self, recoded: Recoded) -> bool:
-        """Keep a recoding if it is better than the best."""
-        found = self.pricing.evaluate(recoded)
-        if found.withheld > self.most_withheld or found.cost >= self.best.limit:
-            return False
-        self.best = replace(self.best, recoded=recoded, cost=found.cost, withheld=found.withheld)
-        return True
 
     # -- a node ------------------------------------------------------------------------------------
 
@@ -119,47 +109,82 @@ class BranchAndBound:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
         first = not len(prices.boxes)
         current = list(states)
-        while True:
-            undecided = self._open(current)
-            tables = first or not self.boxes.usable or len(undecided) <= _FEW
-            node = self.bounds.node(tuple(current), dual_ascent=tables)
-            if node is None or node.bound >= self.best.limit:
-                return []
-            if not undecided:
-                self._try(node.fine)
-                return []
-            bound, deciding, changed = max(bound, node.bound), {}, False
-            for j in undecided if tables else []:
-                if changed and j == self._most_sets:
-                    break  # it takes longer than all others
-                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self.best.limit))
-                bound = max(bound, found.least)
-                if bound >= self.best.limit:
-                    return []
-                current[j], decided = self._narrowed(j, current[j], found)
-                deciding[j], changed = found, changed or decided
-            if not changed:
-                break
-            if run.out_of_time:
-                return [(bound, tuple(current), prices)]
+        tight = self._tightened(current, bound, first, run)
+        if tight is None:
+            return []
+        node, undecided, deciding, bound = tight.node, tight.undecided, tight.deciding, tight.bound
+        if tight.out_of_time:
+            return [(bound, tuple(current), prices)]
         if deciding:
             self._try_best_of(node, deciding, run, rng)
         if len(undecided) == 1 and self.best.cost <= bound + TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
         if self.boxes.usable and len(undecided) > 1:
             node = replace(node, states=tuple(current))
-            for _ in range(_FIRST_ROUNDS if first else 1):
-                lower, prices, relaxed = self.boxes.bound(
-                    node, undecided, prices, self.best.limit, self._steps, run
-                )
-                bound = max(bound, lower)
-                if bound >= self.best.limit:
-                    return []
+            boxed = self._by_boxes(node, undecided, prices, bound, first, run)
+            if boxed is None:
+                return []
+            bound, prices, relaxed = boxed
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
                 deciding[j] = deciding[j].at_least(found) if j in deciding else found
             self._try_best_of(node, relaxed, run, rng)
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
+
+    def _tightened(self, current: list[State], bound: float, first: bool, run: Run) -> _Tightened | None:
+        """Decide attributes in `current` by their tables until nothing more follows.
+
+        None where the node has nothing better, or where all is decided.
+        """
+        while True:
+            undecided = self._open(current)
+            tables = first or not self.boxes.usable or len(undecided) <= _FEW
+            node = self.bounds.node(tuple(current), dual_ascent=tables)
+            if node is None or node.bound >= self.best.limit:
+                return None
+            if not undecided:
+                self.attempt(node.fine)
+                return None
+            found = self._by_tables(node, undecided if tables else [], current, max(bound, node.bound))
+            if found is None:
+                return None
+            bound, deciding, changed = found
+            if not changed or run.out_of_time:
+                return _Tightened(node, undecided, deciding, bound, out_of_time=changed)
+
+    def _by_tables(
+        self, node: Node, attributes: Sequence[int], current: list[State], bound: float
+    ) -> tuple[float, dict[int, ChoiceBounds], bool] | None:
+        """Bound each attribute by itself and decide in `current` what follows from that.
+
+        Returns the best bound, those of each attribute, and whether anything was decided; None where the node
+        has nothing better.
+        """
+        deciding: dict[int, ChoiceBounds] = {}
+        changed = False
+        for j in attributes:
+            if changed and j == self._most_sets:
+                break  # it takes longer than all others
+            found = self.sides[j].bound(current[j], self.bounds.table(node, j, self.best.limit))
+            bound = max(bound, found.least)
+            if bound >= self.best.limit:
+                return None
+            current[j], decided = self._narrowed(j, current[j], found)
+            deciding[j], changed = found, changed or decided
+        return bound, deciding, changed
+
+    def _by_boxes(
+        self, node: Node, undecided: Sequence[int], prices: BoxPrices, bound: float, first: bool, run: Run
+    ) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]] | None:
+        """The bound by boxes, their prices, and each attribute by itself; None if nothing is better."""
+        relaxed: dict[int, ChoiceBounds] = {}
+        for _ in range(_FIRST_ROUNDS if first else 1):
+            limit = self.best.limit
+            lower, prices, relaxed = self.boxes.bound(node, undecided, prices, limit, self._steps, run)
+            bound = max(bound, lower)
+            if bound >= limit:
+                return None
+        return bound, prices, relaxed
 
     @cached_property
     def _steps(self) -> int:
@@ -182,7 +207,7 @@ class BranchAndBound:
         sets = [j for j, space in enumerate(self.pricing.spaces) if not space.ordered]
         return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
 
-    def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
+    def _narrowed(self, j: int, state: State, found: ChoiceBounds) -> tuple[State, bool]:
         """The state with all decided that would cost too much the other way, and whether anything was."""
         limit, side = self.best.limit, self.sides[j]
         state, changed = side.narrowed(state, found, limit), False
@@ -192,7 +217,7 @@ class BranchAndBound:
         return state, changed
 
     def _halves(
-        self, states: list[State], deciding: dict[int, Deciding], bound: float
+        self, states: list[State], deciding: dict[int, ChoiceBounds], bound: float
     ) -> list[tuple[float, States]]:
         """Two nodes: one choice made each way. The choice that raises the bound most.
 
@@ -228,58 +253,9 @@ class BranchAndBound:
     # -- recodings ---------------------------------------------------------------------------------
 
     def _try_best_of(
-        self, node: Node, deciding: dict[int, Deciding], run: Run, rng: np.random.Generator
+        self, node: Node, deciding: dict[int, ChoiceBounds], run: Run, rng: np.random.Generator
     ) -> None:
         """Put together what is best for each attribute by itself, and improve on it."""
         best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
-        if self._try(best) or rng.random() < _SHARE_OF_DESCENTS:
-            self._descend(best, run, rng)
-
-    def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
-        """Decide attributes anew one by one, the others given, as long as that lowers the cost."""
-        current, cost = recoded, np.inf
-        while not run.out_of_time:
-            before = cost
-            for j in rng.permutation(len(self.sides)):
-                current, cost = self._redecided(current, int(j), cost)
-            if not cost < before - TIES * max(abs(before), 1e-3) and before < np.inf:
-                break
-        self._try(current)
-
-    def _redecided(self, recoded: Recoded, j: int, cost: float) -> tuple[Recoded, float]:
-        """The best partition of one attribute; withholding is made dearer until not too much is withheld.
-
-        `cost` is that of the recoding as it is, or infinite if it is unknown.
-        """
-        states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
-        states[j] = self.sides[j].start
-        kept = self.bounds.withheld_cost
-        try:
-            for dearer in (1.0, 2.0, 8.0, 64.0, np.inf):
-                if self.most_withheld:
-                    self.bounds.withheld_cost = kept * dearer
-                limit = cost if dearer == 1.0 else np.inf
-                node, _, _ = self.bounds.bare(tuple(states))
-                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j, limit))
-                if found.least >= limit and limit < np.inf:
-                    return recoded, cost  # nothing is better
-                changed = (*recoded[:j], found.best, *recoded[j + 1 :])
-                value = self.pricing.evaluate(changed)
-                if value.withheld <= self.most_withheld or found.least == np.inf:
-                    return changed, value.cost
-        finally:
-            self.bounds.withheld_cost = kept
-        return recoded, np.inf
-
-    def _random(self, rng: np.random.Generator) -> Recoded:
-        """A random walk from the finest partition of each attribute."""
-        recoded = []
-        for space, finest in zip(self.pricing.spaces, self.pricing.finest):
-            partition = finest
-            for _ in range(int(rng.integers(space.n))):
-                coarser = space.space.coarser(partition)
-                if not coarser:
-                    break
-                partition = coarser[int(rng.integers(len(coarser)))]
-            recoded.append(partition)
-        return tuple(recoded)
+        if self.attempt(best) or rng.random() < _SHARE_OF_DESCENTS:
+            self.descend(best, run, rng)

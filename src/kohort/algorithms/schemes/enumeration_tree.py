@@ -19,8 +19,8 @@ from kohort.algorithms.kernels.class_tables import sum_by_class
 from kohort.algorithms.run import Run
 from kohort.algorithms.schemes.best_recoding import BestRecoding
 from kohort.algorithms.schemes.kernels.recoding_bounds import OPEN, class_costs
+from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
-from kohort.algorithms.schemes.spaces import Partition
 
 __all__ = ["EnumerationTree", "FromCoarsest", "FromFinest", "Pruning"]
 

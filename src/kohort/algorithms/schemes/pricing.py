@@ -10,8 +10,8 @@ import numpy as np
 
 from kohort.algorithms.kernels.class_tables import number_classes
 from kohort.algorithms.schemes.kernels.recoding_bounds import class_costs, sum_cells
-from kohort.algorithms.schemes.schemes import SchemeSpace
-from kohort.algorithms.schemes.spaces import Partition, blocks_of
+from kohort.algorithms.schemes.partition_space import Partition, blocks_of
+from kohort.algorithms.schemes.scheme_spaces import SchemeSpace
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs import CellCost
 from kohort.problem.problem import Problem
@@ -23,10 +23,11 @@ Recoded = tuple[Partition, ...]  # one partition per attribute
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """Records that some partitions cannot tell apart, side by side.
+    """The classes of a recoding, side by side, with sums over their records.
 
-    first    a row of each
-    sizes    its records; `own` and `offset` are their sums
+    of_row   per distinct row its class
+    first    per class one of its rows
+    sizes    per class its records; `own` and `offset` are sums over them
     """
 
     of_row: np.ndarray
@@ -48,8 +49,8 @@ class Evaluation:
 class Pricing:
     """The costs of Li and Li, section 4: discernibility, or a sum over cells of a table.
 
-    A published record costs, per attribute, its `own` times the price of its block, less its `offset`. So
-    (N_e - N_v) / (N - N_v) is N_e times 1 / (N - N_v), less N_v / (N - N_v).
+    A published record costs, per attribute, its `own` factor times the price of its block, less its `offset`.
+    So (N_e - N_v) / (N - N_v) is the price N_e times the factor 1 / (N - N_v), less N_v / (N - N_v).
     """
 
     problem: Problem
@@ -105,7 +106,7 @@ class Pricing:
 
     @cached_property
     def withheld_cost(self) -> float:
-        """What a withheld record costs."""
+        """The cost of a withheld record."""
         if self.discernible:
             return float(self.problem.n_records)
         if self.cost.withheld_record is not None:

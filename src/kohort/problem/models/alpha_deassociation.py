@@ -186,7 +186,7 @@ def largest_feasible_sensitive(n: int, k: int, alpha: Fraction) -> int:
     densest = max(room, key=lambda size: Fraction(room[size], size))
     # With `densest` classes or more, some of them have together a multiple of `densest` records (two of the
     # running sums are equal modulo `densest`). Replaced by classes of that size they hold at least as many
-    # sensitive records, so one such class can be set aside as long as there must be so many classes.
+    # sensitive records, so one such class can be set aside as long as there must be that many classes.
     aside = max(0, (n - densest * (2 * k - 1)) // densest + 1)
     return aside * room[densest] + _most_room(n - aside * densest, room)
 

@@ -19,12 +19,12 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     merge_costs_of_parts,
     raise_prices,
 )
-from kohort.algorithms.schemes.node_table import Events, NodeTable
+from kohort.algorithms.schemes.node_table import MergeEvents, NodeTable
 from kohort.algorithms.schemes.pricing import ClassSums, Pricing, Recoded
 from kohort.algorithms.schemes.undecided_runs import UndecidedRuns
 from kohort.algorithms.schemes.undecided_sets import UndecidedSets
 
-__all__ = ["Bounds", "Node", "State", "States"]
+__all__ = ["Node", "NodeBounds", "State", "States"]
 
 State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]
@@ -42,14 +42,14 @@ class Node:
     penalties: np.ndarray
     least: np.ndarray
     state: np.ndarray
-    events: list[Events]
+    events: list[MergeEvents]
     left: np.ndarray
     prices: np.ndarray
     room: np.ndarray
     bound: float
 
 
-class Bounds:
+class NodeBounds:
     """What nodes of the search cost at least; `withheld_cost` is infinite where nobody may be withheld."""
 
     def __init__(self, pricing: Pricing) -> None:
@@ -109,7 +109,7 @@ class Bounds:
                 merge_costs_of_parts(kept, self._least_added(j, fine), variables, here)
         return left
 
-    def _events(self, j: int, state: State, fine: Recoded) -> Events:
+    def _events(self, j: int, state: State, fine: Recoded) -> MergeEvents:
         """What lets the parts of an attribute grow, and what that adds to the price of each."""
         events = self.sides[j].events(state)
         if self.pricing.discernible or not len(events.variables):
@@ -143,38 +143,29 @@ class Bounds:
     ) -> None:
         """Raise prices of open cells by what merging these attributes would add. Changes left and prices."""
         open_cells = np.flatnonzero(node.state == OPEN)
-        owners, variables, own_costs = [], [], []
-        for j in attributes:
-            events = node.events[j]
-            part = self.parts(node.fine, node.cells, j)[open_cells]
-            n_events = np.diff(events.start)[part]
-            owner = np.repeat(np.arange(len(open_cells)), n_events)
-            within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
-            place = np.repeat(events.start[part], n_events) + within
-            owners.append(owner)
-            variables.append(events.variables[place] + self.starts[j])
-            own_costs.append(events.added[place] * node.cells.own[open_cells[owner], j])
-        owner = np.concatenate(owners)
+        found = [self._events_of_cells(node, j, open_cells) for j in attributes]
+        owner, variables, own_costs = (np.concatenate(parts) for parts in zip(*found))
         order = np.argsort(owner, kind="stable")
         start = np.append(0, np.cumsum(np.bincount(owner, minlength=len(open_cells))))
-        raise_prices(
-            open_cells,
-            node.room[open_cells],
-            start,
-            np.concatenate(variables)[order],
-            np.concatenate(own_costs)[order],
-            left,
-            prices,
-            rounds,
-        )
+        room = node.room[open_cells]
+        raise_prices(open_cells, room, start, variables[order], own_costs[order], left, prices, rounds)
+
+    def _events_of_cells(
+        self, node: Node, j: int, cells: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What lets some cells grow in one attribute: per event the cell's place, the variable, the cost."""
+        events = node.events[j]
+        part = self.parts(node.fine, node.cells, j)[cells]
+        n_events = np.diff(events.start)[part]
+        owner = np.repeat(np.arange(len(cells)), n_events)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
+        place = np.repeat(events.start[part], n_events) + within
+        own_costs = events.added[place] * node.cells.own[cells[owner], j]
+        return owner, events.variables[place] + self.starts[j], own_costs
 
     def table(self, node: Node, j: int, limit: float = np.inf) -> NodeTable:
         """The node from the side of one attribute, whose own merges need not be paid for here."""
         pricing, cells = self.pricing, node.cells
-        prices = np.zeros(len(cells.sizes))
-        if node.events and len(self.sides) > 1:
-            prices, left = node.prices.copy(), node.left.copy()
-            self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
         part_of = self.parts(node.fine, cells, j)
         n_parts = max(node.fine[j]) + 1
         group_of, n_groups = self._groups(node.fine, cells, j)
@@ -191,7 +182,7 @@ class Bounds:
             part_of=part_of,
             order=order,
             start=start,
-            cells=np.array([cells.sizes, rest, own, prices]),
+            cells=np.array([cells.sizes, rest, own, self._prices_without(node, j)]),
             outer_of=outer_of,
             records=records.reshape(n_outer, n_parts),
             k=self.k,
@@ -199,6 +190,14 @@ class Bounds:
             discernible=pricing.discernible,
             limit=limit,
         )
+
+    def _prices_without(self, node: Node, j: int) -> np.ndarray:
+        """The prices of cells that merging the other attributes pays for."""
+        if not node.events or len(self.sides) == 1:
+            return np.zeros(len(node.cells.sizes))
+        prices, left = node.prices.copy(), node.left.copy()
+        self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
+        return prices
 
     def published(self, node: Node, j: int) -> NodeTable:
         """The node from the side of one attribute, with nobody withheld but those who always are."""
