@@ -110,7 +110,7 @@ def _refuse_k(k: int, records: int) -> None:
     KAnonymity(k)
     if k > records:
         raise InfeasibleError(
-            f"k = {k} cannot be had: the table has {records} records, so k is at most {records}."
+            f"k = {k} is impossible: the table has {records} records, so k can be at most {records}."
         )
 
 
