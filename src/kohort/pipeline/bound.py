@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kohort.algorithms import Run
-from kohort.algorithms.proofs.graph import lower_bound
+from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.problem.problem import Problem
 
 __all__ = ["NO_TIME_FOR_BOUND", "bound_in_time"]

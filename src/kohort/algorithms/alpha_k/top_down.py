@@ -11,9 +11,8 @@ from kohort.algorithms.alpha_k.alpha_demands import alpha_demands, refuse_alpha_
 from kohort.algorithms.alpha_k.kernels.group_splits import CellTable
 from kohort.algorithms.alpha_k.kernels.top_down import specialize
 from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import trees_of
 from kohort.algorithms.run import Run
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -61,7 +60,7 @@ class TopDown:
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         cells = CountedCells.of(problem)
-        table, trees = cell_table(cells), trees_of(problem)
+        table, trees = cell_table(cells), problem.coded.trees
         left = np.arange(len(cells.counts), dtype=np.int32), cells.counts, np.zeros(1, dtype=np.int64)
         finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         notes = rounding_notes(problem, self.name)

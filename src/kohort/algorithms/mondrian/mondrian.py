@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kohort.algorithms.mondrian.kernels.mondrian import deal_out, find_cuts, part_records
+from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import LINEAR_COSTS, kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.kernels.threads import in_threads
 from kohort.parameters import check_parameters
+from kohort.problem.encoding.tables import LINEAR_COSTS
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -61,7 +62,7 @@ class Mondrian:
                 "any other cost is measured and reported anyway."
             )
         if problem.cost.name not in LINEAR_COSTS:
-            kernel_tables(problem)
+            refuse_unknown_costs(problem)
         whole = problem.satisfied(np.zeros(problem.n_records, dtype=np.int64), slice(None), 1)
         if not whole.all():
             raise UnsupportedError(
@@ -85,8 +86,8 @@ class _Cutting:
 
     def __init__(self, problem: Problem, options: Mondrian) -> None:
         self.problem = problem
-        self.tables = kernel_tables(problem)
-        self.rows = searched_leaves(problem)
+        self.tables = problem.coded.tables
+        self.rows = problem.coded.searched_leaves()
         self.records = np.arange(problem.n_records, dtype=np.int32)
         self.open_starts = np.array([0], dtype=np.int64)
         self.open_ends = np.array([problem.n_records], dtype=np.int64)
