@@ -92,13 +92,13 @@ def adult_tight(options: argparse.Namespace) -> list[dict]:
 def k_anon_cf(options: argparse.Namespace) -> list[dict]:
     """k-anon-cf on Adult's train part, eight quasi-identifiers: closed records, loss, CPU, peak memory."""
     from kohort.algorithms import Run
-    from kohort.algorithms.mining.closed_records import Table, mine
+    from kohort.algorithms.mining.closed_records import MinedRows, mine
 
     rows = []
     for k in (200, *reversed(KS)):  # peak memory only grows: the greatest need comes last
         made, cpu = _compiled("k-anon-cf", k)
         closed, mining = _measured(
-            lambda k=k, p=made.problem: mine(Table.of(p), k, max_support_rows=0, run=Run())
+            lambda k=k, p=made.problem: mine(MinedRows.of(p), k, max_support_rows=0, run=Run())
         )
         rows.append(
             {"k": k, "closed_records": len(closed), "mining_cpu": round(mining, 3)} | _facts(made, cpu)

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.mining import closed_records
 from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
@@ -371,7 +370,7 @@ def mine_closed_records(
     found = closed_records.mine_closed_records(problem)
     columns = {
         attribute.name: [tree.published[node] for node in nodes]
-        for attribute, tree, nodes in zip(problem.attributes, hierarchies_of(problem), found.nodes.T)
+        for attribute, tree, nodes in zip(problem.attributes, problem.coded.hierarchies, found.nodes.T)
     }
     return pa.table(columns | {"support": found.weight})
 
