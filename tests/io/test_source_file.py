@@ -11,7 +11,8 @@ import pytest
 
 from kohort.errors import InputError
 from kohort.io import baskets, hierarchies, tables
-from kohort.io.baskets import BasketShape, read_data
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data
 from kohort.io.tables import read_table, write_table
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]

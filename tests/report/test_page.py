@@ -150,9 +150,11 @@ def printed(made):
 
 
 def test_a_withheld_record_that_gives_itself_away_is_said():
-    told = "say suppressed: drop, and run again"
-    assert told in Page(page_of("some withheld")).text
-    assert told not in page_of("some left out") and told not in page_of("plain")
+    advice = "say suppressed: drop, and run again"
+    facts = deepcopy(facts_of("some withheld"))
+    assert advice not in report_page(facts)
+    facts["risk"]["linkage"]["after"]["maximum"] = 1.0
+    assert advice in Page(report_page(facts)).text
 
 
 def test_a_promise_that_is_broken_is_shown_as_such():

@@ -46,9 +46,9 @@ def apply(
     from kohort.cli.console import Output, plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
-    from kohort.io.baskets import write_data
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import write_data
     from kohort.io.maps import read_maps
-    from kohort.io.outputs import Outputs
     from kohort.io.source_file import sha256_of
     from kohort.io.tables import format_of, read_table
     from kohort.pipeline.apply import apply_maps

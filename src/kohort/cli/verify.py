@@ -66,9 +66,9 @@ def verify(
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
     from kohort.errors import InputError
-    from kohort.io.baskets import read_release, write_rows
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import read_release, write_rows
     from kohort.io.order_file import read_order
-    from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
     from kohort.io.verify import verify_release
@@ -124,7 +124,7 @@ def verify(
 
 
 def _original(path: Path, shape: BasketShape | None, header: bool | None) -> TableFile:
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
 
     return read_data(path, shape, header=header, header_option="original-header")
 

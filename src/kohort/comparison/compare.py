@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.comparison.charts import comparison_chart, write_svg
+from kohort.charts import write_svg
+from kohort.comparison.charts import comparison_chart
 from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.comparison.charts import frontier_chart, write_svg
+from kohort.charts import write_svg
+from kohort.comparison.charts import frontier_chart
 from kohort.comparison.compare import Settings, run_cells
 from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row

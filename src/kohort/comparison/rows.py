@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
-from kohort.io.atomic import replacing
+from kohort.files.atomic import replacing
+from kohort.files.checked import write_checked
 
 __all__ = ["COLUMNS", "Row", "read_rows", "write_rows"]
 

@@ -1,18 +1,20 @@
-"""The certificate of a release: its fields, from which the JSON Schema is made, and how to read one."""
+"""The certificate of a release: its fields, from which the JSON Schema is made; writing and reading one."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.io.json_text import decode_json
 from kohort.io.source_file import read_once
 from kohort.problem.roles import Role
 
-__all__ = ["Certificate", "certificate_schema", "read_certificate"]
+__all__ = ["Certificate", "certificate_schema", "read_certificate", "write_certificate"]
 
 SHA256 = r"^[0-9a-f]{64}$"
 Number = int | float
@@ -173,6 +175,11 @@ class Certificate(_Part):
 def certificate_schema() -> dict[str, Any]:
     """The JSON Schema of a certificate."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Certificate.model_json_schema()}
+
+
+def write_certificate(facts: dict[str, Any], path: str | Path) -> None:
+    """Write the facts of a release as JSON straight to `path`; see `atomic.replacing`."""
+    write_checked(path, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_certificate(path: str | Path) -> Certificate:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from kohort.checked_write import checked_stream
+from kohort.files.checked import checked_stream
 
 __all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "open_bytes", "plain_suffix"]
 

@@ -14,8 +14,8 @@ import fastexcel
 import polars as pl
 import pyarrow as pa
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError, UnsupportedError
+from kohort.files.checked import write_checked
 from kohort.io.columns import (
     fine_times_as_text,
     has_no_text,

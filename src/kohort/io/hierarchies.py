@@ -11,7 +11,6 @@ from pathlib import Path
 
 import yaml
 
-from kohort.checked_write import write_checked
 from kohort.data.build_hierarchy import FileSource
 from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
@@ -19,6 +18,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.pairs import Pairs
 from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.io.compressed import DAMAGED, plain_suffix
 from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.version import __version__
 
 __all__ = ["read_order", "write_order"]

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError, MissingPackageError
+from kohort.files.checked import write_checked
 
 __all__ = ["is_signed_by", "make_keys", "read_private_key", "read_public_key", "sign_file", "signature_path"]
 

@@ -34,7 +34,7 @@ from kohort.pipeline.notes import extreme_cautions, formula_notes
 from kohort.pipeline.order import attack_on_release, settle_order
 from kohort.pipeline.prepare import build_problem, settled_roles
 from kohort.pipeline.publish import as_arrow, replaced_columns
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.settle import settled
 from kohort.pipeline.trade import solve_with_items
@@ -70,7 +70,7 @@ def make_release(
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
-) -> Release:
+) -> VerifiedRelease:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases."""
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
@@ -128,7 +128,7 @@ def make_release(
         baskets = None if items is None else items.problem.baskets
         attack = partial(attack_on_release, dataset, roles, columns, problem)
         order = settle_order(request, dataset, roles, columns, kept=kept, baskets=baskets, attack=attack)
-    return Release(
+    return VerifiedRelease(
         dataset=dataset,
         request=request,
         roles=roles,

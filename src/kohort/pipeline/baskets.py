@@ -27,7 +27,7 @@ from kohort.pipeline.items import (
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
 from kohort.pipeline.publish import as_arrow, replaced_identifiers
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Roles
 from kohort.verification import (
@@ -45,7 +45,7 @@ __all__ = ["make_basket_release"]
 
 def make_basket_release(
     dataset: Dataset, request: Request, roles: Roles, clock: Clock, progress: Progress | None
-) -> Release:
+) -> VerifiedRelease:
     """Publish an items column k^m-anonymously, and prove it."""
     assert request.items is not None
     with clock("code"):
@@ -65,7 +65,7 @@ def make_basket_release(
         bound = checked_bound(part.recoding.bound, checked_loss({"ncp": ncp})["ncp"])
     with clock("order"):
         order = settle_order(request, dataset, roles, columns, kept=None, baskets=problem.baskets)
-    return Release(
+    return VerifiedRelease(
         dataset=dataset,
         request=request,
         roles=roles,

@@ -18,7 +18,7 @@ from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, read_covering
 
 if TYPE_CHECKING:
-    from kohort.pipeline.release import Release
+    from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
 
@@ -81,8 +81,8 @@ class BeforeAfter:
         return place
 
 
-def before_after(release: Release) -> BeforeAfter:
-    """The two sides of a release; the published one is read from the table that is published."""
+def before_after(release: VerifiedRelease) -> BeforeAfter:
+    """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
     published = Dataset(release.arrow)
     problem = release.problem
     attributes = () if problem is None else problem.attributes
@@ -113,7 +113,7 @@ def _starred(column: Column) -> np.ndarray:
     return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
 
 
-def _baskets(release: Release, published: Dataset) -> BasketPair | None:
+def _baskets(release: VerifiedRelease, published: Dataset) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items

@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError
-from kohort.pipeline.before_after import before_after
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.report.attributes import attribute_facts, distribution, item_levels
 from kohort.report.classes import class_size_facts, guess_facts, riskiest_classes
 from kohort.report.public import public_facts
@@ -27,7 +26,7 @@ MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 
 def report_facts(
-    release: Release,
+    release: VerifiedRelease,
     *,
     version: Version = "internal",
     sha256: Mapping[str, str | None] | None = None,
@@ -37,12 +36,12 @@ def report_facts(
 ) -> dict[str, Any]:
     """All that a report shows, as plain data. `making` may hold the `command` and the `spec`.
 
-    Of `sha256`, that of the input is shown in the internal version only; see `Release.facts` for the `salt`.
+    The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
     """
     check_version(version)
     tell = progress or (lambda what, share: None)
     tell("report: classes", 0.0)
-    sides, columns = before_after(release), published_values(release)
+    sides, columns = release.sides, published_values(release)
     attributes = [attribute_facts(values) for values in columns]
     guesses = [guess_facts(sides, column) for column in sides.sensitive]
     facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.report.facts import report_facts
 from kohort.report.public import public_certificate
 from kohort.report.sections import sections
@@ -20,14 +20,14 @@ from kohort.report.words import percent, verdict_words, withheld_words
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from kohort.pipeline.release import Release
+    from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
-def write_report(release: Release, path: str | Path, **options: Any) -> None:
+def write_report(release: VerifiedRelease, path: str | Path, **options: Any) -> None:
     """Write the report as HTML or, by its ending, as PDF. Options are those of `report_facts`."""
     check_report_path(path)
     page = report_page(report_facts(release, **options))
@@ -64,7 +64,7 @@ def report_page(facts: dict[str, Any]) -> str:
     )
 
 
-def notebook_page(release: Release) -> str:
+def notebook_page(release: VerifiedRelease) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
     facts = public_certificate(release.facts())
     template = _templates().get_template("notebook.html")

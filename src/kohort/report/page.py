@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.report.charts import svg_of
+from kohort.charts import svg_of
 
 __all__ = ["Figure", "Section", "Table", "drawn"]
 

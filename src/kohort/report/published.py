@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.data.column import Column, code_column
 from kohort.data.domain import GeneralizedValues
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import read_covering
 from kohort.verification.reading import read_labels
@@ -46,7 +46,7 @@ class PublishedValues:
         return by_rank[covering.rank_of_code]
 
 
-def published_values(release: Release) -> list[PublishedValues]:
+def published_values(release: VerifiedRelease) -> list[PublishedValues]:
     """Every quasi-identifier of a release."""
     attributes = () if release.problem is None else release.problem.attributes
     return [PublishedValues(a, code_column(a.name, release.columns[a.name])) for a in attributes]

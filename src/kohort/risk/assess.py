@@ -10,8 +10,8 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter, before_after
-from kohort.pipeline.release import Release
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
@@ -25,7 +25,7 @@ _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statisti
 
 
 def assess_risk(
-    release: Release,
+    release: VerifiedRelease,
     *,
     known: Sequence[str] | None = None,
     known_items: int | None = None,
@@ -62,7 +62,7 @@ def assess_risk(
     _check(release, known, sampling_fraction, targets)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
-    sides = before_after(release)
+    sides = release.sides
     kept = _kept_sizes(sides)
     run.report("looking people up", 0.2)
     attack = linkage_attack(
@@ -90,7 +90,7 @@ def assess_risk(
     }
 
 
-def _threshold(release: Release, threshold: float | None) -> float:
+def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
     if threshold is not None:
         check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
@@ -99,7 +99,9 @@ def _threshold(release: Release, threshold: float | None) -> float:
     return 1 / k if k > 1 else _THRESHOLD
 
 
-def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
+def _check(
+    release: VerifiedRelease, known: Sequence[str] | None, fraction: float | None, targets: int
+) -> None:
     check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("known", known, Sequence[str] | None)
@@ -119,7 +121,7 @@ def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
     return sizes
 
 
-def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
+def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, and the release has none.")
     return population_of(release, population, sides.labels, run)

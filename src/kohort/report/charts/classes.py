@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.report.charts.theme import AFTER, PERCENT, RULE, chart
+from kohort.charts import AFTER, PERCENT, RULE, page_chart
 
 __all__ = ["class_sizes_chart", "guesses_chart"]
 
@@ -24,7 +24,7 @@ def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
         "title": "share of records",
         "axis": {"format": PERCENT, "tickCount": 4},
     }
-    return chart(
+    return page_chart(
         190,
         facts["bins"],
         encoding={"x": x, "y": y},
@@ -65,7 +65,7 @@ def guesses_chart(facts: dict[str, Any]) -> dict[str, Any]:
         "encoding": {"x": {"field": "table", "type": "quantitative"}},
     }
     right = facts["table"] < 0.6
-    return chart(
+    return page_chart(
         170,
         facts["bins"],
         layer=[

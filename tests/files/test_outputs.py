@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kohort.errors import InputError
-from kohort.io import atomic
-from kohort.io.drafts import FolderTraits
+from kohort.files import atomic
+from kohort.files.drafts import FolderTraits
+from kohort.files.outputs import Outputs
 from kohort.io.hierarchy_folder import hierarchy_files
-from kohort.io.outputs import Outputs
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kohort.errors import InputError
-from kohort.io.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
+from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
 
 __all__ = ["check_targets", "forget_written", "replacing", "replacing_all", "written_files"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kohort.errors import InputError
-from kohort.io.atomic import check_targets, replacing_all
+from kohort.files.atomic import check_targets, replacing_all
 
 __all__ = ["Outputs"]
 
