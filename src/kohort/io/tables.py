@@ -49,7 +49,7 @@ SUFFIXES = {
     ".zsav": "spss",
     ".dta": "stata",
 }
-COMPRESSIBLE = ("csv", "jsonl")
+COMPRESSIBLE = ("csv", "jsonl")  # read as a stream of bytes; the readers of the others open a name
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     "parquet": read_parquet,
@@ -105,7 +105,7 @@ def read_table(
     check_option(header_option.replace("-", "_"), header, bool | None)
     _refuse_stray_options(kind, delimiter, encoding, sheet, header)
     notes: tuple[str, ...] = ()
-    with opened(path) as source:
+    with opened(path, by_name=kind not in COMPRESSIBLE) as source:
         try:
             if kind == "csv":
                 asked: dict[str, Any] = {"header": header, "header_option": header_option}

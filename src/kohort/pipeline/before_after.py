@@ -15,7 +15,8 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.items import read_baskets
 from kohort.problem.attribute import Attribute
-from kohort.verification.covering import Covering, read_covering
+from kohort.verification.covering import Covering, covering_of
+from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:
     from kohort.pipeline.release import VerifiedRelease
@@ -59,9 +60,14 @@ class BeforeAfter:
     baskets: BasketPair | None = None
 
     @cached_property
+    def readings(self) -> list[Reading]:
+        """What the published labels of each quasi-identifier mean."""
+        return [read_labels(column.texts, a) for column, a in zip(self.labels, self.attributes)]
+
+    @cached_property
     def coverings(self) -> list[Covering]:
-        """Per quasi-identifier what its published labels cover."""
-        return [read_covering(column.texts, a) for column, a in zip(self.labels, self.attributes)]
+        """What the published labels of each quasi-identifier cover."""
+        return [covering_of(reading) for reading in self.readings]
 
     @cached_property
     def before(self) -> Classes:

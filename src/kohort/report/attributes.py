@@ -23,7 +23,7 @@ _BINS = 15  # of numbers and dates
 def attribute_facts(values: PublishedValues) -> dict[str, Any]:
     """Loss, levels and numbers of values; nothing in it shows a value."""
     generalized = values.generalized
-    uses = values.labels.counts
+    uses = values.uses
     n = int(uses.sum())
     loss = float(np.dot(uses, Loss().cell(generalized)) / n)
     return {
@@ -32,7 +32,7 @@ def attribute_facts(values: PublishedValues) -> dict[str, Any]:
         "binned": _is_binned(values.attribute.column),
         "weight": values.attribute.weight,
         "values": len(values.attribute.column.texts),
-        "published_values": len(values.labels.texts),
+        "published_values": len(set(values.labels)),
         "loss": loss,
         "unchanged": float(uses[generalized.width == 1].sum() / n),
         "starred": float(uses[generalized.star].sum() / n),

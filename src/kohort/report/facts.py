@@ -41,7 +41,7 @@ def report_facts(
     check_version(version)
     tell = progress or (lambda what, share: None)
     tell("report: classes", 0.0)
-    sides, columns = release.sides, published_values(release)
+    sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]
     guesses = [guess_facts(sides, column) for column in sides.sensitive]
     facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {

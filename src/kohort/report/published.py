@@ -1,33 +1,40 @@
-"""A quasi-identifier as a release shows it: its labels, one per original record, and what they cover."""
+"""A quasi-identifier as a release shows it: its labels, how often each is used, and what they cover."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from kohort.data.column import Column, code_column
-from kohort.data.domain import GeneralizedValues
-from kohort.pipeline.release import VerifiedRelease
+from kohort.data.domain import STAR, GeneralizedValues
+from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.attribute import Attribute
-from kohort.verification.covering import read_covering
-from kohort.verification.reading import read_labels
+from kohort.verification.covering import Covering, covering_of
+from kohort.verification.reading import Reading, read_labels
 
 __all__ = ["PublishedValues", "published_values"]
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedValues:
-    """A quasi-identifier before and after. Records that were left out of the file count as `*`."""
+    """A quasi-identifier before and after. Records that were left out of the file count as `*`.
+
+    labels  the different labels that are published
+    uses    how many records have each of them
+    """
 
     attribute: Attribute
-    labels: Column
+    labels: Sequence[str | None]
+    uses: np.ndarray
+    reading: Reading
+    covering: Covering
 
     @cached_property
     def generalized(self) -> GeneralizedValues:
         """The labels as costs want them."""
-        return read_labels(self.labels.texts, self.attribute).generalized()
+        return self.reading.generalized()
 
     def spread(self) -> np.ndarray:
         """Records per original value as a reader of the release would guess them.
@@ -35,8 +42,8 @@ class PublishedValues:
         Every published value is spread evenly over the original values that it covers, as nobody knows
         better. O(labels + values), and what scattered labels cover.
         """
-        covering = read_covering(self.labels.texts, self.attribute)
-        each = self.labels.counts / np.maximum(covering.widths, 1)
+        covering = self.covering
+        each = self.uses / np.maximum(covering.widths, 1)
         steps = np.zeros(len(covering.rank_of_code) + 1)
         np.add.at(steps, covering.first, each)
         np.add.at(steps, covering.last + 1, -each)
@@ -46,7 +53,17 @@ class PublishedValues:
         return by_rank[covering.rank_of_code]
 
 
-def published_values(release: VerifiedRelease) -> list[PublishedValues]:
+def published_values(sides: BeforeAfter) -> list[PublishedValues]:
     """Every quasi-identifier of a release."""
-    attributes = () if release.problem is None else release.problem.attributes
-    return [PublishedValues(a, code_column(a.name, release.columns[a.name])) for a in attributes]
+    left_out = sides.n_records - len(sides.rows)
+    return [_published(sides, place, left_out) for place in range(len(sides.attributes))]
+
+
+def _published(sides: BeforeAfter, place: int, left_out: int) -> PublishedValues:
+    attribute, column, reading = sides.attributes[place], sides.labels[place], sides.readings[place]
+    if not left_out:
+        return PublishedValues(attribute, column.texts, column.counts, reading, sides.coverings[place])
+    labels = [*column.texts, STAR]
+    reading = read_labels(labels, attribute)
+    uses = np.append(column.counts, left_out)
+    return PublishedValues(attribute, labels, uses, reading, covering_of(reading))
