@@ -121,8 +121,8 @@ def test_a_missing_signature_is_found_out(signed):
         (["release.csv"], "--spec, or --certificate"),
         (["release.csv", "--spec", "spec.yaml", "--public-key", "key.pem.pub"], "--certificate, too"),
         (["release.csv", "--certificate", "c.json", "--k", "2"], "leave out --k"),
-        (["release.csv", "--certificate", "spec.yaml"], "no JSON"),
-        (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "no public key"),
+        (["release.csv", "--certificate", "spec.yaml"], "not JSON"),
+        (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "not a public key"),
         (["people.csv", "--certificate", "nothing.json"], "cannot be read"),
         (["release.csv", "--certificate", "c.json", "--salt", "salt"], "--original"),
         (
@@ -144,7 +144,7 @@ def test_wrong_words_are_exit_2(signed, words, message):
     ("words", "message"),
     [
         (["--sign", "key.pem"], "--certificate"),
-        (["--certificate", "x.json", "--sign", "people.csv"], "no private key"),
+        (["--certificate", "x.json", "--sign", "people.csv"], "not a private key"),
         (["--report", "r.docx"], ".html or .pdf"),
         (["--salt", "people.csv"], "holds no salt"),
         (["--salt", "nowhere/salt"], "does not exist"),

@@ -117,7 +117,7 @@ def test_it_goes_on_where_it_stopped(jobs, tmp_path):
                 out=out,
             )
     out.write_text("age,sex\n1,f\n")
-    with pytest.raises(ko.InputError, match="no table of a comparison"):
+    with pytest.raises(ko.InputError, match="not a table of a comparison"):
         ko.compare(people(), spec=SPEC, k=[2], algorithms=["mondrian"], out=out)
     assert out.read_text() == "age,sex\n1,f\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from kohort.charts import svg_of
 from kohort.report import charts
-from kohort.report.attributes import STEPS
+from kohort.report.attribute_facts import STEPS
 from report.kinds import facts_of
 
 

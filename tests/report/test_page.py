@@ -10,8 +10,8 @@ from rich.console import Console
 
 import kohort as ko
 from kohort.report.html import report_page
-from kohort.report.story import number, release_story
-from kohort.report.words import percent
+from kohort.report.sentences import percent
+from kohort.report.terminal import number, release_panel
 from report.chromium import chromium, needs_chromium
 from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of, tree
 from report.reading import Page, fact
@@ -145,7 +145,7 @@ def test_the_colour_of_the_verdict_says_whether_all_is_protected(colour, version
 
 def printed(made):
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(release_story(made.facts()))
+    console.print(release_panel(made.facts()))
     return console.export_text()
 
 

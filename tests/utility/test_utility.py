@@ -149,7 +149,7 @@ def test_a_target_may_be_named():
     )
     assert release.utility(queries=0)["classification"] is None
     assert release.utility(queries=0, target="ill")["classification"]["target"] == "ill"
-    with pytest.raises(ko.InputError, match="'age' is none"):
+    with pytest.raises(ko.InputError, match="'age' is not"):
         release.utility(target="age")
     with pytest.raises(ko.InputError, match="'queries' must be"):
         release.utility(queries=-1)

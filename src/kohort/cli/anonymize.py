@@ -168,11 +168,11 @@ def release_file(
 def _tell(output: Output, facts: dict, files: ReleaseFiles) -> None:
     from rich.text import Text
 
-    from kohort.report.story import release_story
+    from kohort.report.terminal import release_panel
 
     for note in facts["notes"]:
         output.note(note)
-    output.show(release_story(facts))
+    output.show(release_panel(facts))
     for path in files.with_values:
         hint = "" if path == files.maps else " --hierarchy-levels above leaves them out."
         output.note(f"{path} lists values as they are, not generalized: keep it with the original.{hint}")

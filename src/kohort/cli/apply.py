@@ -52,7 +52,7 @@ def apply(
     from kohort.io.source_file import sha256_of
     from kohort.io.tables import format_of, read_table
     from kohort.pipeline.apply import apply_maps
-    from kohort.report.story import verdict_story
+    from kohort.report.terminal import verdict_panel
 
     output = Output(as_json=json, quiet=quiet)
     outputs = Outputs([out], reads=[maps, data, key_file])
@@ -71,7 +71,7 @@ def apply(
     for note in facts["notes"]:
         output.note(note)
     if facts["verdict"] is not None:
-        output.show(verdict_story(facts["verdict"]))
+        output.show(verdict_panel(facts["verdict"]))
     output.show(
         Text(f"Written: {out}, {plural(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
     )

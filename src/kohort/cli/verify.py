@@ -73,7 +73,7 @@ def verify(
     from kohort.io.spec import read_spec
     from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
-    from kohort.report.story import verdict_story
+    from kohort.report.terminal import verdict_panel
 
     output = Output(as_json=json, quiet=quiet)
     if order_file is not None and (original is None or spec is None):
@@ -112,7 +112,7 @@ def verify(
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
     output.result(facts)
-    output.show(verdict_story(facts))
+    output.show(verdict_panel(facts))
     if violations is not None:
         table = found.verdict.violations
         what = "itemsets" if "support" in table.column_names else "classes"

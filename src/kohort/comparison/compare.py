@@ -155,7 +155,7 @@ def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> d
 
 
 def _talk(process: subprocess.Popen, job: Job) -> Iterator[dict[str, Any]]:
-    """Hand the job over, and listen; a worker that dies early is heard by its silence."""
+    """Send the job to the worker and read its lines; a worker that dies early sends none."""
     assert process.stdin is not None and process.stdout is not None
     try:
         with process.stdin:

@@ -46,7 +46,7 @@ class Frontier:
 
     @property
     def knee(self) -> float | None:
-        """The value of the parameter at the knee; None where there is none."""
+        """The value of the parameter at the knee; None if there is no knee."""
         place = knee_of([p[self.risk] for p in self.points], [p["loss"] for p in self.points])
         return None if place is None else self.points[place][self.parameter]
 

@@ -1,4 +1,4 @@
-"""One release of a comparison, in a process of its own: only so its memory can be told.
+"""One release of a comparison, in a process of its own, so that its memory can be measured.
 
 Reads a pickled Job from stdin; writes JSON lines to stdout: progress, and at last the figures.
 """
@@ -38,7 +38,7 @@ class Job:
 
 
 def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
-    """The figures of one release and the seconds it spent on compiling, or why there is none."""
+    """The figures of one release and the seconds spent on compiling, or why it could not be made."""
     start = time.process_time()
     try:
         release = make_release(Dataset(job.table), job.spec.request(beside=job.beside), progress=progress)
@@ -58,7 +58,7 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
 
 
 def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, Any]:
-    """What a comparison tells of a release; of baskets, by the items that are known."""
+    """The figures of a release that a comparison shows; those of baskets are about known items."""
     risk = assess_risk(release, seed=seed)
     sides = release.sides
     answered = query_error(sides, queries=queries, seed=seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def _read_lines(path: Path, shape: BasketShape) -> TableFile:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
     table = pa.table({BASKETS: lists})
-    return TableFile(table, "baskets", shape.separator_for(path), encoding, source.sha256)
+    return TableFile(table, "baskets", source.sha256, shape.separator_for(path), encoding)
 
 
 def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:
@@ -116,7 +116,7 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
         pa.string()
     )
     table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
-    return TableFile(table, file.format, file.delimiter, file.encoding, file.sha256)
+    return replace(file, table=table, notes=())
 
 
 def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:

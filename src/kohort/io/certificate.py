@@ -88,12 +88,12 @@ class CertifiedScheme(_Part):
 
 
 class CertifiedOrder(_Part):
-    """In which order the records are published, and what the original order tells."""
+    """The order in which the records are published, and what the original order gives away."""
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
     shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
     tells: list[str] = Field(
-        description="Columns of which the original order tells something, or `the classes`."
+        description="Columns about which the original order gives something away, or `the classes`."
     )
     attack: dict[str, Any] | None = Field(
         description="Where the order is kept and the records are sorted: what an attack on it comes to."
@@ -150,7 +150,7 @@ class Certificate(_Part):
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."
     )
-    notes: list[str] = Field(description="Sentences that the one who signs should read.")
+    notes: list[str] = Field(description="Sentences that the person who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
     commitment: str | None = Field(
@@ -190,14 +190,14 @@ def read_certificate(path: str | Path) -> Certificate:
     except OSError as error:
         raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
     except InputError as error:
-        raise InputError(f"{str(path)!r} is no JSON, so it is no certificate. {error}") from None
+        raise InputError(f"{str(path)!r} is not JSON, so it is not a certificate. {error}") from None
     try:
         certificate = Certificate.model_validate(facts)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(
-            f"{str(path)!r} is no certificate of a release: {place}: {first['msg']}. "
+            f"{str(path)!r} is not a certificate of a release: {place}: {first['msg']}. "
             "`kohort anonymize --certificate` writes one."
         ) from None
     certificate._content = content

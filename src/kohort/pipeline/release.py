@@ -37,7 +37,7 @@ class VerifiedRelease(HoldsOriginal):
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
-    notes     sentences that the one who signs should read
+    notes     sentences that the person who signs should read
     problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
     items     what became of the column of items, or None
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None

@@ -126,7 +126,7 @@ class ReleaseFiles:
             check_report_path(self.report)
         if self.hierarchy_levels not in _LEVELS:
             raise InputError(
-                f"There are no hierarchy levels {self.hierarchy_levels!r}. "
+                f"Unknown hierarchy levels {self.hierarchy_levels!r}. "
                 f"{did_you_mean(self.hierarchy_levels, _LEVELS)}"
             )
 

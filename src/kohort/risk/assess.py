@@ -76,17 +76,28 @@ def assess_risk(
         "withheld": sides.n_records - len(sides.rows) + int(sides.withheld.sum()),
         "quasi_identifiers": [attribute.name for attribute in sides.attributes],
         "threshold": threshold,
-        "prosecutor": _prosecutor(sides, kept, threshold),
-        "journalist": _journalist(sides, kept, people, threshold),
-        "marketer": _marketer(sides, kept, people),
-        "k_map": _k_map(kept, people),
-        "uniqueness": _uniqueness(sides, kept),
+        **_class_risks(sides, kept, people, threshold),
         "population_uniqueness": _population_uniqueness(sides, kept, sampling_fraction),
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "linkage": attack,
         "order": order_attack(release, sides, 1 if release.problem is None else release.problem.k),
+    }
+
+
+def _class_risks(
+    sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
+) -> dict[str, Any]:
+    """The risks that follow from the sizes of classes, each by its name; those that do not apply are None."""
+    if not sides.attributes:
+        return dict.fromkeys(("prosecutor", "journalist", "marketer", "k_map", "uniqueness"))
+    return {
+        "prosecutor": _prosecutor(sides, kept, threshold),
+        "journalist": _journalist(sides, kept, people, threshold),
+        "marketer": _marketer(sides, kept, people),
+        "k_map": _k_map(kept, people),
+        "uniqueness": _uniqueness(sides, kept),
     }
 
 
@@ -123,13 +134,11 @@ def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
 
 def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if not sides.attributes:
-        raise InputError("A population is compared by quasi-identifiers, and the release has none.")
+        raise InputError("A population is compared by quasi-identifiers, but the release has none.")
     return population_of(release, population, sides.labels, run)
 
 
-def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any]:
     before = record_risks(1 / sides.before.sizes, sides.before.sizes, threshold)
     found: dict[str, Any] = {"before": before, "after": _after(1 / np.maximum(kept, 1), kept, threshold)}
     found["sentence"] = (
@@ -143,16 +152,14 @@ def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[
 
 def _journalist(
     sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
-) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+) -> dict[str, Any]:
     if people is None:
         found = _prosecutor(sides, kept, threshold)
-        assert found is not None
         found["basis"] = "sample"
         found["sentence"] = (
             "Somebody who wants to find anybody, not knowing who is in the table, does at most as well as "
-            f"one who knows it: {percent(found['after']['maximum'])} at most. A population table would tell."
+            f"one who knows it: {percent(found['after']['maximum'])} at most. "
+            "A table of the population would show how well."
         )
         return found
     before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
@@ -169,9 +176,7 @@ def _journalist(
     }
 
 
-def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any]:
     if people is None:
         before = float(len(sides.before.sizes) / sides.n_records)
         after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
@@ -213,9 +218,7 @@ def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None
     return found
 
 
-def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any]:
     before, after = unique_share(sides.before.sizes), unique_share(kept[kept > 0])
     return {
         "before": before,

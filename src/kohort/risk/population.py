@@ -25,10 +25,10 @@ __all__ = ["Population", "attributes_of_both", "population_of"]
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """How many people of a population there are to a record.
+    """How many people of a population match each record.
 
-    before  per original record the people with the same values
-    after   per published class the people whom it fits
+    before  the people who have the same values as each original record
+    after   the people whom each published class fits
     """
 
     records: int
@@ -83,6 +83,6 @@ def _texts(column: Column) -> pa.Array:
 
 
 def _same_people(both: Classes, n: int) -> np.ndarray:
-    """Per original record how many people have the same values."""
+    """How many people have the same values as each original record."""
     people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
     return people[both.of_record[:n]]

@@ -90,7 +90,7 @@ def _target(release: VerifiedRelease, name: str | None) -> Column | None:
     if name is not None:
         if name not in (*sensitive, *insensitive):
             raise InputError(
-                f"'target' must be a sensitive or insensitive column, and {name!r} is none. "
+                f"'target' must be a sensitive or insensitive column, but {name!r} is not. "
                 f"{did_you_mean(name, [*sensitive, *insensitive])}"
             )
         return release.dataset.column(name)

@@ -4,7 +4,7 @@ from kohort.report.charts.bars import bars_chart
 from kohort.report.charts.before_after import distribution_chart, rates_chart
 from kohort.report.charts.classes import class_sizes_chart, guesses_chart
 from kohort.report.charts.columns import steps_chart
-from kohort.report.charts.judged import attack_chart, pairs_chart
+from kohort.report.charts.risk_and_utility import attack_chart, pairs_chart
 
 __all__ = [
     "attack_chart",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kohort.charts import PERCENT, page_chart
-from kohort.report.attributes import STEPS
+from kohort.report.attribute_facts import STEPS
 
 __all__ = ["steps_chart"]
 

@@ -11,7 +11,7 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.items import ItemsPart
 from kohort.problem.costs.loss_metric import Loss
-from kohort.report.published import PublishedValues
+from kohort.report.published_values import PublishedValues
 
 __all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
 
@@ -51,7 +51,7 @@ def _shares(level: np.ndarray, star: np.ndarray, uses: np.ndarray) -> dict[str, 
 def _levels(
     values: PublishedValues, level: np.ndarray, star: np.ndarray, uses: np.ndarray
 ) -> list[dict[str, Any]] | None:
-    """The share of cells at each level of the hierarchy; None where there is none."""
+    """The share of cells at each level of the hierarchy; None without a hierarchy."""
     domain = values.attribute.domain
     if not isinstance(domain, Hierarchy) or values.attribute.tight:
         return None
