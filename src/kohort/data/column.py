@@ -252,13 +252,13 @@ def _natural_text(texts: list[str]) -> _Distinct:
         if all(DATE_TEXT.fullmatch(t) for t in texts):
             return _Distinct("date", texts, np.array(local_days(texts), dtype=np.int64))
         moments = _moments(texts)
-    except ValueError:  # looks like a date but is none, such as 2024-02-31
+    except ValueError:  # looks like a date but is not one, such as 2024-02-31
         return _Distinct("string", texts)
     return _Distinct("string", texts) if moments is None else _times(texts, moments)
 
 
 def _moments(texts: list[str]) -> list[int] | None:
-    """The moments of ISO times; None where some text is none, or where only some of them name an offset."""
+    """The moments of ISO times; None if some text is not a time, or if only some of them name an offset."""
     moments = []
     for text in texts:
         moment = moment_of_text(text)

@@ -28,7 +28,7 @@ def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
 
 
 def _plain(values: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """The values in one piece, as a type of which Arrow tells values apart by their bits."""
+    """The values in one chunk, as a type whose values Arrow distinguishes by their bits."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     kind = values.type
     if pa.types.is_dictionary(kind):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.version import __version__
 
 __all__ = ["read_order", "write_order"]
@@ -26,7 +26,7 @@ def write_order(rows: np.ndarray, path: str | Path) -> None:
 
 
 def read_order(path: str | Path) -> np.ndarray:
-    """Per published record the number of its original, from 0 on."""
+    """The number of the original of each published record, counted from 0."""
     path = Path(path)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
@@ -37,5 +37,5 @@ def read_order(path: str | Path) -> np.ndarray:
         raise InputError(f"The order file {str(path)!r} cannot be read: {error.strerror}.") from None
     except (ValueError, TypeError, KeyError, OverflowError):
         raise InputError(
-            f"{str(path)!r} is no order file. 'kohort anonymize --order-file' writes one."
+            f"{str(path)!r} is not an order file. 'kohort anonymize --order-file' writes one."
         ) from None

@@ -26,14 +26,14 @@ _OVERLAP = 64  # more bytes than anything that is looked for
 
 @dataclass
 class SheetFlaws:
-    """Areas of merged cells, such as A2:A4, and per column (by its letters) how many cells hold an error."""
+    """Areas of merged cells, such as A2:A4, and the number of error cells of each column (by its letters)."""
 
     merged: list[str] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
 
 
 def xlsx_flaws(path: Path, sheet: str) -> SheetFlaws:
-    """The flaws of one sheet of an .xlsx file. KeyError or ParseError if it is none.
+    """The flaws of one sheet of an .xlsx file. KeyError or ParseError if it is not one.
 
     The whole sheet is parsed only if some of its bytes look like a flaw: that is rare, and parsing is slow.
     """
@@ -58,7 +58,7 @@ def _part_of(file: zipfile.ZipFile, sheet: str) -> str:
 
 
 def _relations(file: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Per identifier the type and the target of what a part refers to; the package itself is the part ''."""
+    """Type and target of each identifier that a part refers to; the package itself is the part ''."""
     folder, name = posixpath.split(part)
     listed = ElementTree.fromstring(file.read(posixpath.join(folder, "_rels", f"{name}.rels")))
     return {

@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.order import attack_sentence
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.attack_on_order import untouched_columns
 from kohort.verification.order_attack import attack_order, sighted
 
@@ -19,7 +19,7 @@ _NOTHING = (
 )
 
 
-def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
+def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
     k  records that look like fewer others, once labels are narrowed, are counted

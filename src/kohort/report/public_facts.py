@@ -1,4 +1,4 @@
-"""The public version of a report: of all facts those that show no value, named one by one.
+"""The public version of a report: the facts that show no value, named one by one.
 
 What is left is computed from the release alone, or a mean or sum over the whole original. No count of records
 is smaller than the smallest class. A fact that is new is not public until it is named here.

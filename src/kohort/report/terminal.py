@@ -10,18 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted
-from kohort.report.signal import advice_of, signal_of, spec_to_add
+from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = ["number", "release_sentences", "release_story", "verdict_story"]
+__all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
 
 
-def release_story(facts: dict[str, Any]) -> Panel:
+def release_panel(facts: dict[str, Any]) -> Panel:
     """The verdict, what it cost, how it was made."""
-    signal = signal_of(facts)
+    light = traffic_light_of(facts)
     return Panel(
         Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
-        title=signal.title,
-        border_style=signal.terminal_style,
+        title=light.title,
+        border_style=light.terminal_style,
         expand=False,
     )
 
@@ -67,7 +67,7 @@ def _extent(facts: dict[str, Any]) -> str:
 
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
-    """What is known about the least possible; a weak bound is no measure of quality."""
+    """What is known about the least possible cost; a weak bound says nothing about quality."""
     if facts["gap"] is None:
         return "."
     if facts["gap"] > 1:
@@ -82,7 +82,7 @@ def _making(facts: dict[str, Any]) -> str:
     return f"Made by {facts['algorithm']} in {sum(seconds.values()):.1f} s{apart}."
 
 
-def verdict_story(facts: dict[str, Any]) -> Panel:
+def verdict_panel(facts: dict[str, Any]) -> Panel:
     """What verification found."""
     table = _models(facts)
     for check in facts["checks"]:
@@ -98,9 +98,9 @@ def verdict_story(facts: dict[str, Any]) -> Panel:
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
     lines += [*_cautions(facts), Text(), table]
     if facts.get("claims"):
-        lines += [Text("\nThe certificate says, and found was:"), _claims(facts["claims"])]
-    signal = signal_of(facts, green="Every promise holds")
-    return Panel(Group(*lines), title=signal.title, border_style=signal.terminal_style, expand=False)
+        lines += [Text("\nWhat the certificate says, and what was found:"), _claims(facts["claims"])]
+    light = traffic_light_of(facts, green="Every promise holds")
+    return Panel(Group(*lines), title=light.title, border_style=light.terminal_style, expand=False)
 
 
 def _claims(claims: list[dict[str, Any]]) -> Table:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kohort.errors import InputError
-from kohort.io.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
+from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
 
 __all__ = ["check_targets", "forget_written", "replacing", "replacing_all", "written_files"]
 
@@ -70,12 +70,12 @@ def check_targets(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def written_files() -> list[Path]:
-    """The files that were written, and are whole, since this was last forgotten."""
+    """The files that were written completely since `forget_written` was last called."""
     return list(dict.fromkeys(_written))
 
 
 def forget_written() -> None:
-    """Begin to note anew what is written."""
+    """Forget the files that were written so far."""
     _written.clear()
 
 
@@ -105,7 +105,7 @@ def _checked_target(path: Path) -> Path:
 
 
 def _refuse_loop(path: Path, target: Path) -> None:
-    """Once all links are followed there is none left, unless they lead back to where they started."""
+    """Refuse links that lead back to themselves: only these are left when all links are followed."""
     if any(part.is_symlink() for part in (target, *target.parents)):
         raise InputError(
             f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose another."

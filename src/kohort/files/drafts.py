@@ -29,7 +29,7 @@ _A_DAY = 86_400.0  # seconds after which a draft of version 0.1.0 is taken to be
 
 
 class Drafts:
-    """The drafts of one run in one folder. Close it: whatever was not renamed by then is removed."""
+    """The drafts of one run in one folder; `close` removes those that were not renamed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from kohort.io import atomic, drafts
-from kohort.io.atomic import replacing, replacing_all
+from kohort.files import atomic, drafts
+from kohort.files.atomic import replacing, replacing_all
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from kohort.io.atomic import replacing_all
+from kohort.files.atomic import replacing_all
 with replacing_all([Path(name) for name in sys.argv[1:]]) as drafts:
     for draft in drafts:
         draft.write_text("personal data")
@@ -90,7 +90,7 @@ def test_drafts_of_a_running_process_are_left_alone(tmp_path):
 
 def test_many_processes_at_once_remove_no_draft_of_each_other(tmp_path):
     program = (
-        "import sys, os\nfrom pathlib import Path\nfrom kohort.io.atomic import replacing_all\n"
+        "import sys, os\nfrom pathlib import Path\nfrom kohort.files.atomic import replacing_all\n"
         "names = [Path(sys.argv[1]) / f'{sys.argv[2]}-{n}.csv' for n in range(3)]\n"
         "for turn in range(60):\n"
         "    with replacing_all(names) as drafts:\n"

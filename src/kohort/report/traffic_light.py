@@ -1,15 +1,15 @@
-"""The signal of a verdict, the same on the terminal, on the page and in a notebook."""
+"""The traffic light of a verdict, the same on the terminal, on the page and in a notebook."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Signal", "advice_of", "signal_of", "spec_to_add"]
+__all__ = ["TrafficLight", "advice_of", "spec_to_add", "traffic_light_of"]
 
 
 @dataclass(frozen=True)
-class Signal:
+class TrafficLight:
     """Green: all promises hold. Amber: they hold, and leave something unprotected. Red: one is broken."""
 
     colour: Literal["green", "amber", "red"]
@@ -21,13 +21,13 @@ class Signal:
         return "yellow" if self.colour == "amber" else self.colour
 
 
-def signal_of(facts: dict[str, Any], *, green: str = "Safe to publish as promised") -> Signal:
-    """The signal of these facts; `green` is the title where there is nothing to add."""
+def traffic_light_of(facts: dict[str, Any], *, green: str = "Safe to publish as promised") -> TrafficLight:
+    """The traffic light of these facts; `green` is its title if there is nothing to add."""
     if not facts["holds"]:
-        return Signal("red", "The promise does not hold")
+        return TrafficLight("red", "The promise does not hold")
     if facts["cautions"]:
-        return Signal("amber", "Every promise holds, but not everything is protected")
-    return Signal("green", green)
+        return TrafficLight("amber", "Every promise holds, but not everything is protected")
+    return TrafficLight("green", green)
 
 
 def advice_of(facts: dict[str, Any]) -> list[str]:
@@ -36,7 +36,7 @@ def advice_of(facts: dict[str, Any]) -> list[str]:
 
 
 def spec_to_add(facts: dict[str, Any]) -> str | None:
-    """What the cautions would have added to the spec, together, as YAML; None where there is nothing."""
+    """All that the cautions suggest to add to the spec, as YAML; None if they suggest nothing."""
     import yaml
 
     merged: dict[str, dict[str, list[Any]]] = {}

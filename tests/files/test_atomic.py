@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kohort.errors import InputError
-from kohort.io.atomic import replacing, replacing_all
+from kohort.files.atomic import replacing, replacing_all
 
 
 def files_in(folder: Path) -> dict[str, str]:

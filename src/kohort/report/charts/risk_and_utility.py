@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, RULE, chart
+from kohort.charts import AFTER, BEFORE, PERCENT, RULE, page_chart
 
 __all__ = ["attack_chart", "pairs_chart"]
 
@@ -17,7 +17,7 @@ def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, An
     x = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": "people found", "axis": axis}
     scale = {"domain": ["original", "release"], "range": [BEFORE, AFTER]}
     colour = {"field": "side", "scale": scale, "legend": None}
-    return chart(
+    return page_chart(
         34 * len(rows) + 60,
         rows,
         encoding={"y": y, "color": colour},
@@ -49,7 +49,7 @@ def pairs_chart(pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     top = max([0.1, *(max(value.values()) for value in values)])
     axis = {"type": "quantitative", "scale": {"domain": [0, top], "nice": True}}
     x, y = ({**axis, "field": side, "title": side} for side in ("before", "after"))
-    return chart(
+    return page_chart(
         220,
         values,
         layer=[

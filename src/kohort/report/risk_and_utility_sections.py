@@ -6,7 +6,7 @@ from typing import Any
 
 from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
-from kohort.report.words import percent
+from kohort.report.sentences import percent
 
 __all__ = ["risk_section", "utility_section"]
 
@@ -28,7 +28,7 @@ def risk_section(facts: dict[str, Any]) -> Section:
 
 
 def _chances(risk: dict[str, Any]) -> Figure:
-    """Prosecutor risk and uniqueness, before (where it is told) and after."""
+    """Prosecutor risk and uniqueness, before (left out of public reports) and after."""
     found, unique = risk["prosecutor"], risk["uniqueness"]
     names = {
         "maximum": "highest chance",
@@ -63,13 +63,13 @@ def _attack(risk: dict[str, Any]) -> Figure:
     return drawn(
         "An attack, carried out",
         charts.attack_chart(rows, risk["threshold"]),
-        f"{_attack_words(attack)} {allowed}",
+        f"{_attack_sentence(attack)} {allowed}",
         Table(("table", "people found", "from", "to"), rates),
         shape="Dots with intervals",
     )
 
 
-def _attack_words(attack: dict[str, Any]) -> str:
+def _attack_sentence(attack: dict[str, Any]) -> str:
     """What the attack found; in public, of the release alone."""
     if "sentence" in attack:
         return attack["sentence"]

@@ -1,4 +1,4 @@
-"""A release in plain words, for the one who signs: is it safe, what was done and why, what to do next."""
+"""A release in plain words, for the person who signs: is it safe, what was done, what to do next."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from kohort import errors
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
-from kohort.report.story import number
+from kohort.report.terminal import number
 
-__all__ = ["capital", "done_words", "next_words", "percent", "verdict_words", "withheld_words"]
+__all__ = [
+    "advice_sentences",
+    "capitalized",
+    "method_sentences",
+    "percent",
+    "verdict_sentences",
+    "withheld_text",
+]
 
 
 def percent(share: float | None) -> str:
@@ -28,19 +35,19 @@ def percent(share: float | None) -> str:
     return f"{100 * share:,.0f} %" if share >= 10 else errors.percent(share)
 
 
-def capital(text: str) -> str:
+def capitalized(text: str) -> str:
     """The text as the beginning of a sentence."""
     return text[:1].upper() + text[1:]
 
 
-def withheld_words(facts: dict[str, Any]) -> str:
-    """How many records are withheld; in public, a small number is not told."""
+def withheld_text(facts: dict[str, Any]) -> str:
+    """How many records are withheld; public reports do not show a small number."""
     if facts["suppressed"] is None:
         return f"fewer than {facts['smallest_class']:,}"
     return f"{facts['suppressed']:,}"
 
 
-def verdict_words(facts: dict[str, Any]) -> list[str]:
+def verdict_sentences(facts: dict[str, Any]) -> list[str]:
     """Whether it is safe, in words for people who do not know the models."""
     if not facts["holds"]:
         return ["At least one promise does not hold. Do not publish this."]
@@ -65,7 +72,7 @@ def verdict_words(facts: dict[str, Any]) -> list[str]:
     return words
 
 
-def done_words(facts: dict[str, Any]) -> list[str]:
+def method_sentences(facts: dict[str, Any]) -> list[str]:
     """What was done and why."""
     return [*_columns(facts), *_algorithm(facts), *_quality(facts)]
 
@@ -131,8 +138,8 @@ def _quality(facts: dict[str, Any]) -> list[str]:
     return words
 
 
-def next_words(facts: dict[str, Any]) -> list[str]:
-    """What the one who signs should do, by what was found."""
+def advice_sentences(facts: dict[str, Any]) -> list[str]:
+    """What the person who signs should do, given what was found."""
     if facts["report"] == "public":
         return []
     advice = [*_about_attack(facts), *_about_cautions(facts), *_about_loss(facts)]

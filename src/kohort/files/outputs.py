@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kohort.errors import InputError
-from kohort.io.atomic import check_targets, replacing_all
+from kohort.files.atomic import check_targets, replacing_all
 
 __all__ = ["Outputs"]
 
@@ -19,9 +19,9 @@ class Outputs:
     """The files of a run.
 
     files    written; a file of that name is replaced
-    new      those of them that must not be there yet
+    new      those of them that must not exist yet
     reads    what the run reads, which is never written, whatever name or link leads to it
-    folder   made if it is not there, and removed again if the run fails
+    folder   made if it does not exist, and removed again if the run fails
     private  those of them that only their owner may read
     """
 
@@ -53,7 +53,7 @@ class Outputs:
 
     @contextmanager
     def drafts(self, files: Collection[Path] | None = None) -> Iterator[dict[Path, Path]]:
-        """Per file, of all or of some, a draft to write to; at the end all are renamed, or none is."""
+        """Yield a draft for each file, or for each of `files`; at the end all are renamed, or none is."""
         chosen = [path for path in self.files if files is None or path in files]
         with self._folder_for(chosen):
             replace(self, files=chosen).check()  # there may be other files by now
@@ -65,7 +65,7 @@ class Outputs:
 
     def _refuse_reads(self, path: Path) -> None:
         if any(source is not None and _is_same(path, source) for source in self.reads):
-            raise InputError(f"{path} is what is read. Choose another output.")
+            raise InputError(f"{path} is a file that this run reads. Choose another output.")
 
     @contextmanager
     def _folder_for(self, files: Collection[Path]) -> Iterator[None]:

@@ -11,7 +11,7 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.published_items import ItemsPart
 from kohort.problem.costs.loss_metric import Loss
-from kohort.report.published import PublishedValues
+from kohort.report.published_values import PublishedValues
 
 __all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
 
@@ -23,7 +23,7 @@ _BINS = 15  # of numbers and dates
 def attribute_facts(values: PublishedValues) -> dict[str, Any]:
     """Loss, levels and numbers of values; nothing in it shows a value."""
     generalized = values.generalized
-    uses = values.labels.counts
+    uses = values.uses
     n = int(uses.sum())
     loss = float(np.dot(uses, Loss().cell(generalized)) / n)
     return {
@@ -32,7 +32,7 @@ def attribute_facts(values: PublishedValues) -> dict[str, Any]:
         "binned": _is_binned(values.attribute.column),
         "weight": values.attribute.weight,
         "values": len(values.attribute.column.texts),
-        "published_values": len(values.labels.texts),
+        "published_values": len(set(values.labels)),
         "loss": loss,
         "unchanged": float(uses[generalized.width == 1].sum() / n),
         "starred": float(uses[generalized.star].sum() / n),
@@ -51,7 +51,7 @@ def _shares(level: np.ndarray, star: np.ndarray, uses: np.ndarray) -> dict[str, 
 def _levels(
     values: PublishedValues, level: np.ndarray, star: np.ndarray, uses: np.ndarray
 ) -> list[dict[str, Any]] | None:
-    """The share of cells at each level of the hierarchy; None where there is none."""
+    """The share of cells at each level of the hierarchy; None without a hierarchy."""
     domain = values.attribute.domain
     if not isinstance(domain, Hierarchy) or values.attribute.tight:
         return None
