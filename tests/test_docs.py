@@ -194,8 +194,13 @@ def test_every_part_of_a_verdict_is_explained(attribute):
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, *COMPRESSIONS])
-def test_every_format_is_in_the_readme(suffix):
-    assert f"`{suffix}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_format_is_explained(suffix):
+    assert f"`{suffix}`" in page("formats.md")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS | ITEMS_ALGORITHMS)
+def test_every_algorithm_is_in_the_list_of_all(name):
+    assert f"[{name}]({name}.md)" in page("algorithms/index.md")
 
 
 def test_the_changelog_has_the_version():
