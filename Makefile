@@ -17,7 +17,7 @@ demo: install
 	$(BIN)/kohort demo --out demo
 
 test: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # what a change must pass: two quick checks at a time, then the tests
 check: install
