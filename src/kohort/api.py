@@ -29,10 +29,10 @@ from kohort.io.order_file import read_order
 from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import TableFile
-from kohort.io.verify import verify_release
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Release, Request, apply, make_release
-from kohort.pipeline.prepare import build_problem, settled_roles
+from kohort.pipeline.prepare import prepare
+from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.verification import Verdict
@@ -239,7 +239,8 @@ def verify(
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError("An order file compares a release with its original: give the original, too.")
-    return verify_release(published, read, beside=beside, original=before, order=order).verdict
+    request = read.request(beside=beside)
+    return verify_release(published, request, original=before, order=order).verdict
 
 
 def compare(
@@ -366,7 +367,7 @@ def mine_closed_records(
         hierarchies=trees,
         on_missing=dict.fromkeys(trees, on_missing),
     )
-    problem = build_problem(dataset, request, settled_roles(dataset, request))
+    problem = prepare(dataset, request).problem
     found = closed_records.mine_closed_records(problem)
     columns = {
         attribute.name: [tree.published[node] for node in nodes]

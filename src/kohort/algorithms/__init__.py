@@ -8,7 +8,7 @@ from typing import Any
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.alpha_k.progressive import Progressive
 from kohort.algorithms.alpha_k.top_down import TopDown
-from kohort.algorithms.auto import Auto
+from kohort.algorithms.auto import Auto, resolved
 from kohort.algorithms.closed_records.k_anon import KAnon
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.closed_records.optimal import Optimal
@@ -25,9 +25,14 @@ from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
 from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
 from kohort.algorithms.items.optimal import OptimalItems
+from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
+from kohort.algorithms.proofs.bound_in_time import bound_of
 from kohort.algorithms.run import Progress, Run
-from kohort.algorithms.schemes import SEARCHES
+from kohort.algorithms.schemes import SEARCHES, for_scheme
+from kohort.algorithms.solver import Solver
+from kohort.algorithms.uniting.stars_together import StarsTogether
+from kohort.algorithms.uniting.united import United
 from kohort.errors import InputError, did_you_mean
 
 __all__ = [
@@ -37,10 +42,17 @@ __all__ = [
     "ItemsAlgorithm",
     "Progress",
     "Run",
+    "Solver",
+    "StarsTogether",
+    "United",
+    "WithItems",
     "algorithm_named",
+    "bound_of",
+    "for_scheme",
     "is_for_items",
     "items_algorithm_named",
     "parameters_of",
+    "resolved",
 ]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.improve.improve import SECONDS, Improve
@@ -11,12 +11,29 @@ from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
 from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Auto"]
+__all__ = ["Auto", "resolved"]
 
 _MOST_RECORDS = 500_000
-_BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
+
+
+@runtime_checkable
+class _Chooses(Protocol):
+    """An algorithm that leaves the work to another."""
+
+    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, str]: ...
+
+
+def resolved(
+    algorithm: Algorithm, problem: Problem, time_limit: float | None
+) -> tuple[Algorithm, tuple[str, ...]]:
+    """The algorithm that will do the work, and why it was chosen where another one chose it."""
+    if not isinstance(algorithm, _Chooses):
+        return algorithm, ()
+    chosen, reason = algorithm.choice_for(problem, time_limit)
+    return chosen, (reason,)
 
 
 @dataclass(frozen=True)
@@ -29,16 +46,16 @@ class Auto:
     promise: ClassVar[str] = "that of the algorithm it chooses"
     models: ClassVar[tuple[str, ...]] = Mondrian.models
     costs: ClassVar[tuple[str, ...]] = Mondrian.costs
+    recoding: ClassVar[type[Recoding]] = Groups
+    takes_scheme: ClassVar[bool] = False
 
-    def choose(
-        self, problem: Problem, *, time_limit: float | None, items: bool = False
-    ) -> tuple[Algorithm, str]:
-        """The algorithm for this problem (beside a column of items?), and the reason in a sentence."""
+    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, str]:
+        """The algorithm for this problem, and the reason in a sentence."""
         table = (
             f"{counted(problem.n_records, 'record')} and "
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
-        obstacle = _BESIDE_ITEMS if items else _obstacle(problem)
+        obstacle = _obstacle(problem)
         if obstacle is None:
             seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
             return Improve(), f"improve was chosen for {table}: it loses least, in {seconds} at most."
@@ -50,11 +67,13 @@ class Auto:
         Mondrian().refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        return self.choose(problem, time_limit=run.seconds_left)[0].solve(problem, run)
+        return self.choice_for(problem, run.seconds_left)[0].solve(problem, run)
 
 
 def _obstacle(problem: Problem) -> str | None:
     """Why improve cannot be taken, or None."""
+    if problem.items is not None:
+        return "beside items, groups of many sizes are made and compared"
     if problem.n_records > _MOST_RECORDS:
         return f"improve is for at most {_MOST_RECORDS:,} records"
     try:

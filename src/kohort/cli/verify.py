@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kohort.io.baskets import BasketShape
     from kohort.io.certificate import Certificate
     from kohort.io.tables import TableFile
-    from kohort.io.verify import Verification
     from kohort.io.verify_certificate import Claim
+    from kohort.verification import Verification
 
 __all__ = ["verify"]
 
@@ -71,8 +71,8 @@ def verify(
     from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
-    from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
+    from kohort.pipeline.verify_release import verify_release
     from kohort.report.story import verdict_story
 
     output = Output(as_json=json, quiet=quiet)
@@ -98,7 +98,8 @@ def verify(
         assert spec is not None
         compared = None if before is None else Dataset(before.table)
         order = None if order_file is None else read_order(order_file)
-        found = verify_release(published, asked, beside=spec.parent, original=compared, order=order)
+        request = asked.request(beside=spec.parent)
+        found = verify_release(published, request, original=compared, order=order)
     else:
         assert certified is not None
         found = verify_certified(published, certified)
