@@ -109,7 +109,11 @@ def make_release(
         bound, bound_notes = own_bound, tuple[str, ...]()
         if own_bound is None and not outside:
             bound, bound_notes = bound_in_time(
-                problem, clock.seconds["solve"], lambda: compiling_bound.seconds
+                problem,
+                clock.seconds["solve"],
+                lambda: compiling_bound.seconds,
+                time_limit=request.time_limit,
+                progress=progress,
             )
     clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
