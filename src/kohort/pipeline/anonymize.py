@@ -264,7 +264,7 @@ def _verified(
             *check_coverage(published, problem.attributes, rows),
             *check_conserved(published, dataset, untouched, rows),
         ],
-        sensitive=[published.column(name) for name in roles.having("sensitive")],
+        sensitive=[published.sensitive_column(name) for name in roles.having("sensitive")],
     )
     loss = {}
     if items is not None:

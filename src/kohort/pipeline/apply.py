@@ -266,7 +266,7 @@ def _verified(
             check_columns(published, untouched, hidden, shown),
             *check_conserved(published, dataset, untouched, rows),
         ],
-        sensitive=[published.column(name) for name in roles.having("sensitive")],
+        sensitive=[published.sensitive_column(name) for name in roles.having("sensitive")],
     )
     if not verdict.holds:
         raise InfeasibleError(
