@@ -148,7 +148,7 @@ def make_release(
         notes=(
             *why,
             *_notes(problem, verdict.withheld),
-            *withheld_notes(verdict.withheld, kept, why_dropped),
+            *withheld_notes(verdict.withheld, _n_left_out(dataset, kept), why_dropped),
             *order.notes,
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
@@ -163,6 +163,10 @@ def make_release(
         cut_by_time=run.was_cut,
         order=order,
     )
+
+
+def _n_left_out(dataset: Dataset, kept: np.ndarray | None) -> int:
+    return 0 if kept is None else dataset.n_records - len(kept)
 
 
 def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:

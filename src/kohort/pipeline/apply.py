@@ -133,7 +133,9 @@ def apply_maps(
         rows=order.rows,
         withheld=int(withheld.sum()),
         remarks=(
-            *withheld_notes(int(withheld.sum()), kept, broken),
+            *withheld_notes(
+                int(withheld.sum()), 0 if kept is None else dataset.n_records - len(kept), broken
+            ),
             *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions),
         ),
