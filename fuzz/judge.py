@@ -133,7 +133,7 @@ class Judged:
         for name in (*case.sensitive, *case.insensitive):
             before, after = python_values(case.columns[name]), self.table[name]
             if case.frame in TEXT_FILES:  # text files have no types
-                before, after = self.originals[name].texts, OriginalColumn(after).texts
+                before, after = _untyped(case.columns[name].kind, before, after)
             if [before[row] for row in rows] != after:
                 found.append(f"conserved: column {name!r} was changed")
         return found
@@ -163,3 +163,10 @@ class Judged:
             if broken and not (everywhere and len(rows) + self.dropped <= self.most_withheld):
                 found += [f"model: {text} in the class {look!r}" for text in broken]
         return found
+
+
+def _untyped(kind: str, before: list, after: list) -> tuple[list, list]:
+    """Values and what a file without types made of them, as something that can be compared."""
+    if kind == "float":  # the file may say -0.0 or 3 where the table has 0.0 or 3.0
+        return before, [None if value is None else float(value) for value in after]
+    return OriginalColumn(before).texts, OriginalColumn(after).texts
