@@ -151,8 +151,8 @@ def _options(rng: Random, case: Case, algorithm: str) -> dict[str, Any]:
         }
     if rng.random() < 0.3:
         options["seed"] = rng.choice([1, 2, 3, 2**31, 2**40])
-    if rng.random() < 0.1:
-        options["shuffle"] = True
+    if rng.random() < 0.25:
+        options["shuffle"] = rng.choice([True, "auto"])
     if rng.random() < 0.06:
         options["time_limit"] = rng.choice([1e-9, 0.001, 0.2])
     if rng.random() < 0.05:

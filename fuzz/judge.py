@@ -128,7 +128,7 @@ class Judged:
             return [f"rows: {rows} are not some of the {case.n} records, each once"]
         if self.dropped > self.most_withheld:
             found.append(f"withheld: {self.dropped} records are left out, {self.most_withheld} may be")
-        if not case.options.get("shuffle") and rows != sorted(rows):
+        if case.options.get("shuffle", "auto") is False and rows != sorted(rows):
             found.append("order: the records are in another order although nobody asked for that")
         for name in (*case.sensitive, *case.insensitive):
             before, after = python_values(case.columns[name]), self.table[name]
