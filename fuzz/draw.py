@@ -123,7 +123,9 @@ def _add_others(rng: Random, case: Case, n: int) -> None:
         case.columns["name"] = PlainColumn("string", [f"p{record}" for record in range(n)])
         case.identifiers.append("name")
     if rng.random() < 0.15:
-        case.columns["rest"] = draw_column(rng, n, rng.choice(list(KINDS)))
+        rest = case.columns["rest"] = draw_column(rng, n, rng.choice(list(KINDS)))
+        if case.frame == "xlsx":  # which has no empty texts
+            rest.values = [None if value == "" else value for value in rest.values]
         case.insensitive.append("rest")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -167,6 +168,13 @@ class Judged:
 
 def _untyped(kind: str, before: list, after: list) -> tuple[list, list]:
     """Values and what a file without types made of them, as something that can be compared."""
-    if kind == "float":  # the file may say -0.0 or 3 where the table has 0.0 or 3.0
-        return before, [None if value is None else float(value) for value in after]
-    return OriginalColumn(before).texts, OriginalColumn(after).texts
+    read = _SPELLED.get(kind)
+    if read is None:
+        return OriginalColumn(before).texts, OriginalColumn(after).texts
+    return before, [None if value is None else read(str(value)) for value in after]
+
+
+_SPELLED = {  # what files spell in several ways: -0.0 and 0, a time with a T or a space, fewer digits
+    "float": float,
+    "datetime": datetime.fromisoformat,
+}
