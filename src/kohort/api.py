@@ -443,7 +443,7 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
 
 def _files(*sources: Any) -> tuple[Path, ...]:
     """The sources that are names of files."""
-    return tuple(Path(source) for source in sources if isinstance(source, (str, Path)))
+    return tuple(Path(source).absolute() for source in sources if isinstance(source, (str, Path)))
 
 
 def _hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:

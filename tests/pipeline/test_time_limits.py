@@ -6,13 +6,14 @@ import time
 import numpy as np
 import pyarrow as pa
 import pytest
-from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time
+from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time, time_for_bound
 
 import kohort as ko
 from kohort.algorithms import Run
 from kohort.algorithms.mining.closed_records import MinedRows, mine
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.io.certificate import read_certificate
+from kohort.kernels.compile_time import compile_clock
 from kohort.problem.encoding.tables import of_present_leaves
 from small_problems import problem_of
 
@@ -101,6 +102,18 @@ def test_the_bound_takes_no_longer_than_the_solution():
     assert release.bound is None
     assert NO_TIME_FOR_BOUND in release.notes
     assert not release.cut_by_time  # the release does not depend on its bound
+
+
+def test_solution_and_bound_share_the_limit():
+    columns = random_table(12_000, 30, 12).to_pydict()
+    problem = problem_of(columns, dict.fromkeys(columns), 5)
+    with compile_clock() as compiling:
+        started = time.monotonic()
+        run = Run(time_limit=time_for_bound(30.0, 30), besides=lambda: compiling.seconds)
+        bound, notes = bound_in_time(problem, run)
+        seconds = time.monotonic() - started - compiling.seconds
+    assert seconds < 0.5 + SLACK
+    assert (bound, notes) == (None, (NO_TIME_FOR_BOUND,))
 
 
 def test_small_tables_have_their_bound_whatever_the_clock_says():

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from kohort.algorithms import Progress
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
-from kohort.files.atomic import replacing, replacing_all
+from kohort.files.outputs import Outputs
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
 from kohort.pipeline.maps import Maps, maps_of
@@ -155,8 +155,8 @@ class Release(VerifiedRelease):
         from kohort.report.html import check_report_path, write_report
 
         check_report_path(path)
-        with replacing(path) as draft:
-            write_report(self, draft, version=version, **more)
+        with self._outputs(path).drafts() as draft_of:
+            write_report(self, draft_of[Path(path)], version=version, **more)
 
     def certificate(
         self,
@@ -173,20 +173,21 @@ class Release(VerifiedRelease):
         from kohort.io.certificate import write_certificate
         from kohort.io.signature import read_private_key, sign_file, signature_path
 
+        path, signature = Path(path), signature_path(path)
         key = None if sign is None else read_private_key(sign)
-        files = [path] if key is None else [path, signature_path(path)]
-        with replacing_all(files) as drafts:
-            write_certificate(self.facts(sha256=sha256, salt=salt), drafts[0])
+        outputs = self._outputs(path) if sign is None else self._outputs(path, signature).reading(Path(sign))
+        with outputs.drafts() as draft_of:
+            write_certificate(self.facts(sha256=sha256, salt=salt), draft_of[path])
             if key is not None:
-                sign_file(drafts[0], drafts[1], key)
+                sign_file(draft_of[path], draft_of[signature], key)
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings have such maps."""
         from kohort.io.maps import write_maps
 
         maps = self.value_maps(spec_sha256)
-        with replacing(path) as draft:
-            write_maps(maps, draft)
+        with self._outputs(path).drafts() as draft_of:
+            write_maps(maps, draft_of[Path(path)])
 
     def order_file(self, path: str | Path) -> None:
         """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
@@ -195,8 +196,12 @@ class Release(VerifiedRelease):
         """
         from kohort.io.order_file import write_order
 
-        with replacing_all([path], private=[path]) as drafts:
-            write_order(self.original_rows, drafts[0])
+        with replace(self._outputs(path), private=[Path(path)]).drafts() as draft_of:
+            write_order(self.original_rows, draft_of[Path(path)])
+
+    def _outputs(self, *paths: str | Path) -> Outputs:
+        """Files that are written at once; what the release was made from is never replaced."""
+        return Outputs([Path(path) for path in paths], reads=self.origin.reads)
 
     def value_maps(self, spec_sha256: str | None = None) -> Maps:
         """How every value is published; refused unless a value is published alike wherever it occurs."""
