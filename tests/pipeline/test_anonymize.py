@@ -10,7 +10,7 @@ import pytest
 import kohort as ko
 from by_definition.verification import classes
 from frames import as_lists
-from kohort.algorithms.mondrian.kernels import mondrian as kernel
+from kohort.algorithms.mondrian.kernels import best_cuts as kernel
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
 from kohort.pipeline import anonymize as pipeline
 from kohort.recoding.groups import Groups
