@@ -12,7 +12,6 @@ from kohort.algorithms import Run
 from kohort.algorithms.improve.group_search import _GroupSearch, regrouped
 from kohort.algorithms.improve.kernels.group_counts import (
     BLOCK,
-    PAID,
     add,
     cost_exchanged,
     cost_joined,
@@ -111,8 +110,9 @@ def test_counts_stay_right_round_after_round(problem, heat):
     np.testing.assert_array_equal(groups.counts.span[numbers], anew.counts.span)
     np.testing.assert_allclose(groups.counts.cost[numbers], anew.counts.cost, atol=1e-9)
     np.testing.assert_allclose(shown(groups)[numbers], shown(anew)[: len(numbers)], atol=1e-6)
-    np.testing.assert_allclose(groups.standing[:, numbers], anew.standing[:, : len(numbers)], atol=1e-6)
-    assert (groups.standing[PAID, np.setdiff1d(np.arange(room), numbers)] == -np.inf).all()
+    np.testing.assert_allclose(groups.one_more[numbers], anew.one_more[: len(numbers)], atol=1e-6)
+    np.testing.assert_allclose(groups.paid[numbers], anew.paid[: len(numbers)], atol=1e-6)
+    assert (groups.paid[np.setdiff1d(np.arange(room), numbers)] == -np.inf).all()
     attribute = np.repeat(np.arange(rows.shape[1]), search.cells.attribute.n_leaves)
     for number in numbers:  # what a leaf adds to a group of k is never below what blocks are passed over for
         joined, cell = shown(groups)[number], groups.counts.cell[number, attribute]
