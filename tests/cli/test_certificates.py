@@ -65,7 +65,7 @@ def test_people_are_shown_the_claims(signed):
     result = run("verify", "release.csv", "--certificate", "c.json", "--public-key", "key.pem.pub")
     assert (
         "Every promise holds, but not everything is protected" in result.out
-        and "The certificate says" in result.out
+        and "What the certificate says" in result.out
     )
     assert SECRET not in result.out
 
@@ -149,7 +149,7 @@ def test_wrong_words_are_exit_2(signed, words, message):
         (["--salt", "people.csv"], "holds no salt"),
         (["--salt", "nowhere/salt"], "does not exist"),
         (["--salt", "x.json", "--certificate", "x.json"], "the same name"),
-        (["--salt", "salt", "--certificate", "salt"], "what is read"),
+        (["--salt", "salt", "--certificate", "salt"], "this run reads"),
         (["--report", "r.html", "--report-version", "secret"], "internal or public"),
     ],
 )
@@ -172,7 +172,7 @@ def test_keys_are_for_their_owner_and_never_replaced(signed):
 
 def test_the_key_is_not_overwritten_by_an_output(signed):
     result = anonymize("--certificate", "key.pem", "--sign", "key.pem")
-    assert result.exit == 2 and "what is read" in result.err
+    assert result.exit == 2 and "this run reads" in result.err
 
 
 def test_reports_of_both_versions(folder):

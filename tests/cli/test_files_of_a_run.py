@@ -81,9 +81,9 @@ def test_anonymize_writes_nothing_that_it_reads(folder, read, option, linked):
         path.symlink_to(read) if linked else os.link(read, path)
     more = ["--key-file", "key.txt", "--algorithm", "mondrian"]
     if option == "--out":
-        refused_unchanged(lambda: anonymize(*more, out=path), "is what is read")
+        refused_unchanged(lambda: anonymize(*more, out=path), "is a file that this run reads")
     else:
-        refused_unchanged(lambda: anonymize(*more, option, path), "is what is read")
+        refused_unchanged(lambda: anonymize(*more, option, path), "is a file that this run reads")
 
 
 FORCED = pytest.mark.parametrize("forced", [[], ["--force"]], ids=["as it is", "forced"])
@@ -92,14 +92,16 @@ FORCED = pytest.mark.parametrize("forced", [[], ["--force"]], ids=["as it is", "
 @FORCED
 def test_the_hierarchies_folder_never_replaces_the_input(folder, forced):
     Path("people.csv").rename("age.csv")
-    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced, data="age.csv"), "is what is read")
+    refused_unchanged(
+        lambda: anonymize("--hierarchies", ".", *forced, data="age.csv"), "is a file that this run reads"
+    )
 
 
 @FORCED
 def test_the_hierarchies_folder_never_replaces_a_hierarchy_of_the_spec(folder, forced):
     Path("towns.csv").rename("town.csv")
     Path("spec.yaml").write_text(SPEC.replace("towns.csv", "town.csv"))
-    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced), "is what is read")
+    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced), "is a file that this run reads")
 
 
 @FORCED
@@ -121,7 +123,9 @@ def test_compare_and_frontier_write_nothing_that_they_read(folder):
     for command in ("compare", "frontier"):
         for option in ("--out", "--plot"):
             words = [command, "people.csv", "--spec", "spec.yaml", "--k", "3", "--out", "t.csv"]
-            refused_unchanged(lambda w=words, o=option: run(*w, o, "towns.csv"), "is what is read")
+            refused_unchanged(
+                lambda w=words, o=option: run(*w, o, "towns.csv"), "is a file that this run reads"
+            )
 
 
 def test_compare_in_python_writes_nothing_that_it_reads(folder):
@@ -130,7 +134,7 @@ def test_compare_in_python_writes_nothing_that_it_reads(folder):
     before = contents()
     for out in ("people.csv", "spec.yaml", "towns.csv"):
         for call in (ko.compare, ko.frontier):
-            with pytest.raises(ko.InputError, match="is what is read"):
+            with pytest.raises(ko.InputError, match="is a file that this run reads"):
                 call("people.csv", spec="spec.yaml", k=[3], out=out)
     assert contents() == before
 
@@ -140,14 +144,14 @@ def test_apply_writes_nothing_that_it_reads(folder):
     for out in ("people.csv", "maps.json", "key.txt"):
         os.link(out, "link.csv")
         words = ["apply", "maps.json", "people.csv", "--key-file", "key.txt", "--out", "link.csv"]
-        refused_unchanged(lambda w=words: run(*w), "is what is read")
+        refused_unchanged(lambda w=words: run(*w), "is a file that this run reads")
         Path("link.csv").unlink()
 
 
 def test_verify_writes_nothing_that_it_reads(folder):
     assert anonymize().exit == 0
     words = ["verify", "release.csv", "--spec", "spec.yaml", "--violations", "towns.csv"]
-    refused_unchanged(lambda: run(*words), "is what is read")
+    refused_unchanged(lambda: run(*words), "is a file that this run reads")
 
 
 def test_init_and_hierarchy_build_notice_a_bad_output_before_they_read(folder):

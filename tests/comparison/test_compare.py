@@ -198,7 +198,7 @@ def test_the_command_refuses_wrong_lists(jobs, files, words, message):
 
 def test_the_data_is_never_overwritten(jobs, files):
     done = asked(files, "compare", "--out", files / "people.csv")
-    assert done.exit == 2 and "is what is read" in done.err
+    assert done.exit == 2 and "is a file that this run reads" in done.err
 
 
 def test_the_command_risk_judges_what_a_spec_would_publish(files):

@@ -41,9 +41,9 @@ def test_what_is_read_is_never_written(folder, way):
         Path("here").symlink_to(folder)
         out = Path("here/people.csv")
     outputs = Outputs([Path("report.html"), out], reads=[None, Path("nothing"), Path("people.csv")])
-    with pytest.raises(InputError, match="is what is read"):
+    with pytest.raises(InputError, match="is a file that this run reads"):
         outputs.check()
-    with pytest.raises(InputError, match="is what is read"), outputs.drafts():
+    with pytest.raises(InputError, match="is a file that this run reads"), outputs.drafts():
         pytest.fail("the body must not run")
     assert Path("people.csv").read_text() == "data"
 
@@ -52,7 +52,7 @@ def test_a_link_made_during_the_work_is_noticed(folder):
     outputs = Outputs([Path("out.csv")], reads=[Path("people.csv")])
     outputs.check()
     Path("out.csv").symlink_to("people.csv")
-    with pytest.raises(InputError, match="is what is read"), outputs.drafts():
+    with pytest.raises(InputError, match="is a file that this run reads"), outputs.drafts():
         pytest.fail("the body must not run")
 
 
@@ -130,7 +130,7 @@ def test_on_a_disk_that_ignores_case(tmp_path):
         if done.returncode:
             pytest.skip("no such folder can be made here")
         (folder / "people.csv").write_text("data")
-        with pytest.raises(InputError, match="is what is read"):
+        with pytest.raises(InputError, match="is a file that this run reads"):
             Outputs([folder / "PEOPLE.CSV"], reads=[folder / "people.csv"]).check()
         with pytest.raises(InputError, match="same name"):
             Outputs([folder / "a.csv", folder / "A.csv"]).check()

@@ -100,7 +100,7 @@ def test_maps_that_do_not_exist_leave_nothing(folder):
 @pytest.mark.parametrize("read", ["people.csv", "towns.csv"])
 def test_nothing_that_was_read_is_replaced(folder, option, read):
     before = contents()
-    with pytest.raises(ko.InputError, match="is what is read"):
+    with pytest.raises(ko.InputError, match="is a file that this run reads"):
         made().write(**{"out": "release.csv", option: read})
     assert contents() == before
 
@@ -114,7 +114,7 @@ def test_files_of_a_spec_are_not_replaced(folder):
     release = ko.anonymize("people.csv", spec="spec.yaml")
     before = contents()
     for read in ("people.csv", "spec.yaml", "towns.csv"):
-        with pytest.raises(ko.InputError, match="is what is read"):
+        with pytest.raises(ko.InputError, match="is a file that this run reads"):
             release.write("release.csv", certificate=read)
     assert contents() == before
 

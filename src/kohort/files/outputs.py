@@ -65,7 +65,7 @@ class Outputs:
 
     def _refuse_reads(self, path: Path) -> None:
         if any(source is not None and _is_same(path, source) for source in self.reads):
-            raise InputError(f"{path} is what is read. Choose another output.")
+            raise InputError(f"{path} is a file that this run reads. Choose another output.")
 
     @contextmanager
     def _folder_for(self, files: Collection[Path]) -> Iterator[None]:
