@@ -18,10 +18,10 @@ __all__ = ["CountedCells"]
 
 @dataclass(frozen=True, eq=False)
 class CountedCells:
-    """Records that are equal in all quasi-identifiers and, as far as models tell, in their sensitive values.
+    """Records with equal quasi-identifiers and with sensitive values that no model distinguishes, counted.
 
     leaves     cells by attributes
-    codes      per sensitive column the code of each cell's value, or of one that no model tells from it
+    codes      per sensitive column the code of each cell's value, or of one that no model distinguishes
     counts     records of each cell
     of_record  the cell of each record
     """
@@ -67,16 +67,16 @@ class CountedCells:
 
 
 def _codes(problem: Problem, name: str) -> np.ndarray:
-    """Per record the code of its sensitive value, or of the first that no model tells from it."""
+    """Per record the code of its sensitive value, or of the first that no model distinguishes from it."""
     sensitive = problem.sensitive[name]
     every = np.arange(sensitive.n_values)
-    told_by = []
+    numbers = []  # per model: values that have the same number are the same to it
     for model in problem.models:
         if model.attribute == name:
-            told = every
+            number = every
             if isinstance(model, AlphaDeassociation) and model.values is not None:
                 listed = np.isin(every, sensitive.context.codes(model.values))
-                told = np.where(listed, 0 if model.combine else every, -1)
-            told_by.append(told)
-    _, first, number = np.unique(np.column_stack(told_by), axis=0, return_index=True, return_inverse=True)
-    return first[number.ravel()].astype(np.int32)[sensitive.column.codes]
+                number = np.where(listed, 0 if model.combine else every, -1)
+            numbers.append(number)
+    _, first, same = np.unique(np.column_stack(numbers), axis=0, return_index=True, return_inverse=True)
+    return first[same.ravel()].astype(np.int32)[sensitive.column.codes]
