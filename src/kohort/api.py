@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.mining import closed_records
-from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
-from kohort.data.build_hierarchy import Builder, FileSource, from_spec
-from kohort.data.column import text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
-from kohort.io.baskets import BasketShape, read_data, read_release
-from kohort.io.hierarchies import read_source
+from kohort.io.baskets import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.io.outputs import Outputs
-from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import TableFile
 from kohort.io.verify import verify_release
-from kohort.parameters import check_option, shown
+from kohort.keywords import Promise, Source, hierarchies_by_column, request_of
 from kohort.pipeline import Items, Release, Request, apply, make_release
 from kohort.pipeline.prepare import build_problem, settled_roles
-from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
-from kohort.problem.roles import Role, Roles
+from kohort.problem.models import KAnonymity
+from kohort.problem.roles import Roles
+from kohort.sources import arrow_table, dataset_of, frame_or_file, spec_and_folder, table_and_spec
 from kohort.verification import Verdict
 
 __all__ = [
@@ -47,10 +42,6 @@ __all__ = [
     "read_hierarchy",
     "verify",
 ]
-
-Promise = Model | KmAnonymity | ItemConfidence
-ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
-Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
 
 def anonymize(
@@ -71,8 +62,9 @@ def anonymize(
     weights: Mapping[str, float] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: Literal["value", "star", "refuse"] = "value",
+    formulas: Literal["keep", "escape"] = "keep",
     on_missing: Literal["error", "suppress"] = "error",
-    diversify_weight: float = WEIGHT,
+    diversify_weight: float = 0.15,
     shuffle: bool | Literal["auto"] = "auto",
     seed: int = 0,
     time_limit: float | None = None,
@@ -113,6 +105,8 @@ def anonymize(
         Where detail matters more; the order of a column's values.
     nulls, on_missing
         What a missing value is; what becomes of values missing from a hierarchy.
+    formulas
+        Texts that begin like a formula, in CSV files: written as they are, or after an apostrophe (`escape`).
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     shuffle
@@ -144,42 +138,34 @@ def anonymize(
     given = locals()
     if spec is not None:
         _refuse_besides_spec(given)
-        read, beside = _spec(spec)
-        source = _source(data, read.shape, header=header)
+        read, beside = spec_and_folder(spec)
+        source = frame_or_file(data, read.shape, header=header)
         return _release(source, read.request(beside=beside, key=key, engine=engine), progress)
-    source = _source(data, header=header)
-    found = _items(items)
-    hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
-    treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
-    asked = _promises(privacy)
-    request = Request(
-        roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
-        models=tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
-        km=_one_of(KmAnonymity, asked, "keep the larger k and m"),
-        confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
-        items=found,
-        hierarchies=hierarchies,
-        orders=_orders({} if orders is None else orders),
-        on_missing=dict.fromkeys(hierarchies, on_missing),
-        treatments=treatments,
-        joins=joins or {},
-        key=key,
-        weights={} if weights is None else weights,
-        cost=cost,
-        algorithm=algorithm,
-        engine=engine,
-        suppression=suppression,
-        suppressed=suppressed,
-        labels=labels,
-        nulls=nulls,
-        diversify_weight=diversify_weight,
-        shuffle=shuffle,
-        seed=seed,
-        time_limit=time_limit,
-        scheme=scheme if isinstance(scheme, str) else None,
-        schemes={} if scheme is None or isinstance(scheme, str) else scheme,
-    )
-    return _release(source, request, progress)
+    source = frame_or_file(data, header=header)
+    return _release(source, request_of(given), progress)
+
+
+def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
+    """Refuse keywords that a spec would silently overrule."""
+    besides = [
+        name
+        for name, parameter in signature(anonymize).parameters.items()
+        if name not in ("data", "key", "engine", "progress", "spec", "header")
+        and given[name]
+        and given[name] != parameter.default
+    ]
+    if besides:
+        raise InputError(
+            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
+        )
+
+
+def _release(source: Any, request: Request, progress: Progress | None) -> Release:
+    """The release of a dataframe or of a file, with the notes about reading the file."""
+    if not isinstance(source, TableFile):
+        return make_release(Dataset(source), request, progress=progress)
+    release = make_release(Dataset(source.table), request, progress=progress)
+    return replace(release, notes=(*source.notes, *release.notes))
 
 
 def apply_maps(
@@ -208,7 +194,7 @@ def apply_maps(
     >>> applied.table["age"].to_pylist()
     ['[20, 30)', '[40, 50)']
     """
-    dataset = _dataset(data, header=header)
+    dataset = dataset_of(data, header=header)
     return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
@@ -230,12 +216,12 @@ def verify(
     >>> ko.verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), spec=spec).holds
     False
     """
-    read, beside = _spec(spec)
+    read, beside = spec_and_folder(spec)
     if isinstance(release, (str, Path)):
         release = read_release(release, read.shape, formulas=read.formulas, header=header).table
     published = Dataset(release)
     reading = {"header": original_header, "header_option": "original-header"}
-    before = None if original is None else _dataset(original, read.shape, **reading)
+    before = None if original is None else dataset_of(original, read.shape, **reading)
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError("An order file compares a release with its original: give the original, too.")
@@ -261,11 +247,11 @@ def compare(
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
 
-    Every release is made in a process of its own, so that its memory can be told. One that cannot be had is
-    a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
-    all are tried.
+    Every release is made in a process of its own, so that its memory can be measured. One that is impossible
+    is a row with the reason. With `out`, a CSV file, a comparison goes on where it stopped. Without
+    `algorithms`, all are tried.
     """
-    table, read, beside = _table_and_spec(data, spec, out, header)
+    table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return compare_releases(
@@ -290,53 +276,10 @@ def frontier(
     header: bool | None = None,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
-    table, read, beside = _table_and_spec(data, spec, out, header)
+    table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
-
-
-def _dataset(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
-    """The records of a dataframe or of a file."""
-    source = _source(data, shape, **reading)
-    return Dataset(source.table if isinstance(source, TableFile) else source)
-
-
-def _source(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:
-    """A dataframe as it is, or a file read (a TableFile); `header` is for files only."""
-    if isinstance(data, (str, Path)):
-        return read_data(data, shape, **reading)
-    if reading["header"] is not None:
-        raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
-    return data
-
-
-def _table_and_spec(
-    data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None, header: bool | None
-) -> tuple[pa.Table, Spec, Path]:
-    """The table and the spec, read; refused is an output that would replace a file of them."""
-    read, beside = _spec(spec)
-    sources = [Path(source) for source in (data, spec) if isinstance(source, (str, Path))]
-    Outputs([] if out is None else [Path(out)], reads=[*sources, *read.files(beside=beside)]).check()
-    if isinstance(data, (str, Path)):
-        return read_data(data, read.shape, header=header).table, read, beside
-    dataset = _dataset(data, header=header)
-    return pa.table({name: dataset.arrow(name) for name in dataset.names}), read, beside
-
-
-def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
-    """Options that a spec would silently overrule."""
-    besides = [
-        name
-        for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "key", "engine", "progress", "spec", "header")
-        and given[name]
-        and given[name] != parameter.default
-    ]
-    if besides:
-        raise InputError(
-            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
-        )
 
 
 def mine_closed_records(
@@ -358,8 +301,8 @@ def mine_closed_records(
     [{'sex': '*', 'town': '*', 'support': 3}, {'sex': '*', 'town': 'Ely', 'support': 2},
      {'sex': 'f', 'town': '*', 'support': 2}]
     """
-    dataset = _dataset(data, header=header)
-    trees = _hierarchies(quasi_identifiers)
+    dataset = dataset_of(data, header=header)
+    trees = hierarchies_by_column(quasi_identifiers)
     request = Request(
         roles=Roles(dict.fromkeys(trees, "quasi-identifier"), "keep"),
         models=(KAnonymity(k),),
@@ -390,8 +333,7 @@ def profile(
     >>> [column.role for column in found.columns]
     ['quasi-identifier', 'sensitive']
     """
-    dataset = _dataset(data, header=header)
-    table = pa.table({name: dataset.arrow(name) for name in dataset.names})
+    table = arrow_table(dataset_of(data, header=header))
     return profiles.profile(table, max_combination=max_combination, sample=sample, seed=seed)
 
 
@@ -408,107 +350,3 @@ def read_hierarchy(
     file.findings.raise_if_broken(Path(path).name)
     assert file.hierarchy is not None
     return file.hierarchy
-
-
-def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
-    if isinstance(spec, Mapping):
-        return parse_spec(spec), Path()
-    return read_spec(spec), Path(spec).parent
-
-
-def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
-    if items is None or isinstance(items, Items):
-        return items if items is None else replace(items, hierarchy=_hierarchy(items.column, items.hierarchy))
-    if isinstance(items, str):
-        return Items(items)
-    if not isinstance(items, Mapping) or len(items) != 1:
-        raise InputError(
-            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
-        )
-    [(column, source)] = items.items()
-    return Items(column, _hierarchy(column, source))
-
-
-def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
-    found = [model for model in asked if isinstance(model, kind)]
-    if len(found) > 1:
-        raise InputError(f"{kind.name} is asked for twice: {instead}.")
-    return found[0] if found else None
-
-
-def _release(source: Any, request: Request, progress: Progress | None) -> Release:
-    """The release of a dataframe or of a file, with what is to be said about reading the file."""
-    if not isinstance(source, TableFile):
-        return make_release(Dataset(source), request, progress=progress)
-    release = make_release(Dataset(source.table), request, progress=progress)
-    return replace(release, notes=(*source.notes, *release.notes))
-
-
-def _hierarchies(
-    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
-) -> dict[str, Any]:
-    names = [] if quasi_identifiers is None else _listed(quasi_identifiers)
-    if not names and optional:
-        return {}
-    if not names:
-        raise InputError("Name the quasi_identifiers: the columns that others may know.")
-    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: _hierarchy(name, given[name]) for name in names}
-
-
-def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
-    if isinstance(source, Path):
-        source = str(source)
-    if isinstance(source, (str, Mapping)):
-        found = from_spec(source)
-        if isinstance(found, FileSource):
-            file = read_source(found)
-            file.findings.raise_if_broken(name)
-            return file.hierarchy
-        return found
-    return source
-
-
-def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    """Names of columns; a single one need not be in a list."""
-    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
-    if not all(isinstance(name, str) for name in listed):
-        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
-    return listed
-
-
-def _promises(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
-    if isinstance(privacy, Promise):
-        return (privacy,)
-    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
-        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
-    return tuple(privacy)
-
-
-def _orders(orders: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    check_option("orders", orders, Mapping[str, Any])
-    for name, values in orders.items():
-        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
-            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
-    return {name: [text_of(value) for value in values] for name, values in orders.items()}
-
-
-def _roles(
-    quasi_identifiers: Mapping[str, Any],
-    sensitive: Sequence[str],
-    identifiers: Sequence[str] | Mapping[str, Any],
-    insensitive: Sequence[str],
-    others: Literal["error", "keep", "drop"],
-    items: Items | None,
-) -> Roles:
-    given: list[tuple[str, Role]] = [(name, "quasi-identifier") for name in quasi_identifiers]
-    given += [(name, "sensitive") for name in _listed(sensitive)]
-    given += [(name, "identifier") for name in _listed(identifiers)]
-    given += [(name, "insensitive") for name in _listed(insensitive)]
-    given += [] if items is None else [(items.column, "items")]
-    roles: dict[str, Role] = {}
-    for name, role in given:
-        if name in roles:
-            raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
-        roles[name] = role
-    return Roles(roles, others)

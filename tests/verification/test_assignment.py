@@ -7,7 +7,7 @@ import pytest
 import kohort as ko
 from by_definition import order as by_definition
 from kohort.data.dataset import Dataset
-from kohort.io.spec import parse_spec
+from kohort.io.read_spec import parse_spec
 from kohort.io.verify import verify_release
 from kohort.pipeline.items import read_baskets
 from kohort.problem.attribute import Attribute, tight_domain

@@ -91,8 +91,8 @@ def anonymize(
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
     from kohort.cli.console import Output
+    from kohort.io.read_spec import read_spec_file
     from kohort.io.salt import salt_for
-    from kohort.io.spec import read_spec_file
     from kohort.publication import ReleaseFiles
 
     output = Output(as_json=json, quiet=quiet)

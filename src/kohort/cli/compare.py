@@ -67,7 +67,7 @@ def compare(
     from kohort.cli.console import Output
     from kohort.comparison import Settings, compare_releases
     from kohort.io.baskets import read_data
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
     read = read_spec(spec)
@@ -127,7 +127,7 @@ def frontier(
     from kohort.cli.console import Output
     from kohort.comparison import Settings, trace_frontier
     from kohort.io.baskets import read_data
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
     read = read_spec(spec)

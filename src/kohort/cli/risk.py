@@ -51,7 +51,7 @@ def risk(
 
     from kohort.cli.anonymize import release_file
     from kohort.cli.console import Output
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
     read = read_spec(spec).overridden(k=k)

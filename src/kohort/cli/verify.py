@@ -69,8 +69,8 @@ def verify(
     from kohort.io.baskets import read_release, write_rows
     from kohort.io.order_file import read_order
     from kohort.io.outputs import Outputs
+    from kohort.io.read_spec import read_spec
     from kohort.io.signature import signature_path
-    from kohort.io.spec import read_spec
     from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
     from kohort.report.story import verdict_story
