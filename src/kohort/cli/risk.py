@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
+from kohort.cli.bundles import Printing, Reading, command
+from kohort.cli.options import Data, SpecFile, header_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["risk"]
 
 
+@command
 def risk(
     data: Data,
-    spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
+    spec: SpecFile,
+    *,
     known: Annotated[
         str | None, typer.Option(help="Quasi-identifiers the adversary knows.", show_default="all")
     ] = None,
@@ -36,12 +39,8 @@ def risk(
     utility: Annotated[bool, typer.Option("--utility", help="Also measure what it is good for.")] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     seed: Annotated[int, typer.Option(help="Of the people looked up, and of queries.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Judge the release that a spec makes of a table: who is found, before and after. Nothing is written.
 
@@ -50,21 +49,14 @@ def risk(
     from rich.text import Text
 
     from kohort.cli.anonymize import release_file
-    from kohort.cli.console import Output
     from kohort.io.read_spec import read_spec
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     read = read_spec(spec).overridden(k=k)
-    reading: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "header": header,
-    }
     with output.progress() as progress:
         everybody = None if population is None else _people(population, population_header)
         request = read.request(beside=spec.parent)
-        source, release = release_file(data, request, progress, shape=read.shape, **reading)
+        source, release = release_file(data, request, progress, shape=read.shape, **reading.options())
         facts = release.risk(
             known=None if known is None else [name.strip() for name in known.split(",")],
             population=everybody,
