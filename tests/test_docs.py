@@ -205,6 +205,11 @@ def test_the_reference_of_the_command_line_is_up_to_date():
     assert page("cli.md") == generate.reference(), "Run docs/generate.py."
 
 
+@pytest.mark.parametrize("name", generate.TABLES)
+def test_the_table_of_options_is_up_to_date(name):
+    assert page(name) == generate.with_tables(name, page(name)), "Run docs/generate.py."
+
+
 def test_every_command_has_help_and_an_example():
     for name, command in generate.all_commands(generate.app, "kohort"):
         assert f"Example: **{name}" in (command.__doc__ or ""), name

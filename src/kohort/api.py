@@ -114,6 +114,9 @@ def anonymize(
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
+    seed, time_limit, engine
+        For everything that is drawn at random; seconds after which the best release so far is used; where to
+        compute.
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.

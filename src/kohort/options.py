@@ -87,7 +87,7 @@ class Options:
         Share, Option("where groups are united for a privacy model: how much the cost counts")
     ] = 0.15
     shuffle: Annotated[
-        bool | Literal["auto"],
+        Literal["auto"] | bool,
         Option(
             "whether the records are put in another order",
             flag="The order of the records: auto, true or false, instead of the spec's.",
