@@ -1,4 +1,4 @@
-"""Every option of a release is the same in the spec, Python, command line, maps, sklearn and documentation."""
+"""Every option of a release is the same in the spec, Python, command line, maps, sklearn and the pages."""
 
 from __future__ import annotations
 
