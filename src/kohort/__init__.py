@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.direct import DirectItems as DirectItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
-    from kohort.algorithms.schemes import BottomUp as BottomUp
-    from kohort.algorithms.schemes import OptimalRecoding as OptimalRecoding
-    from kohort.algorithms.schemes import TopDownSearch as TopDownSearch
+    from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
+    from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
+    from kohort.algorithms.schemes.top_down_search import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import compare as compare
@@ -73,7 +73,7 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
-    "BottomUp": "kohort.algorithms.schemes",
+    "BottomUp": "kohort.algorithms.schemes.bottom_up",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -96,14 +96,14 @@ _HOMES = {
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
-    "OptimalRecoding": "kohort.algorithms.schemes",
+    "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.pipeline",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
-    "TopDownSearch": "kohort.algorithms.schemes",
+    "TopDownSearch": "kohort.algorithms.schemes.top_down_search",
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",

@@ -23,10 +23,10 @@ from kohort.io.baskets import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
 from kohort.io.tables import TableFile
-from kohort.io.verify import verify_release
 from kohort.keywords import Promise, Source, hierarchies_by_column, request_of
 from kohort.pipeline import Items, Release, Request, apply, make_release
-from kohort.pipeline.prepare import build_problem, settled_roles
+from kohort.pipeline.prepare import prepare
+from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.sources import arrow_table, dataset_of, frame_or_file, spec_and_folder, table_and_spec
@@ -228,7 +228,8 @@ def verify(
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError("An order file compares a release with its original: give the original, too.")
-    return verify_release(published, read, beside=beside, original=before, order=order).verdict
+    request = read.request(beside=beside)
+    return verify_release(published, request, original=before, order=order).verdict
 
 
 def compare(
@@ -312,7 +313,7 @@ def mine_closed_records(
         hierarchies=trees,
         on_missing=dict.fromkeys(trees, on_missing),
     )
-    problem = build_problem(dataset, request, settled_roles(dataset, request))
+    problem = prepare(dataset, request).problem
     found = closed_records.mine_closed_records(problem)
     columns = {
         attribute.name: [tree.published[node] for node in nodes]

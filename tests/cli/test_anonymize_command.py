@@ -108,11 +108,11 @@ def test_a_file_without_records_is_refused(folder, content):
 
 def test_one_row_cannot_be_anonymous(folder):
     Path("people.csv").write_text(f"name,age,town,illness\n{SECRET},20,{SECRET},{SECRET}\n")
-    refused(anonymize(), 1, "k = 3 cannot be had", "at most 1")
+    refused(anonymize(), 1, "k = 3 is impossible", "at most 1")
 
 
 def test_k_above_the_number_of_records_says_the_largest_k(folder):
-    refused(anonymize("--k", "61"), 1, "k = 61 cannot be had", "at most 60")
+    refused(anonymize("--k", "61"), 1, "k = 61 is impossible", "at most 60")
 
 
 @pytest.mark.parametrize("k", ["0", "-3"])

@@ -13,6 +13,7 @@ from frames import as_lists
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.order import dealt_order
+from kohort.pipeline.publish import Published
 
 ASKED = {
     "quasi_identifiers": {"age": ko.intervals(5, 10, 20), "sex": None},
@@ -129,7 +130,7 @@ def test_records_that_differ_in_the_last_bit_are_told_apart():
     columns = dict(ko.anonymize(table, shuffle=False, **asked).columns)
     texts = []
     for rows in ([0, 1, 2, 3], [1, 0, 3, 2]):
-        order = dealt_order(Dataset(table.take(rows)), columns, np.arange(4), 0)
+        order = dealt_order(Published(Dataset(table.take(rows)), columns), 0)
         texts.append([repr(v) for v in table["score"].take(np.array(rows)[order]).to_pylist()])
     assert texts[0] == texts[1]
 

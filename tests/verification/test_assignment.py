@@ -6,13 +6,13 @@ import pytest
 
 import kohort as ko
 from by_definition import order as by_definition
+from kohort.data.basket_cells import read_baskets
 from kohort.data.dataset import Dataset
 from kohort.io.read_spec import parse_spec
-from kohort.io.verify import verify_release
-from kohort.pipeline.items import read_baskets
+from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.verification import assign_records, basket_fit
-from kohort.verification.assignment import _Flow
+from kohort.verification.assignment import _Flow, assign_records
+from kohort.verification.basket_fit import basket_fit
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -77,7 +77,7 @@ def test_a_shuffled_release_is_assigned_and_its_costs_are_the_same(seed, suppres
         "shuffle": True,
     }
     release = ko.anonymize(table, spec=spec)
-    found = verify_release(Dataset(release.table), parse_spec(spec), original=Dataset(table))
+    found = verify_release(Dataset(release.table), parse_spec(spec).request(), original=Dataset(table))
     assert found.verdict.holds
     unknown = {"hierarchical-discernibility"}  # it depends on which record is which
     known = {name: value for name, value in release.loss.items() if name in found.loss}

@@ -10,51 +10,62 @@ from kohort.algorithms.improve.improve import SECONDS, Improve
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
+from kohort.problem.costs import Cost
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["Auto"]
 
 _MOST_RECORDS = 500_000
-_BESIDE_ITEMS = "beside items, groups of many sizes are made and compared"
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Algorithm):
     """Chooses the algorithm by the problem, and says which and why."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "chooses the algorithm by the problem, and says which and why"
     paper: ClassVar[str] = ""
     promise: ClassVar[str] = "that of the algorithm it chooses"
-    models: ClassVar[tuple[str, ...]] = Mondrian.models
-    costs: ClassVar[tuple[str, ...]] = Mondrian.costs
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
+    scheme_search: ClassVar[str | None] = "optimal-recoding"
 
-    def choose(
-        self, problem: Problem, *, time_limit: float | None, items: bool = False
-    ) -> tuple[Algorithm, str]:
-        """The algorithm for this problem (beside a column of items?), and the reason in a sentence."""
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return Mondrian.minimises(cost)
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return Mondrian.meets(model)
+
+    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
+        """The algorithm for this problem, and the reason in a sentence."""
         table = (
             f"{counted(problem.n_records, 'record')} and "
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
-        obstacle = _BESIDE_ITEMS if items else _obstacle(problem)
+        obstacle = _obstacle(problem)
         if obstacle is None:
             seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
-            return Improve(), f"improve was chosen for {table}: it loses least, in {seconds} at most."
+            return Improve(), (f"improve was chosen for {table}: it loses least, in {seconds} at most.",)
         return Mondrian(), (
-            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}."
+            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}.",
         )
 
     def refuse(self, problem: Problem) -> None:
         Mondrian().refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        return self.choose(problem, time_limit=run.seconds_left)[0].solve(problem, run)
+        return self.choice_for(problem, run.seconds_left)[0].solve(problem, run)
 
 
 def _obstacle(problem: Problem) -> str | None:
     """Why improve cannot be taken, or None."""
+    if problem.items is not None:
+        return "beside items, groups of many sizes are made and compared"
     if problem.n_records > _MOST_RECORDS:
         return f"improve is for at most {_MOST_RECORDS:,} records"
     try:

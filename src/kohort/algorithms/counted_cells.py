@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms.clustering.clustering import groups_of_copies
 from kohort.data.dataset import distinct_rows
-from kohort.problem.models import AlphaDeassociation, ClassCounts, Model
+from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
 
 __all__ = ["CountedCells"]
@@ -69,14 +69,6 @@ class CountedCells:
 def _codes(problem: Problem, name: str) -> np.ndarray:
     """Per record the code of its sensitive value, or of the first that no model tells from it."""
     sensitive = problem.sensitive[name]
-    every = np.arange(sensitive.n_values)
-    told_by = []
-    for model in problem.models:
-        if model.attribute == name:
-            told = every
-            if isinstance(model, AlphaDeassociation) and model.values is not None:
-                listed = np.isin(every, sensitive.context.codes(model.values))
-                told = np.where(listed, 0 if model.combine else every, -1)
-            told_by.append(told)
-    _, first, number = np.unique(np.column_stack(told_by), axis=0, return_index=True, return_inverse=True)
+    kinds = [model.distinguishes(sensitive.context) for model in problem.models if model.attribute == name]
+    _, first, number = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)
     return first[number.ravel()].astype(np.int32)[sensitive.column.codes]

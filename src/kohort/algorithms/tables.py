@@ -12,17 +12,10 @@ from kohort.algorithms.kernels.generalization import ORDERED, SET, TREE, Tables
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import Cost, SeparableCost
+from kohort.problem.costs import COSTS, Cost, SeparableCost
 from kohort.problem.problem import Problem
 
-__all__ = ["LINEAR_COSTS", "closure_tables", "kernel_tables", "of_present_leaves", "searched_leaves"]
-
-# the costs that are a straight line in the width of an interval: (base, slope) for n leaves
-LINEAR_COSTS = {
-    "loss": lambda n: (0.0, 1 / max(n - 1, 1)),
-    "tree": lambda n: (0.0, 1 / max(n - 1, 1)),
-    "ncp": lambda n: (1 / n, 1 / n),
-}
+__all__ = ["closure_tables", "kernel_tables", "of_present_leaves", "searched_leaves"]
 
 
 def searched_leaves(problem: Problem) -> np.ndarray:
@@ -125,14 +118,15 @@ def _tree_arrays(attribute: Attribute, hierarchy: Hierarchy, cost: Cost, weight:
 
 def _width_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
     """Intervals of an ordered attribute, or sets of a tight one without an order."""
-    if cost.name not in LINEAR_COSTS:
+    n = len(attribute.column.texts)
+    line = cost.line(n)
+    if line is None:
+        linear = [name for name, kind in COSTS.items() if kind().linear]
         raise UnsupportedError(
             f"The cost {cost.name!r} cannot be minimised over free intervals or sets, as column "
             f"{attribute.name!r} has them. Give it a hierarchy (hierarchy: auto makes one) with "
-            f"labels: hierarchy, or choose one of the costs {', '.join(LINEAR_COSTS)}."
+            f"labels: hierarchy, or choose one of the costs {', '.join(linear)}."
         )
-    n = len(attribute.column.texts)
-    base, slope = LINEAR_COSTS[cost.name](n)
     is_set = not attribute.column.ordered
     counts = np.zeros(n, dtype=np.int64)
     counts[_leaf_numbers(attribute)] = attribute.column.counts
@@ -145,7 +139,7 @@ def _width_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
         leaf_cost=np.zeros(n),
         rank=rank,
         loners_from=n - loners,
-        line=(base * weight, slope * weight, weight),
+        line=(line.base * weight, line.slope * weight, weight),
         words=(n + 63) // 64 if is_set else 0,
     )
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
-    from kohort.io.verify import Verification
     from kohort.io.verify_certificate import Claim
+    from kohort.verification import Verification
 
 __all__ = ["verify"]
 
@@ -162,8 +162,8 @@ def _found(
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.data.dataset import Dataset
     from kohort.io.order_file import read_order
-    from kohort.io.verify import verify_release
     from kohort.io.verify_certificate import verify_certified
+    from kohort.pipeline.verify_release import verify_release
 
     published = Dataset(source.table)
     if asked is None or evidence.spec is None:
@@ -171,7 +171,8 @@ def _found(
         return verify_certified(published, certified)
     compared = None if before is None else Dataset(before.table)
     order = None if evidence.order_file is None else read_order(evidence.order_file)
-    return verify_release(published, asked, beside=evidence.spec.parent, original=compared, order=order)
+    request = asked.request(beside=evidence.spec.parent)
+    return verify_release(published, request, original=compared, order=order)
 
 
 def _claims(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from kohort.algorithms import Algorithm, Run
+from kohort.algorithms import Run, Solver
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
@@ -16,4 +16,4 @@ class Engine(Protocol):
 
     name: ClassVar[str]
 
-    def solve(self, problem: Problem, algorithm: Algorithm, run: Run) -> Recoding: ...
+    def solve(self, problem: Problem, algorithm: Solver, run: Run) -> Recoding: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kohort.algorithms import Algorithm, Run
+from kohort.algorithms import Run, Solver
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
@@ -16,5 +16,5 @@ class LocalEngine:
 
     name: ClassVar[str] = "local"
 
-    def solve(self, problem: Problem, algorithm: Algorithm, run: Run) -> Recoding:
+    def solve(self, problem: Problem, algorithm: Solver, run: Run) -> Recoding:
         return algorithm.solve(problem, run)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from kohort.data.basket_cells import split_text
 from kohort.io.baskets import BasketShape
 from kohort.io.tables import format_of
 from kohort.io.text_layout import detect_encoding, open_text
-from kohort.pipeline.items import split_text
 
 __all__ = ["recognized_baskets"]
 

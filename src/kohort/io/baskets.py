@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.basket_cells import joined, split_texts
 from kohort.data.dataset import Dataset
 from kohort.data.formulas import escaped, unescaped
 from kohort.errors import InputError
@@ -17,7 +18,6 @@ from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
 from kohort.io.source_file import opened
 from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, write_table
 from kohort.io.text_layout import detect_encoding
-from kohort.pipeline.items import joined, split_texts
 
 __all__ = ["BASKETS", "BasketShape", "read_data", "read_release", "write_data", "write_rows"]
 

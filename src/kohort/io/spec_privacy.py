@@ -1,7 +1,7 @@
 """The part of a release spec that says what is promised.
 
-The keys of an entry, such as `{attribute: diagnosis, l: 3}`, are the fields of the model's own class: a new
-privacy model needs a line in `MODEL_KEYS` and nothing else here.
+The keys of an entry, such as `{attribute: diagnosis, l: 3}`, are the fields of the model's own class, and it
+stands under the `spec_key` of that class: a new privacy model needs nothing here.
 """
 
 from __future__ import annotations
@@ -14,24 +14,14 @@ from pydantic import AfterValidator, BeforeValidator, create_model, field_valida
 
 from kohort.errors import InputError
 from kohort.io.spec_parts import Part, Scalar, Switch, as_text
-from kohort.problem.models import (
-    AlphaDeassociation,
-    ItemConfidence,
-    KAnonymity,
-    KmAnonymity,
-    LDiversity,
-    Model,
-    TCloseness,
-)
+from kohort.problem.models import MODELS, ItemConfidence, KAnonymity, KmAnonymity, Model
 
 __all__ = ["MODEL_KEYS", "PARTS", "ModelPart", "PrivacySpec"]
 
 MODEL_KEYS: dict[str, type[Model]] = {
-    "diversity": LDiversity,
-    "alpha": AlphaDeassociation,
-    "closeness": TCloseness,
+    model.spec_key: model for model in MODELS.values() if model is not KAnonymity
 }
-"""The models that take one entry or a list of entries, by their key."""
+"""The models that take one entry or a list of entries, by their key; `k` is a number."""
 
 
 class ModelPart(Part):
@@ -80,7 +70,7 @@ def _as_texts(values: list[Scalar]) -> list[str]:
 
 PARTS: dict[str, type[ModelPart]] = {
     **{key: _part_of(key, model) for key, model in MODEL_KEYS.items()},
-    "confidence": _part_of("confidence", ItemConfidence, without=["m"]),  # m is a key of its own
+    ItemConfidence.spec_key: _part_of(ItemConfidence.spec_key, ItemConfidence, without=["m"]),  # has a key
 }
 """The class of the entries under each key of `privacy` that has any."""
 

@@ -11,10 +11,9 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
-from kohort.io.verify import Verification
 from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
-from kohort.verification import Verdict, published_classes, verify_models
+from kohort.verification import Verdict, Verification, published_classes, verify_models
 
 __all__ = [
     "Claim",

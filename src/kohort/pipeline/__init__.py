@@ -1,6 +1,6 @@
 """The whole job, from a table and a request to a verified release."""
 
-from kohort.pipeline.anonymize import make_release
+from kohort.pipeline.job import make_release
 from kohort.pipeline.release import Release
 from kohort.pipeline.request import Items, Request
 

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
+from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
-from kohort.pipeline.order import kept_columns, settle_order
-from kohort.pipeline.prepare import settled_roles
+from kohort.pipeline.order import settle_order
+from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
-from kohort.pipeline.publish import as_arrow, as_native, labelled, replaced_identifiers
+from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
-from kohort.pipeline.withheld import broken_by, starred, withheld_notes
-from kohort.problem.models import KAnonymity
-from kohort.problem.roles import Roles
-from kohort.recoding.recoding import PublishedColumn
-from kohort.verification import Verdict, check_columns, check_conserved, published_classes, verify_models
-from kohort.verification.classes import PublishedClasses
-from kohort.verification.order_attack import OrderAttack, Sighted, attack_order, true_ranks
+from kohort.pipeline.withheld import withheld_notes
+from kohort.problem.attribute import Attribute
+from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.verification import Original, Verdict, verify
 from kohort.version import __version__
 
 __all__ = ["Applied", "apply_maps"]
-
-Columns = dict[str, pa.Array | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,28 +46,24 @@ class Applied(HoldsOriginal):
 
     _instead = "Keep applied.table and applied.facts() instead; other processes should send these back."
 
-    dataset: Dataset
+    published: Published
     maps: Maps
-    columns: Mapping[str, pa.Array | None]
-    rows: np.ndarray | None
     withheld: int
     unseen: dict[str, int]
     verdict: Verdict | None
     remarks: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def table(self) -> Any:
         """The recoded table: pandas, Polars or PyArrow, as it came."""
-        return as_native(self.dataset, dict(self.columns), self.rows)
-
-    @cached_property
-    def arrow(self) -> pa.Table:
-        """The recoded table in Arrow, with dictionaries where values repeat."""
-        return as_arrow(
-            self.dataset, dict(self.columns), _published_names(self.dataset, self.columns), self.rows
-        )
+        return self.published.native
 
     @property
+    def arrow(self) -> pa.Table:
+        """The recoded table in Arrow, with dictionaries where values repeat."""
+        return self.published.arrow
+
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """Sentences that the one who publishes should read."""
         notes = [
@@ -80,7 +73,7 @@ class Applied(HoldsOriginal):
         notes += self.remarks
         if self.verdict is None:
             notes.append("Nothing is promised about this table: it was recoded, not verified. Ask for a k.")
-        return (*notes, *formula_notes(self.dataset, self.maps.request, self.columns, self.rows))
+        return (*notes, *formula_notes(self.published, self.maps.request))
 
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
         """What `--json` prints. No cell of the data is in it."""
@@ -88,7 +81,7 @@ class Applied(HoldsOriginal):
         return {
             "kohort": "applied maps",
             "version": __version__,
-            "records": self.dataset.n_records,
+            "records": self.published.dataset.n_records,
             "suppressed": self.withheld,
             "unseen": self.unseen,
             "holds": None if verdict is None else verdict["holds"],
@@ -110,100 +103,72 @@ def apply_maps(
     if unseen not in ("error", "suppress"):
         raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
     request = replace(maps.request, models=_models(maps.request, k), key=key)
-    roles = settled_roles(dataset, request)
-    names = roles.having("quasi-identifier")
-    recoded = {name: _recoded(maps, dataset.column(name)) for name in names}
-    unknown = {name: int(part.n_unknown) for name, part in recoded.items() if part.n_unknown}
+    prepared = _prepared(maps, dataset, request)
+    unknown = _unknown_records(maps, prepared)
     if unknown and unseen == "error":
         raise InputError(_unknown_message(unknown))
-    nobody = np.zeros(dataset.n_records, dtype=bool)
-    columns: Columns = replaced_identifiers(dataset, request, roles)
-    plain = columns | _labelled(recoded, nobody, replace(request, nulls="value"))  # as the search saw them
-    withheld = _withheld(_classes(dataset, plain, names, request, None), request)
-    columns = columns | _labelled(recoded, withheld, request)
-    kept, broken = _kept(dataset, columns, names, request, withheld)
-    if kept is not None and not len(kept):
+    recoding = _recoding(maps, prepared)
+    published = publish(prepared, recoding)
+    if not len(published.rows):
         raise InfeasibleError("Every record would be withheld: no class keeps what the maps promise.")
-    attack = partial(_attack, dataset, roles, recoded, withheld, request)
-    order = settle_order(request, dataset, roles, columns, kept=kept, attack=attack)
+    verdict = None if k is None else _verified(prepared, published)
+    order = settle_order(prepared, published)
+    n_withheld = int(recoding.withheld.sum())
     return Applied(
-        dataset=dataset,
+        published=replace(published, kept=order.rows),
         maps=maps,
-        columns=columns,
-        rows=order.rows,
-        withheld=int(withheld.sum()),
+        withheld=n_withheld,
         remarks=(
-            *withheld_notes(int(withheld.sum()), kept, broken),
+            *withheld_notes(n_withheld, published.kept, published.broken),
             *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions),
         ),
         unseen=unknown,
-        verdict=None if k is None else _verified(dataset, columns, roles, request, kept),
+        verdict=verdict,
     )
 
 
-def _kept(
-    dataset: Dataset, columns: Columns, names: list[str], request: Request, withheld: np.ndarray
-) -> tuple[np.ndarray | None, str | None]:
-    """The records to publish (None: all), and the promises that the withheld ones would break as `*`."""
-    if not withheld.any():
-        return None, None
-    if request.suppressed == "drop":
-        return np.flatnonzero(~withheld), None
-    sensitive = _classes(dataset, columns, names, request, None).sensitive
-    broken = broken_by(request.models, sensitive, starred([columns[name] for name in names]))
-    return (np.flatnonzero(~withheld), broken) if broken else (None, None)
-
-
-def _models(request: Request, k: int | None) -> tuple:
+def _models(request: Request, k: int | None) -> tuple[Model, ...]:
     if k is None:
         return request.models
     return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Recoded:
-    published: PublishedColumn
-    n_unknown: int
+def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
+    """The table with hierarchies of two levels: each value, and what the maps publish it as."""
+    roles = settled_roles(dataset, request)
+    attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
+    return Prepared(dataset, request, roles, attributes, sensitive_attributes(dataset, request, roles))
 
 
-def _recoded(maps: Maps, column: Column) -> _Recoded:
+def _attribute(maps: Maps, column: Column) -> Attribute:
     if maps.request.nulls == "refuse" and column.has_null:
         raise InputError(
             f"Column {column.name!r} has {counted(int(column.counts[-1]), 'missing value')}, and the maps "
             "were made with nulls: refuse. Fill them in."
         )
-    labels, known = maps.columns[column.name].published(column.texts)
-    n_unknown = int(column.counts[~np.array(known, dtype=bool)].sum())
-    return _Recoded(PublishedColumn(labels, column.codes), n_unknown)
+    labels, _ = maps.columns[column.name].published(column.texts)
+    return Attribute(column, _two_levels(column.texts, labels))
 
 
-def _attack(
-    dataset: Dataset,
-    roles: Roles,
-    recoded: Mapping[str, _Recoded],
-    withheld: np.ndarray,
-    request: Request,
-    rows: np.ndarray,
-) -> OrderAttack | None:
-    """What an attack on the order of these records comes to; the maps say which values a label covers."""
-    quasi = [_sighted(dataset.column(name), part, withheld, rows) for name, part in recoded.items()]
-    k = max((model.k for model in request.models if isinstance(model, KAnonymity)), default=1)
-    found = attack_order(quasi, kept_columns(dataset, roles, rows), k)
-    return found if found.orders else None
+def _two_levels(texts: Sequence[str | None], labels: Sequence[str | None]) -> Hierarchy:
+    """A hierarchy over the values of a column in which each lies below what it is published as."""
+    starred = [text for text, label in zip(texts, labels) if label == STAR]
+    paths = [
+        (text, STAR) if label in (text, STAR) else (text, label, STAR) for text, label in zip(texts, labels)
+    ]
+    return Hierarchy.from_paths(paths or [(None, STAR)], hidden=starred)
 
 
-def _sighted(column: Column, recoded: _Recoded, withheld: np.ndarray, rows: np.ndarray) -> Sighted:
-    n_values = len(column.texts) - column.has_null
-    labels = recoded.published.labels[:n_values]
-    codes_of: dict[str | None, list[int]] = {}
-    for code, label in enumerate(labels):
-        codes_of.setdefault(label, []).append(code)
-    first = np.array([codes_of[label][0] for label in labels] + [-1] * column.has_null)[column.codes]
-    last = np.array([codes_of[label][-1] for label in labels] + [-1] * column.has_null)[column.codes]
-    unsaid = withheld | np.isin(column.codes, [c for c, label in enumerate(labels) if label == STAR])
-    first[unsaid], last[unsaid] = 0, max(n_values - 1, 0)
-    return Sighted(column.name, first[rows], last[rows], true_ranks(column, rows))
+def _unknown_records(maps: Maps, prepared: Prepared) -> dict[str, int]:
+    """Per quasi-identifier the records whose value the maps do not know, where there are any."""
+    found = {}
+    for attribute in prepared.attributes:
+        column = attribute.column
+        known = np.array(maps.columns[column.name].published(column.texts)[1], dtype=bool)
+        if n_unknown := int(column.counts[~known].sum()):
+            found[column.name] = n_unknown
+    return found
 
 
 def _unknown_message(unknown: Mapping[str, int]) -> str:
@@ -214,60 +179,60 @@ def _unknown_message(unknown: Mapping[str, int]) -> str:
     )
 
 
-def _labelled(recoded: Mapping[str, _Recoded], withheld: np.ndarray, request: Request) -> Columns:
-    return {
-        name: labelled(part.published, withheld, request.nulls == "star") for name, part in recoded.items()
-    }
+@dataclass(frozen=True, eq=False)
+class _Mapped(Recoding):
+    """Every value as the maps publish it; `labels` are by the attribute's name and the code of the value."""
+
+    labels: Mapping[str, Sequence[str | None]]
+    withheld: np.ndarray
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        labels = self.labels[attribute.name]
+        number = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        of_code = np.array([number[label] for label in labels], dtype=np.int32)
+        return PublishedColumn(list(number), of_code[attribute.column.codes], np.bincount(of_code))
 
 
-def _published_names(dataset: Dataset, columns: Mapping[str, pa.Array | None]) -> list[str]:
-    return [name for name in dataset.names if columns.get(name, ...) is not None]
+def _recoding(maps: Maps, prepared: Prepared) -> _Mapped:
+    """How the maps publish each record; those of classes that fail are withheld where the maps allow it."""
+    columns = [attribute.column for attribute in prepared.attributes]
+    labels = {column.name: maps.columns[column.name].published(column.texts)[0] for column in columns}
+    nobody = np.zeros(prepared.dataset.n_records, dtype=bool)
+    recoding = _Mapped(labels, nobody)
+    if not prepared.request.suppression:
+        return recoding
+    return replace(recoding, withheld=_withheld(prepared, recoding))
 
 
-def _classes(
-    dataset: Dataset, columns: Columns, names: list[str], request: Request, kept: np.ndarray | None
-) -> PublishedClasses:
-    published = Dataset(as_arrow(dataset, columns, _published_names(dataset, columns), kept))
-    return published_classes(
-        published, names, request.models, hierarchies=_hierarchies(request), orders=request.orders
-    )
-
-
-def _hierarchies(request: Request) -> dict:
-    return {name: hierarchy for name, hierarchy in request.hierarchies.items() if hierarchy is not None}
-
-
-def _withheld(classes: PublishedClasses, request: Request) -> np.ndarray:
+def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
     """The records of classes that fail, and of the class that withheld records would look like."""
-    fails = np.zeros(len(classes.sizes), dtype=bool)
-    if request.suppression:
-        fails |= ~np.logical_and.reduce([classes.holds(m, classes.counts(m)) for m in request.models])
-        allowed = int(Fraction(str(request.suppression)) * int(classes.sizes.sum()))
-        if fails.any() or classes.sizes[classes.all_star].sum() <= allowed:
-            fails |= classes.all_star
-    return fails[classes.class_of_record]
-
-
-def _verified(
-    dataset: Dataset, columns: Columns, roles: Roles, request: Request, kept: np.ndarray | None
-) -> Verdict:
-    classes = _classes(dataset, columns, roles.having("quasi-identifier"), request, kept)
-    rows = np.arange(dataset.n_records) if kept is None else kept
-    published = Dataset(as_arrow(dataset, columns, _published_names(dataset, columns), kept))
-    untouched = [*roles.having("sensitive"), *roles.having("insensitive")]
-    hidden = [name for name, column in columns.items() if column is None]
-    shown = [name for name, column in columns.items() if column is not None]
-    verdict = verify_models(
-        classes,
-        request.models,
-        suppression=request.suppression,
-        dropped=dataset.n_records - len(rows),
-        checks=[
-            check_columns(published, untouched, hidden, shown),
-            *check_conserved(published, dataset, untouched, rows),
-        ],
-        sensitive=[published.column(name) for name in roles.having("sensitive")],
+    columns = [recoding.apply(attribute) for attribute in prepared.attributes]
+    _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
+    fails = np.zeros(len(sizes), dtype=bool)
+    for model in prepared.request.models:
+        fails |= ~_holds(model, prepared, class_of, sizes)
+    starred = np.logical_and.reduce(
+        [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
     )
+    allowed = int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
+    if fails.any() or starred.sum() <= allowed:
+        fails[class_of[starred]] = True
+    return fails[class_of]
+
+
+def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Per class whether it satisfies a model."""
+    if model.attribute is None:
+        return model.holds(ClassCounts.of_sizes(sizes))
+    of = prepared.sensitive[model.attribute]
+    counts = ClassCounts.from_records(class_of, of.column.codes, len(sizes), of.n_values)
+    return model.holds(counts, of.context)
+
+
+def _verified(prepared: Prepared, published: Published) -> Verdict:
+    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=published.rows)
+    table = Dataset(published.arrow)
+    verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
     if not verdict.holds:
         raise InfeasibleError(
             "The recoded table does not keep what is asked, so nothing was made of it. Make a release of "

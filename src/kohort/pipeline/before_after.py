@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kohort.data.basket_cells import read_baskets
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.pipeline.items import read_baskets
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, read_covering
 
@@ -84,8 +84,7 @@ class BeforeAfter:
 def before_after(release: Release) -> BeforeAfter:
     """The two sides of a release; the published one is read from the table that is published."""
     published = Dataset(release.arrow)
-    problem = release.problem
-    attributes = () if problem is None else problem.attributes
+    attributes = release.problem.attributes
     labels = tuple(published.column(attribute.name) for attribute in attributes)
     rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
     dropped = release.dataset.n_records - len(rows)

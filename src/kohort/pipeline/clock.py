@@ -1,4 +1,4 @@
-"""How long each phase of a job took, and what follows where a clock decided something."""
+"""How long each phase of a job took."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kohort.algorithms import Run
-
-__all__ = ["Clock", "cut_notes"]
+__all__ = ["Clock"]
 
 
 class Clock:
@@ -27,14 +25,3 @@ class Clock:
         """Count a part of one phase as a phase of its own."""
         self.seconds[of] -= seconds
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
-
-
-def cut_notes(run: Run, asked: float | None) -> list[str]:
-    """What to tell where the time limit that was asked for, or the algorithm's own, cut the search."""
-    if not run.was_cut:
-        return []
-    limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
-    return [
-        f"The search was cut by {limit}: the same input, spec, version and seed may give another release the "
-        "next time, or on another machine. Without a cut they give the same one."
-    ]

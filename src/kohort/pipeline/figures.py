@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kohort.data.domain import STAR
+from kohort.pipeline.request import Request
+from kohort.pipeline.solve import Solution
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.recoding import GlobalRecoding, Recoding
 from kohort.verification import check_dual_proof, checked_bound, checked_guarantee, checked_loss
 
-__all__ = ["Figures", "checked_figures", "publishes_what_is_searched", "without_proof"]
+__all__ = ["Figures", "checked_figures"]
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,23 @@ class Figures:
 
 
 def checked_figures(
-    problem: Problem,
-    recoding: Recoding,
-    loss: dict[str, float],
-    bound: float | None,
-    own_bound: float | None,
-    *,
-    guaranteed: bool,
+    problem: Problem, solution: Solution, loss: dict[str, float], request: Request
 ) -> Figures:
     """The figures, or InternalError where they contradict each other or a proof does not hold.
 
-    loss        measured on the published table
-    bound       the best there is; `own_bound` is that of the algorithm, on which its guarantee rests
-    guaranteed  whether the algorithm's guarantee is about what is published
+    loss  measured on the published table
     """
+    recoding = solution.recoding
     cost = checked_loss(loss)[problem.cost.name]
-    if own_bound is not None and isinstance(recoding, Groups) and recoding.proof is not None:
-        check_dual_proof(problem, recoding.proof, own_bound)
-    if isinstance(recoding, GlobalRecoding) and recoding.search:
+    if recoding.bound is not None and recoding.proof is not None:
+        check_dual_proof(problem, recoding.proof, recoding.bound)
+    if recoding.search:
         checked_bound(recoding.search["bound"], cost)
-    guarantee = recoding.guarantee if guaranteed else None
-    return Figures(loss, checked_bound(bound, cost), checked_guarantee(guarantee, cost, own_bound))
+    proven = publishes_what_is_searched(problem, request.nulls == "star")
+    guarantee = recoding.guarantee if proven else None
+    return Figures(
+        loss, checked_bound(solution.bound, cost), checked_guarantee(guarantee, cost, recoding.bound)
+    )
 
 
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
@@ -54,8 +50,3 @@ def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
     """
     columns = [attribute.column for attribute in problem.attributes]
     return not any((null_is_star and column.has_null) or STAR in column.texts for column in columns)
-
-
-def without_proof(recoding: Recoding) -> Recoding:
-    """The same recoding without the evidence for its bound, which is checked, and large."""
-    return replace(recoding, proof=None) if isinstance(recoding, Groups) else recoding

@@ -11,13 +11,13 @@ import pyarrow as pa
 from kohort.data.column import Column, Kind, code_column, unsigned_zero
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.interval_labels import values_in_interval
 from kohort.data.times import moment_of_text
 from kohort.errors import UnsupportedError
 from kohort.pipeline.request import Request
-from kohort.problem.attribute import Attribute, tight_domain
+from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.recoding.recoding import GlobalRecoding, Recoding
-from kohort.verification.reading import read_labels
+from kohort.recoding.recoding import Recoding
 from kohort.version import __version__
 
 __all__ = ["ColumnMap", "Maps", "maps_of"]
@@ -73,11 +73,11 @@ class Maps:
     version: str = __version__
 
 
-def maps_of(request: Request, problem: Problem | None, recoding: Recoding | None, *, algorithm: str) -> Maps:
+def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
     """The maps of a release that publishes the same value everywhere the same way; others are refused."""
-    if problem is None or request.items is not None:
+    if problem.items is not None:
         raise UnsupportedError("Maps are of quasi-identifiers. A column of items has none.")
-    if not isinstance(recoding, GlobalRecoding):
+    if not recoding.is_global:
         raise UnsupportedError(
             f"{algorithm} publishes the same value differently in different classes, so there are no maps to "
             "write. Choose an algorithm that recodes globally, such as full-domain."
@@ -129,12 +129,11 @@ def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None])
 
 def _by_interval(column: Column, intervals: Sequence[str]) -> dict[str | None, str | None]:
     """Per value that lies in exactly one of the intervals, that one."""
-    if not column.ordered or not intervals:
+    if not column.ordered:
         return {}
-    spans = read_labels(intervals, Attribute(column, tight_domain(column), tight=True)).values
     found: dict[str | None, list[str]] = {}
-    for label, (first, last) in zip(intervals, spans.tolist()):
-        for text in column.texts[first : last + 1] if first <= last else ():
+    for label in intervals:
+        for text in values_in_interval(label, column):
             found.setdefault(text, []).append(label)
     return {text: labels[0] for text, labels in found.items() if len(labels) == 1}
 

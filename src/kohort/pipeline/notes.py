@@ -1,30 +1,94 @@
-"""What is said besides the verdict about every kind of release: cells like formulas, exact extreme values."""
+"""What is said about a release besides its verdict: notes, and cautions about exact extreme values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.data.formulas import formula_cells
 from kohort.errors import counted
-from kohort.pipeline.publish import as_arrow
+from kohort.pipeline.choose import Choice
+from kohort.pipeline.order import PublishedOrder
+from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
+from kohort.pipeline.solve import Solution
+from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
+from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
-from kohort.verification import Caution
+from kohort.verification import Caution, Verdict
 
-__all__ = ["extreme_cautions", "formula_notes"]
+__all__ = ["extreme_cautions", "formula_notes", "release_notes"]
 
 Columns = Mapping[str, pa.Array | None]
 
 
-def formula_notes(dataset: Dataset, request: Request, columns: Columns, kept: np.ndarray | None) -> list[str]:
+def release_notes(
+    prepared: Prepared,
+    choice: Choice,
+    solution: Solution,
+    published: Published,
+    verdict: Verdict,
+    order: PublishedOrder,
+) -> tuple[str, ...]:
+    """Sentences that the one who signs should read."""
+    return (
+        *choice.notes,
+        *_withholding_notes(prepared.problem, verdict.withheld),
+        *_model_notes(prepared.problem),
+        *_basket_notes(prepared.items if not prepared.attributes else None),
+        *withheld_notes(verdict.withheld, published.kept, published.broken),
+        *order.notes,
+        *solution.recoding.notes,
+        *formula_notes(published, prepared.request),
+        *solution.notes,
+    )
+
+
+def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
+    if not problem.attributes or not problem.max_withheld or n_withheld:
+        return []
+    return [f"Up to {problem.max_withheld:,} records may be withheld; none was."]
+
+
+def _model_notes(problem: Problem) -> list[str]:
+    """What models have to say about the sensitive columns of the table."""
+    return [
+        note
+        for model in problem.models
+        if model.attribute is not None
+        for note in model.notes(problem.sensitive[model.attribute].context)
+    ]
+
+
+def _basket_notes(items: ItemsProblem | None) -> list[str]:
+    """About baskets with nothing beside them."""
+    if items is None:
+        return []
+    baskets, notes = items.baskets, []
+    if baskets.repeated:
+        notes.append(
+            f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "
+            "multiset: true tells them apart."
+        )
+    sensitive = 0 if items.sensitive is None else items.sensitive.sizes
+    if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
+        are = counted(empty, "empty basket is", "empty baskets are")
+        notes.append(f"{are} published as they are: there is nothing to be known by.")
+    if items.confidence is not None and items.sensitive is not None:
+        absent = len(items.confidence.sensitive) - len(items.sensitive.items.texts)
+        if absent:
+            notes.append(f"{counted(absent, 'sensitive item occurs', 'sensitive items occur')} in no basket.")
+    if items.model.m > int(baskets.sizes.max(initial=0)):
+        notes.append(f"m = {items.model.m} is more than any basket has: whole baskets may be known.")
+    return notes
+
+
+def formula_notes(published: Published, request: Request) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
-    names = [name for name in dataset.names if columns.get(name, ...) is not None]
-    found = formula_cells(as_arrow(dataset, dict(columns), names, kept))
+    found = formula_cells(published.arrow)
     if not found:
         return []
     cells = counted(sum(found.values()), "published cell begins", "published cells begin")
@@ -37,7 +101,7 @@ def formula_notes(dataset: Dataset, request: Request, columns: Columns, kept: np
     ]
 
 
-def extreme_cautions(problem: Problem, columns: Columns) -> list[Caution]:
+def extreme_cautions(attributes: Sequence[Attribute], columns: Columns, k: int) -> list[Caution]:
     """A caution for each column whose least or greatest value, of fewer than k people, is published exactly.
 
     That is so where intervals end at values of the data: without a hierarchy, and with labels: tight.
@@ -51,8 +115,8 @@ def extreme_cautions(problem: Problem, columns: Columns) -> list[Caution]:
             "and no labels: tight.",
             column=attribute.name,
         )
-        for attribute in problem.attributes
-        if _shows_extremes(attribute, columns[attribute.name], problem.k)
+        for attribute in attributes
+        if _shows_extremes(attribute, columns[attribute.name], k)
     ]
 
 

@@ -7,7 +7,7 @@ undoes that has the sorted release. No secret is needed, and no guess about the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,35 +21,20 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.errors import counted
-from kohort.pipeline.publish import as_arrow
-from kohort.pipeline.request import Request
-from kohort.problem.problem import Problem
-from kohort.problem.roles import Roles
-from kohort.verification import Caution
-from kohort.verification.covering import read_covering
-from kohort.verification.order_attack import (
-    OrderAttack,
-    Sighted,
-    attack_order,
-    may_be_sorted,
-    sighted,
-    stand_together,
-    true_ranks,
-)
+from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.publish import Published
+from kohort.verification import Caution, OrderAttack, attack_on_order
 
 __all__ = [
     "PublishedOrder",
-    "attack_on_release",
     "attack_sentence",
     "dealt_order",
-    "kept_columns",
     "settle_order",
 ]
 
 CLASSES = (
     "the classes"  # stands for no column: neighbours are in one class more often, or less, than by chance
 )
-_A_FEW = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,83 +105,63 @@ def attack_sentence(found: OrderAttack) -> str:
     )
 
 
-def settle_order(
-    request: Request,
-    dataset: Dataset,
-    roles: Roles,
-    columns: Mapping[str, pa.Array | None],
-    *,
-    kept: np.ndarray | None,
-    baskets: Baskets | None = None,
-    attack: Callable[[np.ndarray], OrderAttack | None] = lambda rows: None,
-) -> PublishedOrder:
-    """Decide on the order of the records, and say why.
-
-    columns  what is published otherwise than it came
-    kept     the records to publish; None: all
-    baskets  the column of items, as it was
-    attack   what an attack on the order of these records comes to
-    """
-    asked = request.shuffle
-    rows = np.arange(dataset.n_records) if kept is None else kept
+def settle_order(prepared: Prepared, published: Published) -> PublishedOrder:
+    """Decide on the order of the records, and say why."""
+    asked = prepared.request.shuffle
     tells: tuple[str, ...] = ()
     found = None
     if asked is not True:
-        tells = _tells(dataset, roles, columns, rows, baskets)
+        tells = _tells(prepared, published)
         if not (tells and asked == "auto"):
-            found = attack(rows)
+            found = _attack(prepared, published)
     if asked is True or (asked == "auto" and (tells or found is not None)):
-        return PublishedOrder(asked, dealt_order(dataset, columns, rows, request.seed), True, tells)
-    return PublishedOrder(asked, kept, False, tells, found)
+        return PublishedOrder(asked, dealt_order(published, prepared.request.seed), True, tells)
+    return PublishedOrder(asked, published.kept, False, tells, found)
 
 
-def dealt_order(
-    dataset: Dataset, columns: Mapping[str, pa.Array | None], rows: np.ndarray, seed: int
-) -> np.ndarray:
+def dealt_order(published: Published, seed: int) -> np.ndarray:
     """The records in an order that depends on their published values and the seed alone.
 
     Records that are published alike keep their places relative to each other, which nobody can see.
     """
-    names = [name for name in dataset.names if columns.get(name, ...) is not None]
-    table = as_arrow(dataset, dict(columns), names, rows)
-    codes = np.column_stack([value_codes(table[name]) for name in names])
+    table, rows = published.arrow, published.rows
+    codes = np.column_stack([value_codes(table[name]) for name in table.column_names])
     by_content = np.argsort(distinct_rows(codes)[2], kind="stable")
     return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
 
 
-def kept_columns(dataset: Dataset, roles: Roles, rows: np.ndarray) -> list[Sighted]:
-    """The columns that are published as they are and may be sorted, in the order of these records."""
-    found = []
-    for name in (*roles.having("sensitive"), *roles.having("insensitive")):
-        if not stand_together(value_codes(take_records(dataset.arrow(name), rows[:_A_FEW]))):
-            continue  # most are not sorted, as the first records tell
-        codes = value_codes(take_records(dataset.arrow(name), rows))
-        found.append(Sighted(name, codes, codes, codes))
-    return found
+def _attack(prepared: Prepared, published: Published) -> OrderAttack | None:
+    """What an attack on the original order of the records comes to; None where there is nothing to attack."""
+    if not prepared.attributes:
+        return None
+    return attack_on_order(
+        Dataset(published.arrow),
+        prepared.dataset,
+        prepared.attributes,
+        prepared.untouched,
+        published.rows,
+        prepared.request.k,
+    )
 
 
-def _tells(
-    dataset: Dataset,
-    roles: Roles,
-    columns: Mapping[str, pa.Array | None],
-    rows: np.ndarray,
-    baskets: Baskets | None,
-) -> tuple[str, ...]:
+def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     """Columns that nobody can read exactly in the release, and of which the order of the records tells.
 
     Of large tables as many records are looked at as the tests need.
     """
-    some = rows[stretches(len(rows))]
+    dataset, roles = prepared.dataset, prepared.roles
+    chosen = published.rows[stretches(len(published.rows))]
     quasi = roles.having("quasi-identifier")
-    found = {(name, "values"): dataset.column(name).codes[some] for name in quasi}
+    found = {(name, "values"): dataset.column(name).codes[chosen] for name in quasi}
     for name in roles.having("identifier"):
-        found[name, "values"] = value_codes(take_records(dataset.arrow(name), some))
+        found[name, "values"] = value_codes(take_records(dataset.arrow(name), chosen))
     if quasi:
-        labels = [_label_codes(columns[name])[some] for name in quasi]
+        labels = [_label_codes(published.columns[name])[chosen] for name in quasi]
         found[CLASSES, ""] = distinct_rows(np.column_stack(labels))[2]
-    if baskets is not None:
+    if prepared.items is not None:
+        baskets = prepared.items.baskets
         for part, codes in _basket_columns(baskets).items():
-            found[baskets.name, part] = codes[some]
+            found[baskets.name, part] = codes[chosen]
     return tuple(dict.fromkeys(name for name, _ in telling_columns(found)))
 
 
@@ -212,28 +177,6 @@ def _basket_columns(baskets: Baskets) -> dict[str, np.ndarray]:
     np.minimum.at(least, baskets.record_of_item, baskets.items.codes)
     np.maximum.at(greatest, baskets.record_of_item, baskets.items.codes)
     return {"sizes": baskets.sizes, "least": least, "greatest": greatest}
-
-
-def attack_on_release(
-    dataset: Dataset,
-    roles: Roles,
-    columns: Mapping[str, pa.Array | None],
-    problem: Problem,
-    rows: np.ndarray,
-) -> OrderAttack | None:
-    """What an attack on the order of these records comes to; None where no column is sorted."""
-    kept = kept_columns(dataset, roles, rows)
-    true = [true_ranks(attribute.column, rows) for attribute in problem.attributes]
-    if not may_be_sorted(true, [column.true for column in kept]):
-        return None
-    names = [attribute.name for attribute in problem.attributes]
-    published = Dataset(as_arrow(dataset, dict(columns), names, rows))
-    quasi = []
-    for attribute in problem.attributes:
-        labels = published.column(attribute.name)
-        quasi.append(sighted(labels, read_covering(labels.texts, attribute), attribute.column, rows))
-    found = attack_order(quasi, kept, problem.k)
-    return found if found.orders else None
 
 
 def _listed(names: Sequence[str]) -> str:

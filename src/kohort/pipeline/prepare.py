@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
@@ -11,45 +13,83 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
-from kohort.problem.models import KAnonymity, Model
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["build_attributes", "build_problem", "settled_roles"]
+__all__ = ["Prepared", "build_attributes", "prepare", "sensitive_attributes", "settled_roles"]
 
 
-def build_problem(dataset: Dataset, request: Request, roles: Roles) -> Problem:
-    """The problem that this request poses for this table."""
-    refuse_many_attributes(len(roles.having("quasi-identifier")))
-    if request.suppressed == "drop" and request.suppression > 0 and _names_closeness(request):
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table and what is asked of it, in codes: the first step of every job.
+
+    roles       of every column
+    attributes  the quasi-identifiers, in the order of the table's columns
+    sensitive   the sensitive columns by name
+    items       what is asked of the column of items; None where there is none
+    """
+
+    dataset: Dataset
+    request: Request
+    roles: Roles
+    attributes: tuple[Attribute, ...]
+    sensitive: Mapping[str, SensitiveAttribute]
+    items: ItemsProblem | None = None
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that the request poses for the table; raises what makes it impossible."""
+        request = self.request
+        return Problem(
+            attributes=self.attributes,
+            models=request.table_models if self.attributes else (),
+            cost=cost_named(request.cost if self.attributes else "ncp"),
+            sensitive=self.sensitive,
+            suppression=request.suppression,
+            seed=request.seed,
+            items=self.items,
+        )
+
+    @property
+    def untouched(self) -> list[str]:
+        """The columns that are published as they came."""
+        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]
+
+    @property
+    def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchies of sensitive columns, where they have one."""
+        return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
+
+
+def prepare(dataset: Dataset, request: Request) -> Prepared:
+    """Code a table: a role for every column, the domains of quasi-identifiers, sensitive columns, items."""
+    roles = settled_roles(dataset, request)
+    quasi_identifiers = roles.having("quasi-identifier")
+    if request.items is not None and not quasi_identifiers:
+        return Prepared(dataset, request, roles, (), {}, items_problem(dataset, request))
+    refuse_many_attributes(len(quasi_identifiers))
+    if request.suppressed == "drop" and request.suppression > 0:
+        _refuse_dropping(request.models)
+    sensitive = sensitive_attributes(dataset, request, roles)
+    attributes = build_attributes(dataset, request, roles)
+    if not all(model.survives_unions for model in request.models):
+        _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
+    return Prepared(dataset, request, roles, attributes, sensitive, items_problem(dataset, request))
+
+
+def _refuse_dropping(models: Sequence[Model]) -> None:
+    if any(model.compares_with_whole_table for model in models):
         raise UnsupportedError(
             "t-closeness compares every class with the whole table, which records that are left out would "
             "change. Use suppressed: star, or suppression: 0."
         )
-    sensitive = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
-    attributes = build_attributes(dataset, request, roles)
-    if not all(model.survives_unions for model in request.models):
-        _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
-    return Problem(
-        attributes=attributes,
-        models=_models(request),
-        cost=cost_named(request.cost),
-        sensitive=sensitive,
-        suppression=request.suppression,
-        seed=request.seed,
-    )
-
-
-def _models(request: Request) -> tuple[Model, ...]:
-    """The models of the quasi-identifiers: classes must be large enough for the promise about items."""
-    if request.km is None:
-        return request.models
-    k = max([request.km.k, *(model.k for model in request.models if isinstance(model, KAnonymity))])
-    return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
 
 
 def settled_roles(dataset: Dataset, request: Request) -> Roles:
@@ -103,6 +143,11 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
     return hierarchy
 
 
+def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> dict[str, SensitiveAttribute]:
+    """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
+    return {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+
+
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
     column = _ordered(dataset.column(name), request)
     source = request.hierarchies.get(name)
@@ -141,7 +186,3 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
                 "that its hierarchy lacks), which alpha with rounding: ceiling cannot cope with. "
                 "Leave rounding out."
             )
-
-
-def _names_closeness(request: Request) -> bool:
-    return any(model.name == "t-closeness" for model in request.models)

@@ -2,40 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.basket_cells import joined
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
-from kohort.pipeline.request import Request
-from kohort.problem.problem import Problem
-from kohort.problem.roles import Roles
+from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["as_arrow", "as_native", "labelled", "replaced_columns", "replaced_identifiers"]
+__all__ = ["Published", "labelled", "publish", "replaced_columns"]
+
+Columns = Mapping[str, pa.Array | None]
 
 
-def replaced_columns(
-    dataset: Dataset, request: Request, roles: Roles, problem: Problem, recoding: Recoding
-) -> dict[str, pa.Array | None]:
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A table as it is published.
+
+    dataset  the table as it came
+    columns  those that are published otherwise than they came; None: the column is dropped
+    kept     the records that are published, in this order; None: all of them, as they came
+    broken   the promises that the records left out would have broken as `*`; None where that was not why
+    """
+
+    dataset: Dataset
+    columns: Columns
+    kept: np.ndarray | None = None
+    broken: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The published columns."""
+        return [name for name in self.dataset.names if self.columns.get(name, ...) is not None]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Per published record the number of its original."""
+        return np.arange(self.dataset.n_records) if self.kept is None else self.kept
+
+    @cached_property
+    def arrow(self) -> pa.Table:
+        """The published table in Arrow, with dictionaries where values repeat."""
+        arrays, fields = [], []
+        for name in self.names:
+            replaced = self.columns.get(name)
+            column = self.dataset.arrow(name) if replaced is None else replaced
+            arrays.append(column if self.kept is None else take_records(column, self.kept))
+            fields.append(pa.field(name, column.type) if name in self.columns else self.dataset.field(name))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    @cached_property
+    def native(self) -> Any:
+        """The published table as the kind of dataframe that came in; no index survives."""
+        frame = nw.maybe_reset_index(self.dataset.frame)
+        frame = frame.drop([name for name, column in self.columns.items() if column is None])
+        texts = pa.table({n: _plain(column) for n, column in self.columns.items() if column is not None})
+        new = nw.from_arrow(texts, backend=nw.get_native_namespace(self.dataset.frame))
+        frame = frame.with_columns(*(new[name] for name in texts.column_names))
+        native = frame.to_native()
+        if self.kept is not None and isinstance(native, pa.Table):
+            columns = [take_records(column, self.kept) for column in native.columns]
+            return pa.table(columns, schema=native.schema)
+        return native if self.kept is None else nw.maybe_reset_index(frame[self.kept]).to_native()
+
+
+def publish(prepared: Prepared, recoding: Recoding) -> Published:
+    """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
+    request = prepared.request
+    columns = replaced_columns(prepared, recoding)
+    left = np.flatnonzero(~recoding.withheld)
+    if request.suppressed == "drop" and prepared.attributes:
+        return Published(prepared.dataset, columns, left)
+    if not recoding.withheld.any():
+        return Published(prepared.dataset, columns)
+    shown = starred([columns[attribute.name] for attribute in prepared.attributes])
+    broken = broken_by(request.table_models, prepared.sensitive, shown)
+    return Published(prepared.dataset, columns, left if broken else None, broken)
+
+
+def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
     """The columns that are published otherwise than they came, as Arrow dictionaries; None: dropped."""
-    columns = replaced_identifiers(dataset, request, roles)
-    for attribute in problem.attributes:
+    request = prepared.request
+    columns = _replaced_identifiers(prepared)
+    for attribute in prepared.attributes:
         published = recoding.apply(attribute)
         columns[attribute.name] = labelled(published, recoding.withheld, request.nulls == "star")
+    if recoding.items is not None:
+        assert request.items is not None and prepared.items is not None
+        lists = recoding.items.apply(prepared.items)
+        separator = request.items.separator
+        columns[request.items.column] = lists if separator is None else joined(lists, separator)
     return columns
 
 
-def replaced_identifiers(dataset: Dataset, request: Request, roles: Roles) -> dict[str, pa.Array | None]:
+def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
     """The identifiers: dropped, masked, or as pseudonyms."""
+    dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
-    for name in roles.having("identifier"):
+    for name in prepared.roles.having("identifier"):
         treatment = request.treatments.get(name, "drop")
         if treatment == "pseudonym":
             columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
@@ -55,38 +129,5 @@ def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: boo
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
 
 
-def as_native(dataset: Dataset, columns: dict[str, pa.Array | None], rows: np.ndarray | None) -> Any:
-    """The published table as the kind of dataframe that came in; untouched columns keep their types.
-
-    `rows` picks and orders the records; None keeps all as they are. No index survives.
-    """
-    frame = nw.maybe_reset_index(dataset.frame)
-    frame = frame.drop([name for name, column in columns.items() if column is None])
-    texts = pa.table({name: _plain(column) for name, column in columns.items() if column is not None})
-    backend = nw.get_native_namespace(dataset.frame)
-    new = nw.from_arrow(texts, backend=backend)
-    frame = frame.with_columns(*(new[name] for name in texts.column_names))
-    native = frame.to_native()
-    if rows is not None and isinstance(native, pa.Table):
-        return pa.table([take_records(column, rows) for column in native.columns], schema=native.schema)
-    return native if rows is None else nw.maybe_reset_index(frame[rows]).to_native()
-
-
 def _plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-
-
-def as_arrow(
-    dataset: Dataset,
-    columns: dict[str, pa.Array | None],
-    names: Sequence[str],
-    rows: np.ndarray | None,
-) -> pa.Table:
-    """The published table in Arrow, with dictionaries where values repeat: for verifying and for files."""
-    arrays, fields = [], []
-    for name in names:
-        replaced = columns.get(name)
-        column = dataset.arrow(name) if replaced is None else replaced
-        arrays.append(column if rows is None else take_records(column, rows))
-        fields.append(pa.field(name, column.type) if name in columns else dataset.field(name))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -15,11 +15,11 @@ import pyarrow as pa
 from kohort.checked_write import write_checked
 from kohort.data.dataset import Dataset
 from kohort.pipeline.commitment import committed
-from kohort.pipeline.items import ItemsPart
 from kohort.pipeline.maps import maps_of
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
-from kohort.pipeline.publish import as_arrow, as_native
+from kohort.pipeline.publish import Published
+from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -39,7 +39,7 @@ class Release(HoldsOriginal):
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
     notes     sentences that the one who signs should read
-    problem   what was asked of the quasi-identifiers; None where baskets of items are all there is
+    problem   what was asked, in codes
     items     what became of the column of items, or None
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
@@ -56,7 +56,7 @@ class Release(HoldsOriginal):
     dataset: Dataset
     request: Request
     roles: Roles
-    problem: Problem | None
+    problem: Problem
     columns: Mapping[str, pa.Array | None]
     rows: np.ndarray | None
     verdict: Verdict
@@ -67,25 +67,29 @@ class Release(HoldsOriginal):
     bound: float | None
     notes: tuple[str, ...]
     seconds: dict[str, float]
+    recoding: Recoding
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
-    recoding: Recoding | None = None
     cut_by_time: bool = False
     order: PublishedOrder | None = None
 
     @cached_property
+    def _published(self) -> Published:
+        return Published(self.dataset, self.columns, self.rows)
+
+    @property
     def table(self) -> Any:
         """The published table: pandas, Polars or PyArrow, as it came."""
-        return as_native(self.dataset, dict(self.columns), self.rows)
+        return self._published.native
 
-    @cached_property
+    @property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat."""
-        return as_arrow(self.dataset, dict(self.columns), self.published_names, self.rows)
+        return self._published.arrow
 
     @property
     def published_names(self) -> list[str]:
-        return [name for name in self.dataset.names if self.columns.get(name, ...) is not None]
+        return self._published.names
 
     @property
     def cost(self) -> float:
@@ -94,7 +98,7 @@ class Release(HoldsOriginal):
 
     @property
     def cost_name(self) -> str:
-        return "ncp" if self.problem is None else self.problem.cost.name
+        return self.problem.cost.name
 
     @property
     def gap(self) -> float | None:
@@ -108,7 +112,7 @@ class Release(HoldsOriginal):
     @property
     def original_rows(self) -> np.ndarray:
         """Per published record the number of its original, from 0 on."""
-        return np.arange(self.dataset.n_records) if self.rows is None else self.rows
+        return self._published.rows
 
     @property
     def suppressed_as(self) -> str | None:

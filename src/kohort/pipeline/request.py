@@ -13,7 +13,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.options import OPTIONS, Options, options_of
 from kohort.parameters import Option, Share, check_parameters
 from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
-from kohort.problem.models import ItemConfidence, KmAnonymity, Model
+from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Roles
 
 __all__ = ["Items", "Request", "Treatment"]
@@ -136,6 +136,24 @@ class Request(Options):
         for column in columns:
             if self.roles.of.get(column) not in roles:
                 raise InputError(f"{what} is given for {column!r}, which is {wrong}.")
+
+    @property
+    def table_models(self) -> tuple[Model, ...]:
+        """The models of the quasi-identifiers: classes must be large enough for the promise about items."""
+        if self.km is None:
+            return self.models
+        k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
+        return (KAnonymity(k), *(model for model in self.models if not isinstance(model, KAnonymity)))
+
+    @property
+    def k(self) -> int:
+        """The smallest class that the models of the quasi-identifiers allow; 1 where no k is asked for."""
+        return max((model.k for model in self.table_models if isinstance(model, KAnonymity)), default=1)
+
+    @property
+    def may_drop(self) -> bool:
+        """Whether records may be left out: asked for, or because they may not be published as `*`."""
+        return self.suppressed == "drop" or self.suppression > 0
 
     def _check_items(self) -> None:
         named = self.roles.having("items")

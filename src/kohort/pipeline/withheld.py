@@ -14,26 +14,11 @@ import pyarrow.compute as pc
 
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
-from kohort.pipeline.request import Request
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Model
-from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification import Verdict
 
-__all__ = ["broken_by", "records_to_publish", "refuse_dropping", "starred", "withheld_notes"]
-
-
-def records_to_publish(
-    request: Request, problem: Problem, columns: Mapping[str, pa.Array | None], withheld: np.ndarray
-) -> tuple[np.ndarray | None, str | None]:
-    """The records to publish (None: all), and the promises that the others would break if they were `*`."""
-    if request.suppressed == "drop":
-        return np.flatnonzero(~withheld), None
-    if not withheld.any():
-        return None, None
-    shown = starred([columns[attribute.name] for attribute in problem.attributes])
-    broken = broken_by(problem.models, problem.sensitive, shown)
-    return (np.flatnonzero(~withheld), broken) if broken else (None, None)
+__all__ = ["broken_by", "refuse_dropping", "starred", "withheld_notes"]
 
 
 def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:

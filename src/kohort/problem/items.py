@@ -45,8 +45,8 @@ class ItemsProblem:
         filled = int((self.baskets.sizes > 0).sum())
         if self.class_of_record is None and filled < self.model.k:
             raise InfeasibleError(
-                f"k = {self.model.k} cannot be had: {counted(filled, 'basket has', 'baskets have')} items, "
-                f"so k is at most {filled}."
+                f"k = {self.model.k} is impossible: {counted(filled, 'basket has', 'baskets have')} items, "
+                f"so k can be at most {filled}."
             )
         if self.confidence is not None:
             self._refuse_limit(self.confidence)
@@ -62,9 +62,9 @@ class ItemsProblem:
         if found.telling:
             assert found.highest is not None
             raise InfeasibleError(
-                f"limit = {plain(confidence.asked)} cannot be had: a larger share of all baskets, or of "
-                "those that have other items too, holds one of the sensitive items. The limit is at least "
-                f"{rounded_up(found.highest)} ({found.highest})."
+                f"limit = {plain(confidence.asked)} is impossible: a larger share of all baskets, or of "
+                "those that have other items too, holds one of the sensitive items. The limit must be at "
+                f"least {rounded_up(found.highest)} ({found.highest})."
             )
 
     @cached_property

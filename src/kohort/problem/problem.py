@@ -13,6 +13,7 @@ from kohort.data.dataset import distinct_rows
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
+from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ClassCounts, KAnonymity, Model
 from kohort.problem.sensitive import SensitiveAttribute
 
@@ -45,7 +46,8 @@ class Problem:
     """Find a release of these records that satisfies every model at the least cost.
 
     Validates itself: a problem that exists can be solved. `suppression` is the share of records that
-    may be withheld.
+    may be withheld. `items` is what is asked of a column of items; without quasi-identifiers it is all there
+    is.
     """
 
     attributes: tuple[Attribute, ...]
@@ -54,10 +56,15 @@ class Problem:
     sensitive: Mapping[str, SensitiveAttribute] = field(default_factory=dict)
     suppression: float = 0.0
     seed: int = 0
+    items: ItemsProblem | None = None
 
     def __post_init__(self) -> None:
-        if not self.attributes:
+        if self.attributes:
+            self._check_table()
+        elif self.items is None:
             raise InputError("There is no quasi-identifier: name at least one column that others may know.")
+
+    def _check_table(self) -> None:
         refuse_many_attributes(len(self.attributes))
         if not 0 <= self.suppression <= 1:
             raise InputError(f"'suppression' must be a share from 0 to 1. Got {self.suppression}.")
@@ -74,7 +81,10 @@ class Problem:
 
     @property
     def n_records(self) -> int:
-        return len(self.attributes[0].column)
+        if self.attributes:
+            return len(self.attributes[0].column)
+        assert self.items is not None
+        return len(self.items.baskets)
 
     @property
     def k(self) -> int:
@@ -89,7 +99,7 @@ class Problem:
     @property
     def tight(self) -> bool:
         """Whether groups publish the values they have instead of hierarchy nodes."""
-        return self.attributes[0].tight
+        return bool(self.attributes) and self.attributes[0].tight
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -130,8 +140,8 @@ class Problem:
     def _refuse_infeasible(self) -> None:
         if self.k > self.n_records:
             raise InfeasibleError(
-                f"k = {self.k} cannot be had: the table has {self.n_records} records, "
-                f"so k is at most {self.n_records}."
+                f"k = {self.k} is impossible: the table has {self.n_records} records, "
+                f"so k can be at most {self.n_records}."
             )
         reasons = [reason for model in self.models if (reason := self._refusal(model))]
         if reasons:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.recoding.groups import Groups
-from kohort.recoding.recoding import PublishedColumn
+from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["AttributeMaps"]
 
 
 @dataclass(frozen=True, eq=False)
-class AttributeMaps:
+class AttributeMaps(Recoding):
     """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
 
     `node_of_leaf` is by the attribute's name, `withheld` by record; `search` is what a search has proven, as
@@ -30,6 +30,7 @@ class AttributeMaps:
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    is_global: ClassVar[bool] = True  # type: ignore[misc]
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
         """The label of each record's node or, with tight labels, the values that occur under it."""
@@ -38,7 +39,8 @@ class AttributeMaps:
         of_record = of_leaf[attribute.leaf_of_code][attribute.column.codes].astype(np.int32)
         if attribute.tight:
             return Groups(np.unique(of_record, return_inverse=True)[1].astype(np.int32)).apply(attribute)
-        return PublishedColumn([attribute.domain.published[node] for node in nodes], of_record)
+        widths = (attribute.domain.hi - attribute.domain.lo + 1)[nodes]
+        return PublishedColumn([attribute.domain.published[node] for node in nodes], of_record, widths)
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
         """For every value of the attribute's domain, also those that the data lacks, the published one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,13 +12,13 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.recoding.proof import DualProof
-from kohort.recoding.recoding import PublishedColumn
+from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Groups", "set_label"]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class Groups(Recoding):
     """One generalized value per attribute and group.
 
     `group_of_record` numbers the groups from 0; -1 marks a withheld record. `proof` is evidence for `bound`.
@@ -30,8 +30,8 @@ class Groups:
     notes: tuple[str, ...] = ()
     proof: DualProof | None = None
 
-    @property
-    def withheld(self) -> np.ndarray:
+    @cached_property
+    def withheld(self) -> np.ndarray:  # type: ignore[override]
         return self.group_of_record < 0
 
     @cached_property
@@ -44,26 +44,33 @@ class Groups:
         Either way a group with a hidden value (one that its hierarchy lacks) is published as `*`.
         """
         if attribute.tight and not attribute.column.ordered:
-            labels, label_of_group = self._sets(attribute)
+            labels, label_of_group, widths = self._sets(attribute)
         elif attribute.tight:
-            labels, label_of_group = self._ranges(attribute.column.codes, tight_domain(attribute.column))
+            domain = tight_domain(attribute.column)
+            labels, label_of_group, widths = self._ranges(attribute.column.codes, domain)
         else:
-            labels, label_of_group = self._ranges(attribute.leaves, attribute.domain)
+            labels, label_of_group, widths = self._ranges(attribute.leaves, attribute.domain)
         if attribute.tight and isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any():
             hidden = attribute.domain.hidden[attribute.leaves] & ~self.withheld
             label_of_group[self.group_of_record[hidden]] = len(labels)
-            labels = [*labels, STAR]
-        return PublishedColumn(labels, label_of_group[self.group_of_record])
+            labels, widths = [*labels, STAR], np.append(widths, len(attribute.column.texts))
+        return PublishedColumn(labels, label_of_group[self.group_of_record], widths)
 
-    def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray]:
+    def without_proof(self) -> Groups:
+        return replace(self, proof=None)
+
+    def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray, np.ndarray]:
+        """Labels of closures, the label of each group, and how many leaves each label covers."""
         if not self.n_groups:
-            return [STAR], np.zeros(1, dtype=np.int32)
+            return [STAR], np.zeros(1, dtype=np.int32), np.array([len(domain.leaves)])
         lo, hi = domain.closure(*ranges_by_group(leaves, self.group_of_record, self.n_groups))
         n_leaves = len(domain.leaves)
         keys, label_of_group = np.unique(lo.astype(np.int64) * n_leaves + hi, return_inverse=True)
-        return domain.labels(keys // n_leaves, keys % n_leaves), label_of_group.astype(np.int32)
+        first, last = keys // n_leaves, keys % n_leaves
+        return domain.labels(first, last), label_of_group.astype(np.int32), last - first + 1
 
-    def _sets(self, attribute: Attribute) -> tuple[list[str | None], np.ndarray]:
+    def _sets(self, attribute: Attribute) -> tuple[list[str | None], np.ndarray, np.ndarray]:
+        """Labels of sets of values, the label of each group, and how many values each label covers."""
         kept = ~self.withheld
         n_values = len(attribute.column.texts)
         cells = np.unique(
@@ -73,12 +80,14 @@ class Groups:
         number_of_set: dict[bytes, int] = {}
         label_of_group = np.zeros(max(self.n_groups, 1), dtype=np.int32)
         labels: list[str | None] = []
+        widths: list[int] = []
         for g, codes in enumerate(np.split(code, np.flatnonzero(np.diff(group)) + 1)):
             number = number_of_set.setdefault(codes.tobytes(), len(labels))
             if number == len(labels):
                 labels.append(set_label([attribute.column.texts[c] for c in codes], n_values))
+                widths.append(n_values if labels[-1] == STAR else len(codes))
             label_of_group[g] = number
-        return labels, label_of_group
+        return labels, label_of_group, np.array(widths, dtype=np.int64)
 
 
 def set_label(texts: list[str | None], n_values: int) -> str | None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.recoding.groups import set_label
-from kohort.recoding.recoding import PublishedColumn
+from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Partitions"]
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class Partitions(Recoding):
     """A partition of the leaves of each attribute, by the attribute's name; `withheld` is by record.
 
     search     what the search has proven: the schemes, the least cost of all their recodings, nodes looked at
@@ -31,11 +31,13 @@ class Partitions:
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    is_global: ClassVar[bool] = True  # type: ignore[misc]
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
         """The label of each record's block."""
         labels, of_leaf = self._labels(attribute)
-        return PublishedColumn(labels, of_leaf[attribute.leaf_of_code][attribute.column.codes])
+        of_record = of_leaf[attribute.leaf_of_code][attribute.column.codes]
+        return PublishedColumn(labels, of_record, np.bincount(of_leaf))
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
         """For every value of the attribute's domain, also those that the data lacks, the published one."""

@@ -2,61 +2,70 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kohort.problem.attribute import Attribute
+from kohort.recoding.proof import DualProof
 
-__all__ = ["GlobalRecoding", "PublishedColumn", "Recoding"]
+if TYPE_CHECKING:
+    from kohort.recoding.item_nodes import ItemNodes
+
+__all__ = ["PublishedColumn", "Recoding"]
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedColumn:
-    """A column to publish: distinct labels (None is a missing value) and which one each record has."""
+    """A column to publish: labels (None is a missing value) and which one each record has.
+
+    widths  how many leaves of the attribute's domain each label covers or, with tight labels, how many values
+    """
 
     labels: Sequence[str | None]
     of_record: np.ndarray
+    widths: np.ndarray
 
 
-class Recoding(Protocol):
+class Recoding(ABC):
     """How to publish each record.
 
-    withheld   per record: published as `*` in every quasi-identifier, or left out
+    withheld   per record whether it is published as `*` in every quasi-identifier, or left out
     guarantee  the approximation factor proven for this run, or None
-    bound      a lower bound on the least possible cost, or None
+    bound      a lower bound on the least possible cost, or None; `proof` may hold evidence for it
     notes      sentences that the user should read
+    search     what a search for a scheme has proven: the scheme of each attribute, the least cost of all
+               recodings of these schemes, how far the recoding is above it; empty where nothing was searched
+    in_domain  whether only generalized values of the attributes' domains are published, no sets of them
+    is_global  whether a value is published the same way wherever it occurs: then `maps` tells how
+    items      how the items of each record are published; None where there is no column of items
+    class_of_record, class_size  the class within which the items of each record are published, None: all are
+               one class; and the least class size that the table was given for their sake
     """
 
-    @property
-    def guarantee(self) -> float | None: ...
+    withheld: np.ndarray
+    guarantee: float | None = None
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+    proof: DualProof | None = None
+    search: Mapping[str, Any] = {}
+    in_domain: bool = True
+    is_global: bool = False
+    items: ItemNodes | None = None
+    class_of_record: np.ndarray | None = None
+    class_size: int | None = None
 
-    @property
-    def bound(self) -> float | None: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    @property
-    def withheld(self) -> np.ndarray: ...
-
+    @abstractmethod
     def apply(self, attribute: Attribute) -> PublishedColumn:
         """The published column of one quasi-identifier; what withheld records get does not matter."""
-        ...
-
-
-@runtime_checkable
-class GlobalRecoding(Protocol):
-    """A recoding that publishes a value the same way wherever it occurs.
-
-    search  the scheme of each attribute, the least cost of all recodings of these schemes as far as it is
-            proven, how far the recoding is above it, nodes looked at; empty where nothing was searched
-    """
-
-    search: Mapping[str, Any]
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
         """For every value of the attribute's domain, also those that the data lacks, the published one."""
-        ...
+        raise TypeError(f"{type(self).__name__} publishes the same value in different ways.")
+
+    def without_proof(self) -> Recoding:
+        """The same recoding without the evidence for its bound, which may be large."""
+        return self

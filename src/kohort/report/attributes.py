@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
-from kohort.pipeline.items import ItemsPart
+from kohort.pipeline.published_items import ItemsPart
 from kohort.problem.costs.loss_metric import Loss
 from kohort.report.published import PublishedValues
 

@@ -48,5 +48,5 @@ class PublishedValues:
 
 def published_values(release: Release) -> list[PublishedValues]:
     """Every quasi-identifier of a release."""
-    attributes = () if release.problem is None else release.problem.attributes
+    attributes = release.problem.attributes
     return [PublishedValues(a, code_column(a.name, release.columns[a.name])) for a in attributes]

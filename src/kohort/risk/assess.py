@@ -86,7 +86,7 @@ def assess_risk(
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "linkage": attack,
-        "order": order_attack(release, sides, 1 if release.problem is None else release.problem.k),
+        "order": order_attack(release, sides, release.problem.k),
     }
 
 
@@ -94,7 +94,7 @@ def _threshold(release: Release, threshold: float | None) -> float:
     if threshold is not None:
         check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
-    k = 1 if release.problem is None else release.problem.k
+    k = release.problem.k
     k = max(k, 1 if release.request.km is None else release.request.km.k)
     return 1 / k if k > 1 else _THRESHOLD
 

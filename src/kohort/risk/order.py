@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.order import attack_sentence, kept_columns
+from kohort.pipeline.order import attack_sentence
 from kohort.pipeline.release import Release
+from kohort.verification.attack_on_order import untouched_columns
 from kohort.verification.order_attack import attack_order, sighted
 
 __all__ = ["order_attack"]
@@ -29,6 +30,8 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
         sighted(labels, covering, attribute.column, sides.rows)
         for labels, covering, attribute in zip(sides.labels, sides.coverings, sides.attributes)
     ]
-    found = attack_order(quasi, kept_columns(release.dataset, release.roles, np.asarray(sides.rows)), k)
+    untouched = [*release.roles.having("sensitive"), *release.roles.having("insensitive")]
+    kept = untouched_columns(release.dataset, untouched, np.asarray(sides.rows))
+    found = attack_order(quasi, kept, k)
     sentence = attack_sentence(found) if found.orders else _NOTHING
     return {**found.to_dict(), "sentence": sentence}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,19 @@ from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset
 from kohort.data.taking import take_records
 from kohort.errors import counted
-from kohort.problem.attribute import Attribute
-from kohort.verification.reading import Reading, read_labels
+from kohort.problem.roles import Roles
+from kohort.verification.reading import Reading
 from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
 
-__all__ = ["check_columns", "check_conserved", "check_coverage", "common_numbers", "matching_rows"]
+__all__ = [
+    "check_columns",
+    "check_columns_alone",
+    "check_conserved",
+    "check_coverage",
+    "common_numbers",
+    "matching_rows",
+]
 
 
 def check_columns(
@@ -41,16 +48,32 @@ def check_columns(
     return Check("columns", True, "The columns are as they should be; no identifier is published.")
 
 
-def check_coverage(published: Dataset, attributes: Sequence[Attribute], rows: np.ndarray) -> list[Check]:
+def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
+    """Without the original: no dropped identifier is published, and no column without a role."""
+    shown = [
+        name
+        for name in roles.having("identifier")
+        if name in published.names and treatments.get(name, "drop") == "drop"
+    ]
+    if shown:
+        return Check("columns", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
+    unnamed = [name for name in published.names if name not in roles.of]
+    if unnamed and roles.others != "keep":
+        names = ", ".join(map(repr, unnamed))
+        return Check("columns", False, f"Columns are published that the spec does not name: {names}.")
+    return Check("columns", True, "No identifier is published, and no column that the spec does not name.")
+
+
+def check_coverage(published: Dataset, readings: Sequence[Reading], rows: np.ndarray) -> list[Check]:
     """Every published value covers the original value of its record. `rows[i]`: the original of record i.
 
     Looks at distinct pairs of values only: O(n) per attribute for finding them.
     """
-    return [_coverage(published.column(a.name), a, rows) for a in attributes]
+    return [_coverage(published.column(reading.attribute.name), reading, rows) for reading in readings]
 
 
-def _coverage(labels: Column, attribute: Attribute, rows: np.ndarray) -> Check:
-    reading = read_labels(labels.texts, attribute)
+def _coverage(labels: Column, reading: Reading, rows: np.ndarray) -> Check:
+    attribute = reading.attribute
     originals = attribute.column.codes[rows]
     label, code, uses = count_pairs(labels.codes, originals, len(labels.texts), len(attribute.column.texts))
     covered = reading.covers(label, code)
@@ -145,17 +168,14 @@ def _hashable(value: Any) -> Any:
 
 
 def matching_rows(
-    published: Dataset, original: Dataset, attributes: Sequence[Attribute], conserved: Sequence[str]
+    published: Dataset, original: Dataset, readings: Sequence[Reading], conserved: Sequence[str]
 ) -> np.ndarray | None:
     """For each published record the original it may come from, records left out but order kept; else None.
 
     Takes the first original that fits, which is right whenever anything is. O(n * columns).
     """
-    readings = [
-        (published.column(a.name), read_labels(published.column(a.name).texts, a)) for a in attributes
-    ]
-    fits = [_pair_fits(labels, reading) for labels, reading in readings]
-    originals = [a.column.codes for a in attributes]
+    fits = [_pair_fits(published.column(reading.attribute.name), reading) for reading in readings]
+    originals = [reading.attribute.column.codes for reading in readings]
     same = [common_numbers(published, original, name) for name in conserved if name in published.names]
     rows = np.empty(published.n_records, dtype=np.int64)
     row = 0

@@ -104,7 +104,6 @@ def with_items(
     classes: PublishedClasses,
     published: Baskets,
     model: KmAnonymity,
-    checks: Sequence[Check] = (),
 ) -> Verdict:
     """The verdict on a table's quasi-identifiers, and on its items within every class."""
     found = model.survey(classes.class_of_record, published.offsets, published.items.codes)
@@ -122,7 +121,6 @@ def with_items(
     return replace(
         verdict,
         models=(*verdict.models, judged),
-        checks=(*verdict.checks, *checks),
         violations=violations,
     )
 

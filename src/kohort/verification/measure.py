@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.domain import STAR
-from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, PublishedAttribute, PublishedTable
-from kohort.verification.reading import read_labels
+from kohort.verification.reading import Reading
 
 __all__ = ["measure_costs", "published_table"]
 
@@ -22,7 +20,7 @@ def measure_costs(table: PublishedTable) -> dict[str, float]:
 
 def published_table(
     labels: Sequence[Column],
-    attributes: Sequence[Attribute],
+    readings: Sequence[Reading],
     rows: np.ndarray,
     withheld: np.ndarray,
     class_sizes: np.ndarray,
@@ -30,24 +28,26 @@ def published_table(
     """What costs need to know of a published table.
 
     labels    the published quasi-identifiers
+    readings  what their labels cover, as `read_column` reads them
     rows      per published record its original; originals that are not published are withheld
     withheld  per original record
     """
-    columns = [_published(column, attribute, rows) for column, attribute in zip(labels, attributes)]
+    columns = [_published(column, reading, rows) for column, reading in zip(labels, readings)]
     return PublishedTable(columns, withheld, class_sizes)
 
 
-def _published(column: Column, attribute: Attribute, rows: np.ndarray) -> PublishedAttribute:
-    texts = column.texts if STAR in column.texts else (*column.texts, STAR)
+def _published(column: Column, reading: Reading, rows: np.ndarray) -> PublishedAttribute:
+    original = reading.attribute.column
     label_of_record = column.codes
-    if len(rows) < len(attribute.column):  # the others were left out
-        label_of_record = np.full(len(attribute.column), texts.index(STAR), dtype=np.int32)
+    if len(rows) < len(original):  # the others were left out
+        star = len(column.texts)  # the last label that was read
+        label_of_record = np.full(len(original), star, dtype=np.int32)
         label_of_record[rows] = column.codes
     return PublishedAttribute(
-        name=attribute.name,
-        values=read_labels(texts, attribute).generalized(),
+        name=reading.attribute.name,
+        values=reading.generalized(),
         value_of_record=label_of_record,
-        code_of_record=attribute.column.codes,
-        counts=attribute.column.counts,
-        weight=attribute.weight,
+        code_of_record=original.codes,
+        counts=original.counts,
+        weight=reading.attribute.weight,
     )

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kohort.data.column import Column
 from kohort.data.domain import STAR, GeneralizedValues
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.verification.scale import Position, Scale, spelled
 
-__all__ = ["Reading", "read_labels"]
+__all__ = ["Reading", "read_column", "read_labels"]
 
 _NOBODY = (1, 0)  # an empty range
 
@@ -93,8 +94,16 @@ class Reading:
         return int(width), int(counts.sum()), float(logs.sum()), level
 
 
+def read_column(column: Column, attribute: Attribute) -> Reading:
+    """Read the distinct labels of a published column, in the order of its codes, and then `*`.
+
+    A record that was left out counts as published as `*`, which need not be among the labels.
+    """
+    return read_labels((*column.texts, STAR), attribute)
+
+
 def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
-    """Read the distinct labels of one published column."""
+    """Read some labels of one published column."""
     leaves = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
     values = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
     sets: dict[int, np.ndarray] = {}

@@ -1,164 +1,122 @@
-"""Verification: read the published table as a stranger would, and say which promises it keeps."""
+"""Verification: read a published table as a stranger would, and say which promises it keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
-from kohort.data.column import Column
+from kohort.data.basket_cells import read_baskets
+from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, counted
-from kohort.problem.models import ClassCounts, Model
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.verification.caution import Caution
+from kohort.problem.costs import COSTS
+from kohort.problem.roles import Roles
+from kohort.verification.against_original import check_columns_alone
+from kohort.verification.alignment import Alignment, align
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
-from kohort.verification.verdict import Check, ModelVerdict, Verdict
+from kohort.verification.demands import Demands, Original
+from kohort.verification.items import verify_baskets, with_items
+from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.verdict import Verdict
+from kohort.verification.verify_models import published_classes, verify_models
 
-__all__ = ["published_classes", "verify_models"]
+__all__ = ["Verification", "verify"]
 
 
-def published_classes(
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The verdict and, with the original at hand, what the release costs: every cost by its spec name."""
+
+    verdict: Verdict
+    loss: dict[str, float] | None = None
+
+
+def verify(
     published: Dataset,
-    quasi_identifiers: Sequence[str],
-    models: Sequence[Model],
+    demands: Demands,
+    original: Original | None = None,
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    orders: Mapping[str, Sequence[str]] | None = None,
-) -> PublishedClasses:
-    """The classes of a published table and the sensitive columns that the models look at."""
-    if not quasi_identifiers:
-        raise InputError("There is no quasi-identifier: name at least one column that others may know.")
-    published.require(list(quasi_identifiers))
-    sensitive = {}
-    for name in sorted({model.attribute for model in models if model.attribute is not None}):
-        column = published.column(name)
-        if orders and name in orders:
-            column = column.in_order(orders[name])
-        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
-    return PublishedClasses([published.column(name) for name in quasi_identifiers], sensitive)
+) -> Verification:
+    """Measure every promise on the published table; with the original, compare the two and measure costs.
 
-
-def verify_models(
-    classes: PublishedClasses,
-    models: Sequence[Model],
-    *,
-    suppression: float = 0.0,
-    dropped: int = 0,
-    checks: Sequence[Check] = (),
-    sensitive: Sequence[Column] = (),
-) -> Verdict:
-    """Measure every model on every class, and find what no model protects in the `sensitive` columns.
-
-    Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
-    the share `suppression`. Either way they must satisfy the models together, as a class does: whoever fits
-    no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
+    hierarchies  of sensitive columns, for models that compare values by them
     """
-    counts = {id(model): classes.counts(model) for model in models}
-    holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
-    records = len(classes.columns[0])
-    allowed = int(Fraction(str(suppression)) * (records + dropped))
-    withheld = classes.all_star
-    if len(models) and int(classes.sizes[withheld].sum()) + dropped > allowed:
-        withheld = withheld & ~holds.all(axis=0)
-    kept = ~withheld
-    verdicts = []
-    for model, model_holds in zip(models, holds):
-        verdicts.append(_model_verdict(classes, model, counts[id(model)], model_holds, kept))
-    n_withheld = int(classes.sizes[withheld].sum())
-    return Verdict(
-        records=records,
-        withheld=n_withheld + dropped,
-        classes=int(kept.sum()),
-        smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
-        models=tuple(verdicts),
-        checks=(
-            _withheld_check(n_withheld + dropped, records + dropped, allowed),
-            *_starred_checks(models, holds, withheld, n_withheld),
-            *checks,
-        ),
-        violations=_violations(classes, models, holds),
-        cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
+    shown = _shown_items(published, demands)
+    found = _compared(published, demands, original, shown)
+    roles = demands.roles if original is None else original.roles
+    if shown is not None and not roles.having("quasi-identifier"):
+        verdict = _baskets_verdict(shown, demands, roles, found)
+        return Verification(verdict, _basket_loss(verdict, found))
+    classes = published_classes(
+        published,
+        roles.having("quasi-identifier"),
+        demands.table_models,
+        hierarchies=hierarchies,
+        orders=demands.orders,
+    )
+    verdict = verify_models(
+        classes,
+        demands.table_models,
+        suppression=demands.suppression,
+        dropped=_dropped(published, demands, original),
+        checks=found.checks,
+        sensitive=[published.column(n) for n in roles.having("sensitive") if n in published.names],
+    )
+    if shown is not None and demands.km is not None:
+        verdict = with_items(verdict, classes, shown, demands.km)
+    return Verification(verdict, _table_loss(verdict, classes, found))
+
+
+def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
+    if demands.items is None:
+        return None
+    return read_baskets(published, demands.items.column, separator=demands.items.separator)
+
+
+def _compared(
+    published: Dataset, demands: Demands, original: Original | None, shown: Baskets | None
+) -> Alignment:
+    """The published records beside their originals; without an original, checks of the columns alone."""
+    if original is None:
+        return Alignment(None, (check_columns_alone(published, demands.roles, demands.treatments),))
+    return align(published, original, demands, shown)
+
+
+def _dropped(published: Dataset, demands: Demands, original: Original | None) -> int:
+    """How many records were left out; where none may be, their number is a check of its own."""
+    if original is None or (original.rows is None and not demands.may_drop):
+        return 0
+    return max(original.dataset.n_records - published.n_records, 0)
+
+
+def _baskets_verdict(shown: Baskets, demands: Demands, roles: Roles, found: Alignment) -> Verdict:
+    assert demands.km is not None
+    return verify_baskets(
+        shown,
+        demands.km,
+        demands.confidence,
+        checks=found.checks,
+        sensitive_columns=roles.having("sensitive"),
     )
 
 
-def _cautions(
-    classes: PublishedClasses,
-    models: Sequence[Model],
-    counts: Mapping[int, ClassCounts],
-    kept: np.ndarray,
-    sensitive: Sequence[Column],
-) -> tuple[Caution, ...]:
-    """What no model protects; the counts of the models, by their id, are used again."""
-    cautions = no_promise_at_all(models)
-    for column in sensitive:
-        counted = [counts[id(model)] for model in models if model.attribute == column.name]
-        of_values = counted[0] if counted else classes.counts_of(column.codes, len(column.texts))
-        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted))
-        cautions += [] if found is None else [found]
-    return tuple(cautions)
+def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:
+    return {"ncp": found.items_ncp} if verdict.holds and found.items_ncp is not None else None
 
 
-def _model_verdict(
-    classes: PublishedClasses, model: Model, counts: ClassCounts, holds: np.ndarray, kept: np.ndarray
-) -> ModelVerdict:
-    kept_counts = counts if kept.all() else _only(counts, kept)
-    return ModelVerdict(
-        model=model.name,
-        attribute=model.attribute,
-        promise=model.describe(),
-        asked=model.asked,
-        measured=classes.measure(model, kept_counts),
-        failing_classes=int((~holds & kept).sum()),
-        parameters=model.to_dict(),
-    )
-
-
-def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
-    """The same counts for some of the classes."""
-    if not len(counts.class_of):
-        return ClassCounts.of_sizes(counts.sizes[kept])
-    number = np.cumsum(kept) - 1
-    cells = kept[counts.class_of]
-    return ClassCounts.from_cells(
-        number[counts.class_of[cells]],
-        counts.value_of[cells],
-        counts.count[cells],
-        int(kept.sum()),
-        counts.n_values,
-    )
-
-
-def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
-    return Check(
-        "withheld records",
-        withheld <= allowed,
-        f"{withheld} of {records} records are withheld; {allowed} are allowed.",
-    )
-
-
-def _starred_checks(
-    models: Sequence[Model], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
-) -> list[Check]:
-    """Whether records that are withheld as `*` keep the promises together, if there are any."""
-    if not n_withheld:
-        return []
-    broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
-    records = counted(n_withheld, "record is", "records are")
-    detail = (
-        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: whoever fits no "
-        "class is known to be one of them. Leave them out (suppressed: drop)."
-        if broken
-        else f"{records} withheld as `*`; together they keep every promise, as a class does."
-    )
-    return [Check("records withheld as *", not broken, detail)]
-
-
-def _violations(classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray) -> pa.Table:
-    failing = np.flatnonzero(~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
-    fails = ["; ".join(m.name for m, ok in zip(models, holds[:, number]) if not ok) for number in failing]
-    return classes.labelled(failing, {"fails": fails})
+def _table_loss(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> dict[str, float] | None:
+    """Every cost; where originals are not known one by one, only costs that do not depend on them."""
+    if found.rows is None or not verdict.holds:
+        return None
+    n_records = len(found.readings[0].attribute.column)
+    withheld = np.ones(n_records, dtype=bool)
+    starred = verdict.withheld > n_records - len(found.rows)
+    withheld[found.rows] = classes.all_star_records if starred else False
+    sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
+    loss = measure_costs(published_table(classes.columns, found.readings, found.rows, withheld, sizes))
+    if not found.sure:
+        loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}
+    return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}

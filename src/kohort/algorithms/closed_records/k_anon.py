@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS, KAnonCF, guarantee_of
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF, guarantee_of
 from kohort.algorithms.kernels.generalization import part_cost
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
@@ -24,7 +25,7 @@ MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
-class KAnon:
+class KAnon(Algorithm):
     """The basic O(ln k) algorithm (Kenig and Tassa, Algorithms 1 to 3), literally.
 
     Covers the table greedily by sets out of all sets of k to 2k-1 records, each time the one of least cost
@@ -38,14 +39,10 @@ class KAnon:
     )
     paper: ClassVar[str] = "Gionis, Tassa: k-anonymization with minimal loss of information, TKDE 21 (2009)"
     promise: ClassVar[str] = KAnonCF.promise
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"k-anon cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}."
-            )
+        self.refuse_cost(problem.cost)
         closure_tables(problem)
         sets = sum(comb(problem.n_records, size) for size in _sizes(problem))
         if sets > MOST_SETS:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.kernels.cover import LEFT, cover_greedily, new_cover
 from kohort.algorithms.closed_records.kernels.supports import Sets, bit_sets, rarest_first
 from kohort.algorithms.closed_records.regions import split_region
@@ -16,14 +17,12 @@ from kohort.algorithms.mining.closed_records import ClosedRecords, Table, guess_
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.proofs.graph import in_measured_units
 from kohort.algorithms.run import Run
-from kohort.errors import UnsupportedError
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
 __all__ = [
-    "SEPARABLE_COSTS",
     "KAnonCF",
     "cover_sets",
     "disjoint_cover",
@@ -34,7 +33,6 @@ __all__ = [
     "record_costs",
 ]
 
-SEPARABLE_COSTS = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
 _BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in the heap, start
 _FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # so many closed records are mined before their number is guessed
 _UNTOLD = 1e8  # closed records; how many more there are is anybody's guess
@@ -42,7 +40,7 @@ _SETS_AT_A_TIME = 500_000  # looked at between two looks at the clock
 
 
 @dataclass(frozen=True)
-class KAnonCF:
+class KAnonCF(Algorithm):
     """k-anonymity within 2(1 + ln 2k) of the least cost (Kenig and Tassa, Algorithms 4 to 7).
 
     Mines all closed generalized records that at least k records support, covers the table greedily by
@@ -74,20 +72,13 @@ class KAnonCF:
         "Kenig, Tassa: A practical approximation algorithm for optimal k-anonymity, DMKD 25 (2012)"
     )
     promise: ClassVar[str] = "at most 2(1 + ln 2k) times the least cost, for monotone costs"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     memory: Annotated[float, Within(above=0, most=1_000_000)] = 1.0
     records: Annotated[float, Within(above=0, most=1_000_000)] = 10.0
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"k-anon-cf cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}."
-            )
+        self.refuse_cost(problem.cost)
         hierarchies_of(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:

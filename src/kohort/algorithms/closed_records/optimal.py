@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS, node_costs, record_costs
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.closed_records.k_anon_cf import node_costs, record_costs
 from kohort.algorithms.clustering.clustering import groups_of_pieces, refuse_other_costs
 from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.mining.closed_records import ClosedRecords, Table, mine
@@ -26,7 +27,7 @@ _FIRST_SLACK = 0.02  # of the bound: how far from it a closed record may be in t
 
 
 @dataclass(frozen=True)
-class Optimal:
+class Optimal(Algorithm):
     """The optimum itself, for teaching, and as the measure of everything else.
 
     Groups that are published alike can be one, so a release is a choice of closed generalized records, each
@@ -52,8 +53,8 @@ class Optimal:
     summary: ClassVar[str] = "the least cost there is, by integer programming; for small tables"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); integer programs: HiGHS, highs.dev"
     promise: ClassVar[str] = "the least cost"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

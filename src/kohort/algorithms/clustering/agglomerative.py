@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.clustering import (
     cluster_tables,
     groups_of_pieces,
@@ -29,7 +30,6 @@ from kohort.algorithms.clustering.kernels.open_clusters import N_PIECES, OPEN, C
 from kohort.algorithms.kernels.generalization import Tables
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
-from kohort.parameters import check_parameters
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -42,7 +42,7 @@ STOPPED = "Stopped at the time limit: clusters that were still too small were cu
 
 
 @dataclass(frozen=True)
-class Agglomerative:
+class Agglomerative(Algorithm):
     """The modified agglomerative algorithm of k-anonymization revisited (Gionis, Mazza and Tassa, 2008).
 
     Starts with every distinct row as a cluster of its own (equal records are together from the beginning)
@@ -74,14 +74,10 @@ class Agglomerative:
     summary: ClassVar[str] = "joins the nearest clusters until all have k records; quadratic in the rows"
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-anonymization revisited, ICDE 2008"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     distance: Distance = "log"
     shed: bool = True
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

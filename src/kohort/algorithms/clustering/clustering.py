@@ -8,7 +8,6 @@ from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.kernels.clusters import Rows, cells_of_rows
 from kohort.algorithms.kernels.generalization import TREE, Tables
 from kohort.algorithms.tables import closure_tables
-from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 
 __all__ = ["cluster_tables", "groups_of_copies", "groups_of_pieces", "refuse_other_costs", "rows_of"]
@@ -16,11 +15,7 @@ __all__ = ["cluster_tables", "groups_of_copies", "groups_of_pieces", "refuse_oth
 
 def refuse_other_costs(algorithm: Algorithm, problem: Problem) -> None:
     """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
-    if problem.cost.name not in algorithm.costs:
-        raise UnsupportedError(
-            f"{algorithm.name} cannot minimise {problem.cost.name!r}. "
-            f"Choose one of {', '.join(algorithm.costs)}; any other cost is measured and reported anyway."
-        )
+    algorithm.refuse_cost(problem.cost)
     closure_tables(problem)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.clustering import (
     cluster_tables,
     groups_of_pieces,
@@ -18,7 +19,7 @@ from kohort.algorithms.clustering.kernels.hilbert import cheapest_runs, hilbert_
 from kohort.algorithms.kernels.generalization import Tables
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -31,7 +32,7 @@ BATCH = 50_000_000  # cells between two looks at the clock
 
 
 @dataclass(frozen=True)
-class Hilbert:
+class Hilbert(Algorithm):
     """Order along the Hilbert curve, cut by dynamic programming (Ghinita, Karras, Kalnis, Mamoulis, 2007).
 
     Every record is a point: a coordinate per attribute, its leaf in the order of the tree. The Hilbert curve
@@ -63,14 +64,10 @@ class Hilbert:
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
     promise: ClassVar[str] = "no bound on the loss; the best cut of its order"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     bits: Annotated[int, Within(1, MAX_BITS)] = 16
     spacing: Spacing = "tree"
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

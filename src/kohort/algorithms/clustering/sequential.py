@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.agglomerative import STOPPED, join_clusters
 from kohort.algorithms.clustering.clustering import (
     cluster_tables,
@@ -19,7 +20,7 @@ from kohort.algorithms.clustering.kernels.clusters import Rows
 from kohort.algorithms.clustering.kernels.sequential import Partition, cut_in_two, fill_partition, move_rows
 from kohort.algorithms.kernels.generalization import Tables
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -29,7 +30,7 @@ BATCH = 200_000_000  # cells between two looks at the clock
 
 
 @dataclass(frozen=True)
-class Sequential:
+class Sequential(Algorithm):
     """Sequential clustering of efficient anonymizations with enhanced utility (Goldberger and Tassa, 2010).
 
     Starts with clusters of about alpha * k records. In every pass each record, in random order, moves to the
@@ -68,8 +69,7 @@ class Sequential:
         "Goldberger, Tassa: Efficient anonymizations with enhanced utility, Trans. Data Privacy 3 (2010)"
     )
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     start: Literal["random", "hilbert"] = "hilbert"
     alpha: Annotated[float, Within(above=0, most=1)] = 0.2
@@ -77,9 +77,6 @@ class Sequential:
     passes: Annotated[int, Within(1, 1_000_000_000)] = 8
     scan: Annotated[int, Within(1, 1_000_000_000)] = 32_768
     polish: bool = False
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

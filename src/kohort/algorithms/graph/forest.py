@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
 from kohort.algorithms.graph.kernels.forest import cut_forest, grow_forest
 from kohort.algorithms.graph.kernels.withhold import withhold_outliers
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.proofs.graph import (
-    METRIC_COSTS,
     Graph,
     Neighbours,
     charge_bound,
@@ -20,6 +20,7 @@ from kohort.algorithms.proofs.graph import (
     searches_what_is_measured,
 )
 from kohort.algorithms.run import Run
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -27,7 +28,7 @@ __all__ = ["Forest", "forest_groups", "record_forest"]
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(Algorithm):
     """k-anonymity within max(2k-1, 3k-5) of the least cost (Aggarwal et al., section 4).
 
     FOREST gives records an edge to one of their k - 1 nearest records until every tree has k: its edges weigh
@@ -59,8 +60,12 @@ class Forest:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most max(2k-1, 3k-5) times the least cost"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_without_graph(self, problem)

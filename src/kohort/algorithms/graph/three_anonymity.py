@@ -8,15 +8,17 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
 from kohort.algorithms.graph.kernels.cycles import cut_cycle, walk_cycles
 from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
 from kohort.algorithms.graph.two_factor import TwoFactor, lightest_cycles
 from kohort.algorithms.kernels.generalization import SET
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import METRIC_COSTS, Graph, charge_bound, is_binary
+from kohort.algorithms.proofs.graph import Graph, charge_bound, is_binary
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -24,7 +26,7 @@ __all__ = ["ThreeAnonymity"]
 
 
 @dataclass(frozen=True)
-class ThreeAnonymity:
+class ThreeAnonymity(Algorithm):
     """3-anonymity within 2 of the least cost on binary tables, within 3 on others (section 6).
 
     The lightest set of cycles through all records is found by HiGHS; each cycle is cut into groups of three
@@ -57,13 +59,13 @@ class ThreeAnonymity:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 3 times the least cost, 2 times where every attribute has two values"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 1500
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_k(self, problem)

@@ -7,14 +7,16 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
 from kohort.algorithms.graph.edge_cover import Cover, least_cover
 from kohort.algorithms.graph.kernels.covers import centers_of_cover, pair_leaves
 from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import METRIC_COSTS, Graph, charge_bound, is_binary
+from kohort.algorithms.proofs.graph import Graph, charge_bound, is_binary
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -22,7 +24,7 @@ __all__ = ["TwoAnonymity"]
 
 
 @dataclass(frozen=True)
-class TwoAnonymity:
+class TwoAnonymity(Algorithm):
     """2-anonymity within 1.5 of the least cost on binary tables, within 2 on all others (section 5).
 
     The lightest set of edges in which every record has one or two: its parts, pairs and triples, are the
@@ -52,13 +54,13 @@ class TwoAnonymity:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 2 times the least cost, 1.5 times where every attribute has two values"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 20_000
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_k(self, problem)

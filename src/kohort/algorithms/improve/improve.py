@@ -10,7 +10,6 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.k_anon_cf import (
-    SEPARABLE_COSTS,
     KAnonCF,
     disjoint_cover,
     node_costs,
@@ -34,7 +33,7 @@ from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.parameters import check_parameters
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -63,7 +62,7 @@ _TOO_MANY = (
 
 
 @dataclass(frozen=True)
-class Improve:
+class Improve(Algorithm):
     """Local search over closed generalized records, with a lower bound on the least cost there is.
 
     A release opens some closed records and publishes every record as one of them. First, prices of records
@@ -92,18 +91,22 @@ class Improve:
     summary: ClassVar[str] = "searches for the least loss until the time is up, and proves how near it is"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); ruin and recreate: Schrimpf et al. (2000)"
     promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
-    models: ClassVar[tuple[str, ...]] = Mondrian.models
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
 
     start: str = "prices"
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         if self.start != "prices" and self.start not in _STARTS:
             raise InputError(
                 "The 'start' parameter of improve must be prices or one of the algorithms "
                 f"{', '.join(_STARTS)}. Got {self.start!r}."
             )
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

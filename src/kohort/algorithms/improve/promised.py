@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from kohort.algorithms.improve.kernels.promises import CLOSE, DISTINCT, ENTROPY, MOST, TOGETHER, Promises
 from kohort.errors import UnsupportedError
-from kohort.problem.models import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
+from kohort.problem.models import Model, TallyRule
 from kohort.problem.problem import Problem
 
 __all__ = ["promises_of", "refuse_other_models", "units_of"]
+
+_KINDS = {"most": MOST, "together": TOGETHER, "distinct": DISTINCT, "entropy": ENTROPY, "close": CLOSE}
 
 
 def refuse_other_models(problem: Problem) -> None:
     """Raise UnsupportedError for a model that has no rule here."""
     for model in problem.models:
-        if not isinstance(model, KAnonymity):
+        if not model.only_counts:
             _rule(model)
 
 
-def _rule(model: Model) -> tuple[int, float]:
-    """Kind and limit."""
-    if isinstance(model, LDiversity) and model.kind != "recursive":
-        l = float(model.exact_l)  # noqa: E741
-        kinds = {"frequency": (MOST, 1 / l), "distinct": (DISTINCT, l), "entropy": (ENTROPY, math.log(l))}
-        return kinds[model.kind]
-    if isinstance(model, AlphaDeassociation) and model.rounding == "none":
-        together = model.values is not None and model.combine
-        return (TOGETHER if together else MOST), float(model.asked)
-    if isinstance(model, TCloseness) and model.distance == "equal":
-        return CLOSE, float(model.asked)
-    raise UnsupportedError(
-        f"improve does not know this kind of {model.name} ({model.describe()}). Choose mondrian."
-    )
+def _rule(model: Model) -> TallyRule:
+    """The rule of a model, or UnsupportedError."""
+    rule = model.tally_rule()
+    if rule is None:
+        raise UnsupportedError(
+            f"improve does not know this kind of {model.name} ({model.describe()}). Choose mondrian."
+        )
+    return rule
 
 
 def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -59,11 +53,11 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int) -> Promises:
     for number, model in enumerate(models):
         assert model.attribute is not None
         sensitive, start = problem.sensitive[model.attribute], int(starts[model.attribute])
-        kind, limit = _rule(model)
-        rules[number] = kind, start, start + sensitive.n_values, limit
-        if isinstance(model, AlphaDeassociation) and model.values is not None:
+        rule = _rule(model)
+        rules[number] = _KINDS[rule.kind], start, start + sensitive.n_values, rule.limit
+        if rule.values is not None:
             listed[number] = False
-            listed[number, [start + code for code in sensitive.context.codes(model.values)]] = True
+            listed[number, [start + code for code in sensitive.context.codes(rule.values)]] = True
     value = np.empty((int(unit.max()) + 1, len(names)), dtype=np.int64)
     share = np.zeros(n_values)
     for place, name in enumerate(names):

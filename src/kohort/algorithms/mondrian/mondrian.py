@@ -7,12 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mondrian.kernels.mondrian import deal_out, find_cuts, part_records
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import LINEAR_COSTS, kernel_tables, searched_leaves
+from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.kernels.threads import in_threads
-from kohort.parameters import check_parameters
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -20,7 +21,7 @@ __all__ = ["Mondrian"]
 
 
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Algorithm):
     """Mondrian multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan, 2006).
 
     Starts from one group of all records. A group is cut along one attribute: between two values where any
@@ -45,22 +46,18 @@ class Mondrian:
     summary: ClassVar[str] = "cuts the table into ever smaller groups; near-linear, for tables of any size"
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     choose: Literal["cost", "range"] = "cost"
     strict: bool = False
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"mondrian cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}; "
-                "any other cost is measured and reported anyway."
-            )
-        if problem.cost.name not in LINEAR_COSTS:
+        self.refuse_cost(problem.cost)
+        if not problem.cost.linear:
             kernel_tables(problem)
         whole = problem.satisfied(np.zeros(problem.n_records, dtype=np.int64), slice(None), 1)
         if not whole.all():

@@ -20,7 +20,6 @@ from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
 
 __all__ = [
-    "METRIC_COSTS",
     "Graph",
     "Neighbours",
     "charge_bound",
@@ -33,7 +32,6 @@ __all__ = [
     "searches_what_is_measured",
 ]
 
-METRIC_COSTS = ("loss", "ncp", "tree", "suppressions", "monotone-entropy")
 _FEWEST, _MOST_AT_A_TIME, _SECONDS_AT_A_TIME = 16, 4096, 0.1  # rows between two looks at the clock
 _MOST_ROWS = 20_000
 _QUICK = 100_000_000  # pairs of rows times attributes: fewer take less than half a second
@@ -168,7 +166,7 @@ def lower_bound(problem: Problem, run: Run) -> float | None:
 
     None also when the time is up.
     """
-    if problem.cost.name not in METRIC_COSTS or len(problem.rows.counts) > _MOST_ROWS:
+    if not problem.cost.metric or len(problem.rows.counts) > _MOST_ROWS:
         return None
     try:
         graph = Graph.of(problem)
@@ -179,13 +177,8 @@ def lower_bound(problem: Problem, run: Run) -> float | None:
 
 
 def in_measured_units(problem: Problem, total: float) -> float | None:
-    """A sum of weighted costs over records as the cost is reported: mostly the mean.
-
-    `suppressions` counts cells whatever their attributes weigh; with unequal weights there is no way back.
-    """
-    if problem.cost.name != "suppressions":
-        return total / problem.n_records
-    return total * len(problem.attributes) if np.ptp(problem.weights) == 0 else None
+    """A sum of weighted costs over records as the cost is reported; None where the sum does not tell it."""
+    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
 
 
 def searches_what_is_measured(problem: Problem) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.algorithms.improve.regrouping import cells_of, refuse_wide_hierarchies
-from kohort.algorithms.proofs.graph import METRIC_COSTS, in_measured_units
+from kohort.algorithms.proofs.graph import in_measured_units
 from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
 from kohort.algorithms.run import Run
 from kohort.algorithms.tables import kernel_tables, searched_leaves
@@ -31,7 +31,7 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
     of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
     records agree with a record are not looked at for it, nor are those that hold them.
     """
-    if problem.cost.name not in METRIC_COSTS or len(problem.attributes) > _MOST_COLUMNS:
+    if not problem.cost.metric or len(problem.attributes) > _MOST_COLUMNS:
         return None
     leaves, records = _distinct(problem)
     if 2 ** leaves.shape[1] * leaves.size > _MOST_WORK:

@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Merging", "Partition", "Space", "blocks_of", "numbered"]
+__all__ = ["Merging", "Partition", "PartitionSpace", "blocks_of", "numbered"]
 
 Partition = tuple[int, ...]  # the block of each value, numbered in the order of their first values
 Merging = Literal["all", "runs", "sets"]
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class PartitionSpace:
     """All partitions of n values that a tree over them allows.
 
     children  of each inner node; values are the nodes 0 to n - 1, inner nodes come after, children before
@@ -37,7 +37,7 @@ class Space:
     levels: tuple[Partition, ...] = ()
 
     @classmethod
-    def flat(cls, n: int, merging: Merging) -> Space:
+    def flat(cls, n: int, merging: Merging) -> PartitionSpace:
         """A root right above the values."""
         return cls(n, (tuple(range(n)),) if n > 1 else (), (merging,) if n > 1 else ())
 

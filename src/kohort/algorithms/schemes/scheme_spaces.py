@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kohort.algorithms.levels import level_nodes
-from kohort.algorithms.schemes.spaces import Merging, Partition, Space, numbered
+from kohort.algorithms.schemes.partition_space import Merging, Partition, PartitionSpace, numbered
 from kohort.data.domain import GeneralizedValues
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, did_you_mean
@@ -82,7 +82,7 @@ class SchemeSpace:
 
     attribute: Attribute
     scheme: str
-    space: Space
+    space: PartitionSpace
     leaf: np.ndarray
     alone: np.ndarray
     joined: np.ndarray
@@ -98,7 +98,7 @@ class SchemeSpace:
             tree.add_flat()
         else:
             tree.add_hierarchy()
-        space = Space(len(leaf), tuple(tree.children), tuple(tree.merging))
+        space = PartitionSpace(len(leaf), tuple(tree.children), tuple(tree.merging))
         return cls(attribute, scheme, space, leaf, np.array(tree.alone), np.array(tree.joined))
 
     @property
@@ -194,7 +194,7 @@ def _levels(attribute: Attribute, leaf: np.ndarray) -> SchemeSpace:
             numbered(nodes.tolist()), np.column_stack([hierarchy.lo[nodes], hierarchy.hi[nodes]])
         )
     nothing = np.zeros((0, 2), dtype=np.int64)
-    space = Space(len(leaf), levels=tuple(levels))
+    space = PartitionSpace(len(leaf), levels=tuple(levels))
     return SchemeSpace(attribute, "bhs", space, leaf, nothing, nothing, list(levels.values()))
 
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.bounds import Bounds, Node
 from kohort.algorithms.schemes.kernels.boxes import (
     fit_prices,
     grow_boxes,
@@ -32,11 +31,12 @@ from kohort.algorithms.schemes.kernels.boxes import (
     step_prices,
 )
 from kohort.algorithms.schemes.kernels.recoding_bounds import KEPT, LOST, OPEN
-from kohort.algorithms.schemes.node_table import Deciding
-from kohort.algorithms.schemes.spaces import Partition
+from kohort.algorithms.schemes.node_bounds import Node, NodeBounds
+from kohort.algorithms.schemes.node_table import ChoiceBounds
+from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.undecided_runs import MOST_BITS
 
-__all__ = ["BoxBound", "Prices"]
+__all__ = ["BoxBound", "BoxPrices"]
 
 _PATIENCE = 2  # steps without a better bound until they get shorter
 _SHORTER = 0.8
@@ -46,7 +46,7 @@ _CAPS = 0.6  # how fast the price that counts for records below k follows what t
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class BoxPrices:
     """Boxes by their number, the price of each, and the length of the next step.
 
     caps    per attribute and value, how much of its price counts for records that may still be withheld
@@ -65,7 +65,7 @@ class BoxBound:
     hierarchy is proven sooner without (8 columns of Adult in 7 seconds, not in 60).
     """
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: NodeBounds) -> None:
         self.bounds, self.pricing = bounds, bounds.pricing
         few_values = all(space.n <= MOST_BITS for space in self.pricing.spaces)
         few_ways = all(set(space.space.merging) <= {"all"} for space in self.pricing.spaces)
@@ -75,12 +75,12 @@ class BoxBound:
         self._n = 0
 
     @property
-    def start(self) -> Prices:
+    def start(self) -> BoxPrices:
         """Nothing has a price."""
         caps = tuple(
             self.pricing.prices(j, partition).astype(float) for j, partition in enumerate(self.pricing.finest)
         )
-        return Prices(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0, caps)
+        return BoxPrices(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0, caps)
 
     def add(self, owners: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         """The numbers of new boxes."""
@@ -98,9 +98,9 @@ class BoxBound:
         return self._owners[numbers], self._boxes[numbers]
 
     def bound(
-        self, node: Node, undecided: Sequence[int], prices: Prices, limit: float, steps: int, run: Run
-    ) -> tuple[float, Prices, dict[int, Deciding]]:
-        """The best bound in so many steps, the prices that give it, and each attribute decided with them."""
+        self, node: Node, undecided: Sequence[int], prices: BoxPrices, limit: float, steps: int, run: Run
+    ) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]]:
+        """The best bound in `steps` steps, the prices that give it, and each attribute decided with them."""
         return _Relaxation(self, node, undecided, prices, limit).solve(steps, run)
 
 
@@ -108,7 +108,7 @@ class _Relaxation:
     """The relaxation at one node."""
 
     def __init__(
-        self, pool: BoxBound, node: Node, attributes: Sequence[int], prices: Prices, limit: float
+        self, pool: BoxBound, node: Node, attributes: Sequence[int], prices: BoxPrices, limit: float
     ) -> None:
         self.pool, self.node, self.attributes, self.limit = pool, node, list(attributes), limit
         self.bounds, self.pricing = pool.bounds, pool.pricing
@@ -189,7 +189,7 @@ class _Relaxation:
         for j in self.attributes:
             self.pairs[j] = number_pairs(self.parts[self.owner_cells, j], boxes[:, j].copy())
 
-    def solve(self, steps: int, run: Run) -> tuple[float, Prices, dict[int, Deciding]]:
+    def solve(self, steps: int, run: Run) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]]:
         best, best_prices, decided = -np.inf, (self.numbers, self.prices), {}
         patience, moved = 0, False
         for turn in range(steps):
@@ -213,16 +213,16 @@ class _Relaxation:
         numbers, prices = best_prices
         there = prices > 0
         caps = tuple(self._followed(j, decided) for j in range(len(self.caps)))
-        return best, Prices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
+        return best, BoxPrices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
 
-    def _followed(self, j: int, decided: dict[int, Deciding]) -> np.ndarray:
+    def _followed(self, j: int, decided: dict[int, ChoiceBounds]) -> np.ndarray:
         """Caps nearer to what values cost now."""
         if j not in decided or self.bounds.withheld_cost == np.inf:
             return self.caps[j]
         now = self.pricing.prices(j, decided[j].best)
         return self.caps[j] + _CAPS * (now - self.caps[j])
 
-    def _relaxed(self) -> tuple[float, dict[int, Deciding], np.ndarray]:
+    def _relaxed(self) -> tuple[float, dict[int, ChoiceBounds], np.ndarray]:
         """The bound with the prices as they are, each attribute decided, how often classes stick out."""
         total = self.base - (len(self.attributes) - 1) * float(self.prices.sum())
         found, sticks = {}, np.zeros(len(self.prices))
@@ -238,39 +238,32 @@ class _Relaxation:
             sticks += ((in_block & ~boxes) != 0)[pair_of]
         return total, found, sticks
 
-    def _grown(self, found: dict[int, Deciding], sticks: np.ndarray) -> np.ndarray:
+    def _grown(self, found: dict[int, ChoiceBounds], sticks: np.ndarray) -> np.ndarray:
         """Add boxes around cells that pay for none of theirs, though their class is below k."""
-        node = self.node
-        waiting = node.state == OPEN
-        waiting[self.owner_cells[sticks == 0]] = False
-        paid = np.bincount(self.owner_cells, self.prices, minlength=len(waiting))
-        waiting &= paid < self.room
-        owners = np.flatnonzero(waiting)
-        counts = [len(firsts) for firsts in self.first_values]
-        start = np.cumsum([0, *counts])
-        block_of = np.concatenate(
-            [
-                np.array(found[j].best if j in found else node.fine[j])[self.first_values[j]] + start[j]
-                for j in range(len(counts))
-            ]
-        )
+        owners, columns = self._without_box(sticks), range(len(self.first_values))
+        start = np.cumsum([0, *(len(firsts) for firsts in self.first_values)])
+        partitions = [found[j].best if j in found else self.node.fine[j] for j in columns]
+        block_of = np.concatenate([np.array(partitions[j])[self.first_values[j]] + start[j] for j in columns])
         parts = self.parts + start[:-1]
-        bits = part_bits(parts, start[-1])
-        distance = self._distance(found, start)
-        boxes, there = grow_boxes(
-            owners, parts, node.cells.sizes, bits, start, block_of, distance, self.bounds.k
-        )
+        bits, distance = part_bits(parts, start[-1]), self._distance(found, start)
+        sizes, k = self.node.cells.sizes, self.bounds.k
+        boxes, there = grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k)
         boxes, owners = boxes[there], owners[there]
-        masks = np.column_stack(
-            [boxes[:, start[j] : start[j + 1]] @ self.part_masks[j] for j in range(len(counts))]
-        ).astype(np.int64)
-        new = self.pool.add(node.cells.first[owners], masks)
+        masks = np.column_stack([boxes[:, start[j] : start[j + 1]] @ self.part_masks[j] for j in columns])
+        new = self.pool.add(self.node.cells.first[owners], masks.astype(np.int64))
         self.numbers = np.append(self.numbers, new)
         self.prices = np.append(self.prices, np.zeros(len(new)))
         self._index()
         return np.append(sticks, np.zeros(len(new)))
 
-    def _distance(self, found: dict[int, Deciding], start: np.ndarray) -> np.ndarray:
+    def _without_box(self, sticks: np.ndarray) -> np.ndarray:
+        """The cells below k that pay for no box and have room to pay for one."""
+        waiting = self.node.state == OPEN
+        waiting[self.owner_cells[sticks == 0]] = False
+        paid = np.bincount(self.owner_cells, self.prices, minlength=len(waiting))
+        return np.flatnonzero(waiting & (paid < self.room))
+
+    def _distance(self, found: dict[int, ChoiceBounds], start: np.ndarray) -> np.ndarray:
         """Between parts of an attribute: what one block costs more with both; infinite where it cannot be."""
         distance = np.full((start[-1], start[-1]), np.inf)
         for j, decided in found.items():

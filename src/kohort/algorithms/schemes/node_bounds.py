@@ -19,12 +19,12 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     merge_costs_of_parts,
     raise_prices,
 )
-from kohort.algorithms.schemes.node_table import Events, NodeTable
-from kohort.algorithms.schemes.pricing import Cells, Pricing, Recoded
+from kohort.algorithms.schemes.node_table import MergeEvents, NodeTable
+from kohort.algorithms.schemes.pricing import ClassSums, Pricing, Recoded
 from kohort.algorithms.schemes.undecided_runs import UndecidedRuns
 from kohort.algorithms.schemes.undecided_sets import UndecidedSets
 
-__all__ = ["Bounds", "Node", "State", "States"]
+__all__ = ["Node", "NodeBounds", "State", "States"]
 
 State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]
@@ -33,23 +33,23 @@ _ROUNDS = 6  # of sharing merge costs out among cells
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Cells at the fine partitions of a node, what each costs at least, and prices on top."""
+    """ClassSums at the fine partitions of a node, what each costs at least, and prices on top."""
 
     states: States
     fine: Recoded
     coarse: Recoded
-    cells: Cells
+    cells: ClassSums
     penalties: np.ndarray
     least: np.ndarray
     state: np.ndarray
-    events: list[Events]
+    events: list[MergeEvents]
     left: np.ndarray
     prices: np.ndarray
     room: np.ndarray
     bound: float
 
 
-class Bounds:
+class NodeBounds:
     """What nodes of the search cost at least; `withheld_cost` is infinite where nobody may be withheld."""
 
     def __init__(self, pricing: Pricing) -> None:
@@ -92,7 +92,7 @@ class Bounds:
         node = Node(states, fine, coarse, cells, penalties, least, state, [], nothing, nothing, room, -np.inf)
         return node, least, int(lost)
 
-    def _merge_costs(self, states: States, fine: Recoded, cells: Cells, state: np.ndarray) -> np.ndarray:
+    def _merge_costs(self, states: States, fine: Recoded, cells: ClassSums, state: np.ndarray) -> np.ndarray:
         """Per variable of all attributes what merging it adds at least to the cost of records."""
         left = np.zeros(self.starts[-1])
         for j, side in enumerate(self.sides):
@@ -106,10 +106,10 @@ class Bounds:
             else:
                 kept = np.where(state == KEPT, cells.own[:, j], 0.0)
                 kept = np.bincount(part_of, kept, minlength=len(variables))
-                merge_costs_of_parts(kept, self._measures(j, fine), variables, here)
+                merge_costs_of_parts(kept, self._least_added(j, fine), variables, here)
         return left
 
-    def _events(self, j: int, state: State, fine: Recoded) -> Events:
+    def _events(self, j: int, state: State, fine: Recoded) -> MergeEvents:
         """What lets the parts of an attribute grow, and what that adds to the price of each."""
         events = self.sides[j].events(state)
         if self.pricing.discernible or not len(events.variables):
@@ -118,19 +118,19 @@ class Bounds:
         both_ways = np.maximum(variables, variables.T)
         part = np.repeat(np.arange(len(events.start) - 1), np.diff(events.start))
         partners = both_ways[part] == events.variables[:, None]
-        return replace(events, added=partners @ self._measures(j, fine))
+        return replace(events, added=partners @ self._least_added(j, fine))
 
-    def _measures(self, j: int, fine: Recoded) -> np.ndarray:
+    def _least_added(self, j: int, fine: Recoded) -> np.ndarray:
         """What each part of an attribute adds at least to the price of another."""
         space = self.pricing.spaces[j]
         counts = np.bincount(fine[j], space.counts)
         width = np.bincount(fine[j]).astype(float)
-        return self.pricing.measures(space.summed(width, counts, counts, space.leaf[:1], space.leaf[:1]))
+        return self.pricing.least_added(space.summed(width, counts, counts, space.leaf[:1], space.leaf[:1]))
 
-    def parts(self, recoded: Recoded, cells: Cells, j: int) -> np.ndarray:
+    def parts(self, recoded: Recoded, cells: ClassSums, j: int) -> np.ndarray:
         return np.array(recoded[j], dtype=np.int64)[self.pricing.values[cells.first, j]]
 
-    def _groups(self, recoded: Recoded, cells: Cells, j: int) -> tuple[np.ndarray, int]:
+    def _groups(self, recoded: Recoded, cells: ClassSums, j: int) -> tuple[np.ndarray, int]:
         """Cells that are alike in all attributes but one: their number, and how many numbers there are."""
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         others = np.array([i for i in range(len(recoded)) if i != j], dtype=np.int64)
@@ -143,38 +143,29 @@ class Bounds:
     ) -> None:
         """Raise prices of open cells by what merging these attributes would add. Changes left and prices."""
         open_cells = np.flatnonzero(node.state == OPEN)
-        owners, variables, own_costs = [], [], []
-        for j in attributes:
-            events = node.events[j]
-            part = self.parts(node.fine, node.cells, j)[open_cells]
-            n_events = np.diff(events.start)[part]
-            owner = np.repeat(np.arange(len(open_cells)), n_events)
-            within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
-            place = np.repeat(events.start[part], n_events) + within
-            owners.append(owner)
-            variables.append(events.variables[place] + self.starts[j])
-            own_costs.append(events.added[place] * node.cells.own[open_cells[owner], j])
-        owner = np.concatenate(owners)
+        found = [self._events_of_cells(node, j, open_cells) for j in attributes]
+        owner, variables, own_costs = (np.concatenate(parts) for parts in zip(*found))
         order = np.argsort(owner, kind="stable")
         start = np.append(0, np.cumsum(np.bincount(owner, minlength=len(open_cells))))
-        raise_prices(
-            open_cells,
-            node.room[open_cells],
-            start,
-            np.concatenate(variables)[order],
-            np.concatenate(own_costs)[order],
-            left,
-            prices,
-            rounds,
-        )
+        room = node.room[open_cells]
+        raise_prices(open_cells, room, start, variables[order], own_costs[order], left, prices, rounds)
+
+    def _events_of_cells(
+        self, node: Node, j: int, cells: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What lets some cells grow in one attribute: per event the cell's place, the variable, the cost."""
+        events = node.events[j]
+        part = self.parts(node.fine, node.cells, j)[cells]
+        n_events = np.diff(events.start)[part]
+        owner = np.repeat(np.arange(len(cells)), n_events)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(n_events) - n_events, n_events)
+        place = np.repeat(events.start[part], n_events) + within
+        own_costs = events.added[place] * node.cells.own[cells[owner], j]
+        return owner, events.variables[place] + self.starts[j], own_costs
 
     def table(self, node: Node, j: int, limit: float = np.inf) -> NodeTable:
         """The node from the side of one attribute, whose own merges need not be paid for here."""
         pricing, cells = self.pricing, node.cells
-        prices = np.zeros(len(cells.sizes))
-        if node.events and len(self.sides) > 1:
-            prices, left = node.prices.copy(), node.left.copy()
-            self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
         part_of = self.parts(node.fine, cells, j)
         n_parts = max(node.fine[j]) + 1
         group_of, n_groups = self._groups(node.fine, cells, j)
@@ -191,7 +182,7 @@ class Bounds:
             part_of=part_of,
             order=order,
             start=start,
-            cells=np.array([cells.sizes, rest, own, prices]),
+            cells=np.array([cells.sizes, rest, own, self._prices_without(node, j)]),
             outer_of=outer_of,
             records=records.reshape(n_outer, n_parts),
             k=self.k,
@@ -199,6 +190,14 @@ class Bounds:
             discernible=pricing.discernible,
             limit=limit,
         )
+
+    def _prices_without(self, node: Node, j: int) -> np.ndarray:
+        """The prices of cells that merging the other attributes pays for."""
+        if not node.events or len(self.sides) == 1:
+            return np.zeros(len(node.cells.sizes))
+        prices, left = node.prices.copy(), node.left.copy()
+        self._raise(node, [i for i in range(len(self.sides)) if i != j], left, prices, 1)
+        return prices
 
     def published(self, node: Node, j: int) -> NodeTable:
         """The node from the side of one attribute, with nobody withheld but those who always are."""

@@ -1,52 +1,67 @@
-"""What the three searches share: what they refuse, and how what they found is published."""
+"""What every search for a recoding under a scheme shares: its scheme, what it refuses, what it publishes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.schemes.branch_and_bound import Found
+from kohort.algorithms.schemes.best_recoding import BestRecoding
+from kohort.algorithms.schemes.partition_space import Partition, blocks_of
 from kohort.algorithms.schemes.pricing import Pricing
-from kohort.algorithms.schemes.schemes import SchemeSpace, check_scheme, scheme_spaces
-from kohort.algorithms.schemes.spaces import Partition, blocks_of
-from kohort.errors import InputError, UnsupportedError
+from kohort.algorithms.schemes.scheme_spaces import SchemeSpace, check_scheme, scheme_spaces
+from kohort.errors import InputError
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
-__all__ = ["MODELS_OF_SCHEMES", "Schemes", "as_partitions", "check_schemes", "refuse_for_schemes"]
-
-MODELS_OF_SCHEMES = ("k-anonymity",)
-Schemes = str | Mapping[str, str] | None
+__all__ = ["SchemeSearch", "as_partitions"]
 
 
-def check_schemes(scheme: Any) -> None:
-    """Refuse what names no scheme."""
-    if isinstance(scheme, Mapping):
-        for name in scheme.values():
-            check_scheme(name)
-    elif isinstance(scheme, str):
-        check_scheme(scheme)
+@dataclass(frozen=True)
+class SchemeSearch(Algorithm):
+    """A search for the best recoding of whole columns under a scheme.
+
+    scheme  of all columns, or of each by name (`*` stands for the others); None is the default of each column
+    """
+
+    promise: ClassVar[str] = "the least cost of all recodings of the scheme"
+    recoding: ClassVar[type[Partitions]] = Partitions
+    withholds: ClassVar[bool] = True
+    takes_scheme: ClassVar[bool] = True
+
+    scheme: str | Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.scheme, Mapping):
+            for scheme in self.scheme.values():
+                check_scheme(scheme)
+        elif self.scheme is not None:
+            check_scheme(self.scheme)
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.monotone and (cost.counts_classmates or cost.prices_blocks)
+
+    def refuse(self, problem: Problem) -> None:
+        self.spaces(problem)
+
+    def spaces(self, problem: Problem) -> list[SchemeSpace]:
+        """The partitions of each attribute to search, or an error that says what to change."""
+        self.refuse_cost(problem.cost)
+        if isinstance(self.scheme, Mapping):
+            names = [attribute.name for attribute in problem.attributes]
+            for name in self.scheme:
+                if name not in (*names, "*"):
+                    raise InputError(f"A scheme is given for {name!r}, which is not a quasi-identifier.")
+        return scheme_spaces(problem, self.scheme)
 
 
-def refuse_for_schemes(algorithm: Algorithm, problem: Problem, scheme: Schemes) -> list[SchemeSpace]:
-    """The spaces to search, or an error that says what to change."""
-    if problem.cost.name not in algorithm.costs:
-        raise UnsupportedError(
-            f"{algorithm.name} cannot minimise {problem.cost.name!r}. "
-            f"Choose one of {', '.join(algorithm.costs)}."
-        )
-    if isinstance(scheme, Mapping):
-        names = [attribute.name for attribute in problem.attributes]
-        for name in scheme:
-            if name not in (*names, "*"):
-                raise InputError(f"A scheme is given for {name!r}, which is not a quasi-identifier.")
-    return scheme_spaces(problem, scheme)
-
-
-def as_partitions(pricing: Pricing, found: Found) -> Partitions:
+def as_partitions(pricing: Pricing, found: BestRecoding) -> Partitions:
     """The best recoding as it is published, and what is proven about it."""
     problem = pricing.problem
     class_of, first = pricing.classes(found.recoded)

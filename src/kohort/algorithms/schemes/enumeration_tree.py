@@ -17,14 +17,13 @@ import numpy as np
 
 from kohort.algorithms.kernels.class_tables import sum_by_class
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.branch_and_bound import Found
+from kohort.algorithms.schemes.best_recoding import BestRecoding
 from kohort.algorithms.schemes.kernels.recoding_bounds import OPEN, class_costs
+from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
-from kohort.algorithms.schemes.spaces import Partition
 
 __all__ = ["EnumerationTree", "FromCoarsest", "FromFinest", "Pruning"]
 
-_TIES = 1e-9
 _SEEDS = 20
 
 
@@ -63,7 +62,9 @@ class EnumerationTree(ABC):
     def __init__(self, pricing: Pricing, pruning: Pruning) -> None:
         self.pricing, self.pruning = pricing, pruning
         self.k, self.most_withheld = pricing.problem.k, pricing.problem.max_withheld
-        self.best, self.nodes = Found(pricing.coarsest, pricing.evaluate(pricing.coarsest).cost, 0, 0.0, 0), 0
+        coarsest = pricing.coarsest
+        self.best = BestRecoding(coarsest, pricing.evaluate(coarsest).cost, 0, 0.0, 0)
+        self.nodes = 0
 
     # -- what makes a direction --------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ class EnumerationTree(ABC):
 
     # -- the walk ----------------------------------------------------------------------------------
 
-    def solve(self, run: Run) -> Found:
+    def solve(self, run: Run) -> BestRecoding:
         if self.pruning.seeding:
             self._seed(run)
         number = count()
@@ -114,8 +115,8 @@ class EnumerationTree(ABC):
                 add(child)
         bounds = [node.bound for _, _, node in waiting]
         cost = self.best.cost
-        lowest = min([bound for bound in bounds if not bound >= self._limit], default=cost)
-        return Found(self.best.recoded, cost, self.best.withheld, min(lowest, cost), self.nodes)
+        lowest = min([bound for bound in bounds if not bound >= self.best.limit], default=cost)
+        return BestRecoding(self.best.recoded, cost, self.best.withheld, min(lowest, cost), self.nodes)
 
     def _seed(self, run: Run) -> None:
         """The best of a few recodings drawn at random (section 4.4.1)."""
@@ -176,15 +177,11 @@ class EnumerationTree(ABC):
 
     def _try(self, recoded: Recoded) -> None:
         found = self.pricing.evaluate(recoded)
-        if found.withheld <= self.most_withheld and found.cost < self._limit:
-            self.best = Found(recoded, found.cost, found.withheld, 0.0, 0)
-
-    @property
-    def _limit(self) -> float:
-        return self.best.cost - _TIES * max(abs(self.best.cost), 1e-3)
+        if found.withheld <= self.most_withheld and found.cost < self.best.limit:
+            self.best = BestRecoding(recoded, found.cost, found.withheld, 0.0, 0)
 
     def _is_pruned(self, bound: float) -> bool:
-        return self.pruning.node_pruning and bound >= self._limit
+        return self.pruning.node_pruning and bound >= self.best.limit
 
     def _report(self, run: Run, bound: float) -> None:
         show, best = self.pricing.measured, self.best.cost

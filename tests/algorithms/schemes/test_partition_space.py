@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.schemes import valid_partitions
-from kohort.algorithms.schemes.schemes import SCHEMES, SchemeSpace
-from kohort.algorithms.schemes.spaces import Space, blocks_of, numbered
+from kohort.algorithms.schemes.partition_space import PartitionSpace, blocks_of, numbered
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES, SchemeSpace
 from small_problems import problem_of
 from strategies import PLAIN_TEXTS, hierarchies
 
@@ -54,13 +54,13 @@ def test_the_spaces_of_work_class_have_the_sizes_of_figure_1(scheme, count):
 @pytest.mark.parametrize("n", range(1, 9))
 def test_sets_are_counted_by_bell_numbers_and_runs_by_powers_of_two(n):
     for merging, count in (("sets", BELL[n]), ("runs", 2 ** (n - 1))):
-        space = Space.flat(n, merging)
+        space = PartitionSpace.flat(n, merging)
         assert space.count() == len(list(space)) == len(set(space)) == count
 
 
 def test_large_spaces_are_counted_without_listing_them():
-    assert Space.flat(15, "sets").count() == 1_382_958_545
-    assert Space.flat(41, "runs").count() == 2**40
+    assert PartitionSpace.flat(15, "sets").count() == 1_382_958_545
+    assert PartitionSpace.flat(41, "runs").count() == 2**40
 
 
 def children(scheme_space, *blocks):
@@ -72,12 +72,12 @@ def children(scheme_space, *blocks):
 
 
 def test_examples_1_and_2_children_of_a_set_partition():
-    assert children(Space.flat(5, "sets"), {1}, {2, 3}, {4}, {5}) == [
+    assert children(PartitionSpace.flat(5, "sets"), {1}, {2, 3}, {4}, {5}) == [
         [[1], [2, 3], [4, 5]],
         [[1], [2, 3, 4], [5]],
         [[1], [2, 3, 5], [4]],
     ]
-    assert children(Space.flat(5, "sets"), {1, 4}, {2}, {3}, {5}) == [
+    assert children(PartitionSpace.flat(5, "sets"), {1, 4}, {2}, {3}, {5}) == [
         [[1, 4], [2], [3, 5]],
         [[1, 4], [2, 3], [5]],
         [[1, 4], [2, 5], [3]],
@@ -86,7 +86,7 @@ def test_examples_1_and_2_children_of_a_set_partition():
 
 
 def test_example_3_children_of_a_recoding_come_from_each_attribute():
-    first, second = Space.flat(4, "sets"), Space.flat(2, "sets")
+    first, second = PartitionSpace.flat(4, "sets"), PartitionSpace.flat(2, "sets")
     assert len(first.coarser((0, 0, 1, 2))) == 3
     assert len(second.coarser((0, 1))) == 1
 
@@ -94,11 +94,11 @@ def test_example_3_children_of_a_recoding_come_from_each_attribute():
 def test_examples_4_and_5_guided_children_of_work_class():
     """As printed, Fig. 6 gives four children of the set partition; three are right (reading notes)."""
     blocks = {1}, {2, 3}, {4}, {5, 6}, {7}, {8}
-    sets = children(Space.flat(8, "sets"), *blocks)
+    sets = children(PartitionSpace.flat(8, "sets"), *blocks)
     allowed = as_sets([[v + 1 for v in block] for block in blocks_of(p)] for p in work_class("gsps"))
     merged = [[1], [2, 3], [4], [5, 6], [7, 8]]
     assert len(sets) == 3 and [child for child in sets if child in allowed] == [merged]
-    runs = children(Space.flat(8, "runs"), *blocks)
+    runs = children(PartitionSpace.flat(8, "runs"), *blocks)
     allowed = as_sets([[v + 1 for v in block] for block in blocks_of(p)] for p in work_class("gops"))
     assert len(runs) == 2 and [child for child in runs if child in allowed] == [merged]
     assert merged in children(work_class("gsps"), *blocks)

@@ -1,9 +1,8 @@
-"""What an algorithm for items is, and what all of them share: one cut per class."""
+"""One cut of the hierarchy per class of records: what all algorithms for items share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -12,22 +11,7 @@ from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["ItemsAlgorithm", "ItemsClass", "cut_each_class"]
-
-
-class ItemsAlgorithm(Protocol):
-    """A way to publish items; fields and class variables are as those of an Algorithm."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str]
-    promise: ClassVar[str]
-    models: ClassVar[tuple[str, ...]]
-    costs: ClassVar[tuple[str, ...]]
-
-    def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
-        """For each occurrence of an item the node that it is published as."""
-        ...
+__all__ = ["ItemsClass", "cut_each_class"]
 
 
 class ItemsClass:
@@ -47,7 +31,7 @@ class ItemsClass:
 def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
     """Cut the hierarchy for every class by itself, in which at least k records must have items.
 
-    `cut` brings a search to its end, and tells what is worth knowing if there is one class only.
+    cut  brings a search to its end; the notes that it returns are kept if there is only one class
     """
     node = np.full(len(problem.leaves), -1, dtype=np.int64)
     withheld = np.zeros(len(problem.baskets), dtype=bool)

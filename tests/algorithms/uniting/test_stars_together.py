@@ -6,8 +6,8 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms import Run
+from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.errors import InfeasibleError, UnsupportedError
-from kohort.pipeline.settle import settled
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.groups import Groups
 from small_problems import problem_of
@@ -38,14 +38,20 @@ def small_problem(**options):
     )
 
 
-def again(problem):
-    """A recoding that withholds nobody."""
-    assert problem.max_withheld == 0
-    return Groups(np.zeros(problem.n_records, dtype=np.int32))
+class Gives:
+    """An algorithm that gives a recoding, or one group where nobody may be withheld."""
+
+    def __init__(self, recoding):
+        self.recoding = recoding
+
+    def solve(self, problem, run):
+        if problem.max_withheld:
+            return self.recoding
+        return Groups(np.zeros(problem.n_records, dtype=np.int32))
 
 
-def settle(problem, recoding):
-    return settled(problem, recoding, Run(), again, null_is_star=False)
+def settle(problem, recoding, can_be_left_out=False):
+    return StarsTogether(Gives(recoding), False, can_be_left_out).solve(problem, Run())
 
 
 def test_a_class_of_stars_that_fails_with_the_withheld_is_united_until_it_holds():
@@ -63,7 +69,7 @@ def test_what_may_be_published_stays_as_it_is():
 
 def test_whoever_can_be_left_out_need_not_be_united():
     recoding = Groups(np.array([0, 0, 1, -1, 1]))
-    found = settled(small_problem(), recoding, Run(), again, null_is_star=False, can_be_left_out=True)
+    found = settle(small_problem(), recoding, can_be_left_out=True)
     assert found is recoding
 
 

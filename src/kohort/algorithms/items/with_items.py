@@ -1,0 +1,131 @@
+"""WithItems: an algorithm for quasi-identifiers, if there are any, and one for the items in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.run import Run
+from kohort.algorithms.solver import Solver
+from kohort.data.dataset import distinct_rows
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import UnsupportedError
+from kohort.problem.attribute import Attribute
+from kohort.problem.models import KAnonymity
+from kohort.problem.problem import Problem
+from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.recoding.table_and_items import TableAndItems
+
+__all__ = ["WithItems"]
+
+
+@dataclass(frozen=True)
+class WithItems:
+    """Quasi-identifiers in classes of at least k, 2k, 4k, ... records, and the items in each class.
+
+    The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the best by
+    the weighted sum of both losses (`loss` and NCP). With the weight 0, only classes of k are tried.
+
+    table         the algorithm for the quasi-identifiers; None where no column is one
+    items         the algorithm for the items
+    weight        how much the loss of the items counts against that of the quasi-identifiers, 0 to 1
+    null_is_star  whether a missing value is published as `*`
+    """
+
+    table: Solver | None
+    items: ItemsAlgorithm
+    weight: float
+    null_is_star: bool
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise UnsupportedError for what the algorithm for the quasi-identifiers cannot do."""
+        if self.table is not None:
+            self.table.refuse(problem)
+
+    def solve(self, problem: Problem, run: Run) -> Recoding:
+        """The recoding of the quasi-identifiers and of the items with the least weighted loss."""
+        assert problem.items is not None
+        if self.table is None:
+            return self._baskets(problem, run)
+        best, least = None, np.inf
+        for size in _class_sizes(problem) if self.weight > 0 else [problem.k]:
+            try:
+                found, score = self._in_classes(problem, self.table, size, run)
+            except UnsupportedError:
+                if best is None:
+                    raise
+                break
+            if best is None or score < least:
+                best, least = found, score
+            if run.out_of_time:
+                break
+        assert best is not None
+        return best
+
+    def _baskets(self, problem: Problem, run: Run) -> TableAndItems:
+        assert problem.items is not None
+        nodes = self.items.solve(problem.items, run)
+        ncp = problem.items.ncp(nodes.node_of_occurrence)
+        is_least = nodes.bound is not None and nodes.bound >= ncp - 1e-12
+        nobody = np.zeros(problem.n_records, dtype=bool)
+        return TableAndItems(
+            table=None,
+            items=nodes,
+            withheld=nobody,
+            bound=nodes.bound,
+            guarantee=1.0 if is_least else None,
+        )
+
+    def _in_classes(
+        self, problem: Problem, table: Solver, size: int, run: Run
+    ) -> tuple[TableAndItems, float]:
+        """The recoding with classes of at least `size` records, and its weighted loss."""
+        assert problem.items is not None
+        recoding = table.solve(replace(problem, models=_with_k(problem, size)), run)
+        columns = [recoding.apply(attribute) for attribute in problem.attributes]
+        classes = distinct_rows(np.column_stack([self._shown(column) for column in columns]))[2]
+        posed = replace(problem.items, class_of_record=classes)
+        nodes = self.items.solve(posed, run)
+        losses = [self._loss(*both) for both in zip(problem.attributes, columns)]
+        loss = float(np.dot(problem.weights, losses))
+        score = (1 - self.weight) * loss + self.weight * posed.ncp(nodes.node_of_occurrence)
+        found = TableAndItems(
+            table=recoding,
+            items=nodes,
+            withheld=recoding.withheld,
+            class_of_record=classes,
+            class_size=size,
+            bound=recoding.bound if size == problem.k else None,  # else it is for larger classes
+        )
+        return found, score
+
+    def _shown(self, column: PublishedColumn) -> np.ndarray:
+        """Per record a number that is the same wherever the published label reads the same."""
+        number: dict[str | None, int] = {}
+        texts = [STAR if label is None and self.null_is_star else label for label in column.labels]
+        code_of_label = np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int32)
+        return code_of_label[column.of_record]
+
+    def _loss(self, attribute: Attribute, column: PublishedColumn) -> float:
+        """The mean share of the other values that a published cell also covers."""
+        by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
+        n = attribute.n_leaves if by_leaf else len(attribute.column.texts)
+        star = [label == STAR or (label is None and self.null_is_star) for label in column.labels]
+        widths = np.where(star, n, column.widths)
+        uses = np.bincount(column.of_record, minlength=len(widths))
+        return float(np.dot(uses, (widths - 1) / max(n - 1, 1)) / len(column.of_record))
+
+
+def _class_sizes(problem: Problem) -> Iterator[int]:
+    size = problem.k
+    while size <= problem.n_records:
+        yield size
+        size *= 2
+
+
+def _with_k(problem: Problem, k: int) -> tuple:
+    return tuple(KAnonymity(k) if isinstance(model, KAnonymity) else model for model in problem.models)

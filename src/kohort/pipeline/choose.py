@@ -1,0 +1,140 @@
+"""The algorithm that solves a problem: the one asked for, inside what the promises and the items need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kohort.algorithms import (
+    ALGORITHMS,
+    ITEMS_ALGORITHMS,
+    Algorithm,
+    ItemsAlgorithm,
+    Solver,
+    StarsTogether,
+    United,
+    WithItems,
+    algorithm_named,
+    for_scheme,
+    is_for_items,
+    items_algorithm_named,
+    parameters_of,
+)
+from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.request import Request
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["Choice", "choose"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What solves a problem, and how a certificate names it.
+
+    solver      the algorithm with all that is around it
+    name        of the algorithm for the quasi-identifiers, or for the items where no column is one
+    parameters  of the algorithm by that name
+    notes       why it was chosen, where nobody asked for it
+    items       the algorithm for the items, or None
+    """
+
+    solver: Solver
+    name: str
+    parameters: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    items: ItemsAlgorithm | None = None
+
+
+def choose(problem: Problem, request: Request) -> Choice:
+    """The algorithm for a problem, once it is known that it can solve it."""
+    items = None if problem.items is None else _for_items(request)
+    choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
+    choice.solver.refuse(problem)
+    return choice
+
+
+def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
+    assert items is not None
+    if not is_for_items(request.algorithm) and request.algorithm_name != "auto":
+        raise UnsupportedError(
+            f"{request.algorithm_name} is for quasi-identifiers, and no column is one. Choose "
+            f"{', '.join(list(ITEMS_ALGORITHMS)[:-1])} or {list(ITEMS_ALGORITHMS)[-1]}."
+        )
+    if request.cost not in ("loss", "ncp"):
+        raise UnsupportedError(f"Items have one cost, ncp. Leave out the cost {request.cost!r}.")
+    others = [model.name for model in request.models if model.name != "k-anonymity"]
+    if others:
+        raise UnsupportedError(
+            f"{', '.join(others)} is about classes of quasi-identifiers, and no column is one. Leave it out."
+        )
+    solver = WithItems(None, items, weight=1.0, null_is_star=False)
+    return Choice(solver, items.name, parameters_of(items), items=items)
+
+
+def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None) -> Choice:
+    algorithm, why = _asked(request).choice_for(problem, request.time_limit)
+    parameters = parameters_of(algorithm)
+    unmet = _unmet_models(algorithm, problem)
+    solver: Solver = algorithm
+    if unmet:
+        solver = United(algorithm, unmet, request.diversify_weight)
+        parameters |= {"diversify": {"w": request.diversify_weight}}
+    if request.suppressed == "star":
+        solver = StarsTogether(solver, null_is_star=request.nulls == "star")
+    if items is not None:
+        assert request.items is not None
+        solver = WithItems(solver, items, request.items.weight, null_is_star=request.nulls == "star")
+    return Choice(solver, algorithm.name, parameters, why, items)
+
+
+def _asked(request: Request) -> Algorithm:
+    """The algorithm for the quasi-identifiers, with its schemes."""
+    asked = request.algorithm
+    if is_for_items(asked):
+        if request.items is None:
+            raise UnsupportedError(f"{request.algorithm_name} is for a column of items, and there is none.")
+        asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
+    algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
+    if request.scheme is not None or request.schemes:
+        algorithm = for_scheme(algorithm, request.scheme, request.schemes)
+    if request.suppression == 1 and not algorithm.takes_scheme:
+        raise InputError(
+            f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
+            "scheme take 1, which lets them withhold whatever is in small classes."
+        )
+    return algorithm
+
+
+def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
+    """Names of models that the algorithm does not meet: they will be met by uniting its groups.
+
+    Refused where that is impossible: some model does not survive unions, or there are no groups.
+    """
+    asked = {model.name for model in problem.models}
+    unmet = tuple(sorted(asked - set(algorithm.models)))
+    can_unite = issubclass(algorithm.recoding, Groups) and all(m.survives_unions for m in problem.models)
+    if unmet and not can_unite:
+        able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
+        raise UnsupportedError(
+            f"{algorithm.name} does not meet {', '.join(unmet)}. "
+            f"Choose an algorithm that does: {', '.join(able)}."
+        )
+    return unmet
+
+
+def _for_items(request: Request) -> ItemsAlgorithm:
+    """The algorithm that was asked for, for the items or for the whole job; else apriori-items."""
+    assert request.items is not None
+    asked: Any = "apriori-items"
+    if request.items.algorithm != "auto":
+        asked = request.items.algorithm
+    elif is_for_items(request.algorithm):
+        asked = request.algorithm
+    algorithm: ItemsAlgorithm = items_algorithm_named(asked) if isinstance(asked, str) else asked
+    if request.confidence is not None and request.confidence.name not in algorithm.models:
+        able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
+        raise UnsupportedError(
+            f"{algorithm.name} does not meet {request.confidence.name}. Choose {' or '.join(able)}."
+        )
+    return algorithm

@@ -1,0 +1,86 @@
+"""The problem that an items column poses: its baskets in codes, and the hierarchy over their items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kohort.data.basket_cells import read_baskets
+from kohort.data.baskets import Baskets, with_counts_above
+from kohort.data.build_hierarchy import Builder, Order
+from kohort.data.check_hierarchy import check
+from kohort.data.cooccurrence import by_cooccurrence
+from kohort.data.dataset import Dataset
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, counted
+from kohort.pipeline.request import Items, Request
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemConfidence
+
+__all__ = ["hierarchy_description", "items_problem"]
+
+DEFAULT_HIERARCHY = Order("frequency", fanout=5)
+
+
+def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
+    """The problem that the items column poses, all records one class; None where there is no such column."""
+    items = request.items
+    if items is None:
+        return None
+    assert request.km is not None
+    baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
+    plain = read_baskets(dataset, items.column, separator=items.separator)
+    confidence, sensitive = request.confidence, None
+    if confidence is not None:
+        baskets, sensitive = plain.parted(confidence.sensitive)
+        plain = baskets
+    hierarchy = _hierarchy(baskets, items, plain)
+    if confidence is not None:
+        _refuse_ambiguous(hierarchy, confidence, items.column)
+    return ItemsProblem(baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence)
+
+
+def hierarchy_description(items: Items) -> Any:
+    """How the hierarchy over the items was made, for the certificate."""
+    source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
+    return "given" if isinstance(source, Hierarchy) else source.to_spec()
+
+
+def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemConfidence, column: str) -> None:
+    """Refuse labels of groups of items that read like a sensitive item."""
+    inner = {str(hierarchy.published[node]) for node in np.flatnonzero(hierarchy.hi > hierarchy.lo)} | {STAR}
+    if clashes := inner.intersection(confidence.sensitive):
+        raise InputError(
+            f"The hierarchy of {column!r} has {counted(len(clashes), 'group')} named like a sensitive item: "
+            "nobody could tell them apart. Rename them in the hierarchy."
+        )
+
+
+def _hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
+    """The hierarchy over the items.
+
+    `plain` holds the same baskets as sets. Of a multiset, `milk ×2` is put under `milk`.
+    """
+    source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
+    if not plain.items.texts:
+        raise InputError(f"Column {items.column!r} holds no items: there is nothing to publish.")
+    hierarchy = source if isinstance(source, Hierarchy) else _built(source, plain)
+    missing = len(check(hierarchy, plain.items).missing)
+    if missing:
+        raise InputError(
+            f"The hierarchy of {items.column!r} lacks {counted(missing, 'item')} of "
+            f"{len(plain.items.texts):,}. Add them to it."
+        )
+    if items.multiset:
+        hierarchy = with_counts_above(hierarchy, baskets)
+    return hierarchy
+
+
+def _built(source: Builder, plain: Baskets) -> Hierarchy:
+    if isinstance(source, Order) and source.values == "cooccurrence":
+        fanout = source.fanout if isinstance(source.fanout, int) else source.fanout[0]
+        source = replace(source, values=by_cooccurrence(plain, fanout))
+    return source.build(plain.items)

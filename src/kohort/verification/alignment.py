@@ -1,0 +1,179 @@
+"""Which published record is which original: by their order, an order file, or any assignment that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.data.baskets import Baskets
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.verification.against_original import (
+    check_columns,
+    check_conserved,
+    check_coverage,
+    matching_rows,
+)
+from kohort.verification.assignment import assign_records
+from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
+from kohort.verification.demands import Demands, Original
+from kohort.verification.items import CoveredBaskets, cover_baskets
+from kohort.verification.reading import Reading, read_column
+from kohort.verification.verdict import Check
+
+__all__ = ["Alignment", "align"]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Published records beside their originals.
+
+    rows       per published record an original that it may come from; None where none was found
+    checks     of columns, numbers of records, coverage and untouched columns
+    sure       whether `rows` are the true originals, as far as anybody can tell
+    readings   what the labels of each quasi-identifier cover
+    items_ncp  what was lost of the items, where there are any and their originals are known
+    """
+
+    rows: np.ndarray | None
+    checks: tuple[Check, ...]
+    sure: bool = True
+    readings: Sequence[Reading] = ()
+    items_ncp: float | None = None
+
+
+def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
+    """Find the originals of the published records, and compare the two.
+
+    shown  the published baskets; None where no column holds items
+    """
+    roles = original.roles
+    treated = {name for name, treatment in demands.treatments.items() if treatment != "drop"}
+    hidden = [name for name in roles.having("identifier") if name not in treated]
+    expected = [*(a.name for a in original.attributes), *treated, *roles.having("items")]
+    columns = check_columns(published, original.untouched, hidden, expected)
+    missing = [attribute.name for attribute in original.attributes if attribute.name not in published.names]
+    if missing:
+        return Alignment(None, (columns,))
+    readings = [read_column(published.column(a.name), a) for a in original.attributes]
+    found = _Comparison(published, original, demands, readings, shown).found()
+    return replace(found, checks=(columns, *found.checks), readings=readings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    published: Dataset
+    original: Original
+    demands: Demands
+    readings: Sequence[Reading]
+    shown: Baskets | None
+
+    def found(self) -> Alignment:
+        if self.original.rows is not None:
+            return self._aligned(self.original.rows, ())
+        return self._without_file() if self.original.order is None else self._by_file(self.original.order)
+
+    def _by_file(self, order: np.ndarray) -> Alignment:
+        before, after = self.original.dataset.n_records, self.published.n_records
+        if len(order) != after or len(np.unique(order)) != after or order.min() < 0 or order.max() >= before:
+            raise InputError(
+                f"The order file is not that of this release: it must name {after:,} different records of "
+                f"the {before:,} of the original. Give the one that was written with it."
+            )
+        detail = f"The order file names an original for each of the {after:,} published records."
+        return self._aligned(order, (self._number(), Check("records", True, detail)))
+
+    def _without_file(self) -> Alignment:
+        number = self._number()
+        if number.holds is False:
+            return Alignment(None, (number,))
+        kept = self._in_order()
+        if self.demands.shuffle is False or self._fits(kept):
+            return kept or Alignment(None, (Check("records", False, self._no_order_fits("this order")),))
+        try:
+            found = assign_records(
+                self.published,
+                self.original.dataset,
+                self.original.attributes,
+                self.original.untouched,
+                self._basket_fit(),
+            )
+        except TooLarge:
+            detail = "The records are in another order, and are too many to be matched. Give the order file."
+            return Alignment(None, (number, Check("records", None, detail)))
+        if found is None:
+            return self._nothing_fits(kept)
+        return self._assigned(found.rows, found.sure)
+
+    def _basket_fit(self) -> BasketFit | None:
+        if self.shown is None or self.original.items is None:
+            return None
+        return basket_fit(self.shown, self.original.items)
+
+    def _fits(self, kept: Alignment | None) -> bool:
+        return kept is not None and all(check.holds for check in kept.checks)
+
+    def _in_order(self) -> Alignment | None:
+        """The records as if their order was kept; None if records are left out and the others do not fit."""
+        before, after = self.original.dataset.n_records, self.published.n_records
+        if before == after:
+            rows: np.ndarray | None = np.arange(before)
+            detail = f"All {before} records are there, in their order."
+        else:
+            untouched = self.original.untouched
+            rows = matching_rows(self.published, self.original.dataset, self.readings, untouched)
+            detail = f"The {after} published records are, in their order, some of the original's."
+        if rows is None:
+            return None
+        return self._aligned(rows, (Check("records", True, detail),))
+
+    def _nothing_fits(self, kept: Alignment | None) -> Alignment:
+        """What is wrong, told for the order of the file where that may have been kept."""
+        detail = self._no_order_fits("this order or any other")
+        if kept is None or self.demands.shuffle is True:
+            return Alignment(None, (Check("records", False, detail),))
+        told = f"{detail} What follows compares them in their order."
+        return replace(kept, checks=(Check("records", None, told), *kept.checks[1:]))
+
+    def _no_order_fits(self, which: str) -> str:
+        return (
+            f"The {self.published.n_records} published records are not those of the original: in {which}, "
+            "some value does not cover its original, or an untouched one differs."
+        )
+
+    def _assigned(self, rows: np.ndarray, sure: bool) -> Alignment:
+        detail = (
+            f"The {self.published.n_records} published records are in another order than the original's. "
+        )
+        if sure:
+            detail += "Each fits one original record only."
+            return self._aligned(rows, (Check("records", True, detail),))
+        detail += (
+            "They can be assigned to different original records that they cover, with all untouched values "
+            "the same. Whether this is the true assignment, only the order file can tell."
+        )
+        found = self._aligned(rows, ())
+        assigned = [replace(check, detail=f"So assigned: {check.detail}") for check in found.checks]
+        return Alignment(rows, (Check("records", True, detail), *assigned), sure=False)
+
+    def _aligned(self, rows: np.ndarray, checks: Sequence[Check]) -> Alignment:
+        """The records compared one by one, after some checks that were made before."""
+        covered = self._covered_items(rows)
+        compared = (
+            *check_coverage(self.published, self.readings, rows),
+            *check_conserved(self.published, self.original.dataset, self.original.untouched, rows),
+            *(() if covered is None else covered.checks),
+        )
+        return Alignment(rows, (*checks, *compared), items_ncp=None if covered is None else covered.ncp)
+
+    def _covered_items(self, rows: np.ndarray) -> CoveredBaskets | None:
+        if self.shown is None or self.original.items is None:
+            return None
+        return cover_baskets(self.shown, self.original.items, rows)
+
+    def _number(self) -> Check:
+        before, after = self.original.dataset.n_records, self.published.n_records
+        fine = after == before or (self.demands.may_drop and after < before)
+        return Check("number of records", fine, f"The original has {before} records, the release {after}.")

@@ -1,0 +1,85 @@
+"""What verification holds a published table to, and the original that it compares it with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kohort.data.dataset import Dataset
+from kohort.problem.attribute import Attribute
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemConfidence, KmAnonymity, Model
+from kohort.problem.roles import Roles
+
+__all__ = ["Demands", "ItemsDemand", "Original"]
+
+
+class ItemsDemand(Protocol):
+    """The column of items, and what separates its items where a cell is a text."""
+
+    @property
+    def column(self) -> str: ...
+
+    @property
+    def separator(self) -> str | None: ...
+
+
+class Demands(Protocol):
+    """What a published table is held to: the part of a request that verification looks at."""
+
+    @property
+    def roles(self) -> Roles: ...
+
+    @property
+    def table_models(self) -> tuple[Model, ...]: ...
+
+    @property
+    def items(self) -> ItemsDemand | None: ...
+
+    @property
+    def km(self) -> KmAnonymity | None: ...
+
+    @property
+    def confidence(self) -> ItemConfidence | None: ...
+
+    @property
+    def orders(self) -> Mapping[str, Sequence[str]]: ...
+
+    @property
+    def treatments(self) -> Mapping[str, str]: ...
+
+    @property
+    def suppression(self) -> float: ...
+
+    @property
+    def may_drop(self) -> bool: ...
+
+    @property
+    def shuffle(self) -> bool | str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The original of a published table, in codes.
+
+    roles       of its columns, every one of them
+    attributes  its quasi-identifiers, with the hierarchies that say what a published label means
+    items       its baskets and their hierarchy; None where no column holds items
+    rows        per published record the number of its original, where whoever published it says so
+    order       the same from an order file, which is checked first
+    """
+
+    dataset: Dataset
+    roles: Roles
+    attributes: tuple[Attribute, ...]
+    items: ItemsProblem | None = None
+    rows: np.ndarray | None = None
+    order: np.ndarray | None = None
+
+    @property
+    def untouched(self) -> list[str]:
+        """The columns that must be published as they are."""
+        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]

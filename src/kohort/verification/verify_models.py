@@ -1,0 +1,164 @@
+"""Verification: read the published table as a stranger would, and say which promises it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, counted
+from kohort.problem.models import ClassCounts, Model
+from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification.caution import Caution
+from kohort.verification.classes import PublishedClasses
+from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
+from kohort.verification.verdict import Check, ModelVerdict, Verdict
+
+__all__ = ["published_classes", "verify_models"]
+
+
+def published_classes(
+    published: Dataset,
+    quasi_identifiers: Sequence[str],
+    models: Sequence[Model],
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+) -> PublishedClasses:
+    """The classes of a published table and the sensitive columns that the models look at."""
+    if not quasi_identifiers:
+        raise InputError("There is no quasi-identifier: name at least one column that others may know.")
+    published.require(list(quasi_identifiers))
+    sensitive = {}
+    for name in sorted({model.attribute for model in models if model.attribute is not None}):
+        column = published.column(name)
+        if orders and name in orders:
+            column = column.in_order(orders[name])
+        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
+    return PublishedClasses([published.column(name) for name in quasi_identifiers], sensitive)
+
+
+def verify_models(
+    classes: PublishedClasses,
+    models: Sequence[Model],
+    *,
+    suppression: float = 0.0,
+    dropped: int = 0,
+    checks: Sequence[Check] = (),
+    sensitive: Sequence[Column] = (),
+) -> Verdict:
+    """Measure every model on every class, and find what no model protects in the `sensitive` columns.
+
+    Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
+    the share `suppression`. Either way they must satisfy the models together, as a class does: whoever fits
+    no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
+    """
+    counts = {id(model): classes.counts(model) for model in models}
+    holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
+    records = len(classes.columns[0])
+    allowed = int(Fraction(str(suppression)) * (records + dropped))
+    withheld = classes.all_star
+    if len(models) and int(classes.sizes[withheld].sum()) + dropped > allowed:
+        withheld = withheld & ~holds.all(axis=0)
+    kept = ~withheld
+    verdicts = []
+    for model, model_holds in zip(models, holds):
+        verdicts.append(_model_verdict(classes, model, counts[id(model)], model_holds, kept))
+    n_withheld = int(classes.sizes[withheld].sum())
+    return Verdict(
+        records=records,
+        withheld=n_withheld + dropped,
+        classes=int(kept.sum()),
+        smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
+        models=tuple(verdicts),
+        checks=(
+            _withheld_check(n_withheld + dropped, records + dropped, allowed),
+            *_starred_checks(models, holds, withheld, n_withheld),
+            *checks,
+        ),
+        violations=_violations(classes, models, holds),
+        cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
+    )
+
+
+def _cautions(
+    classes: PublishedClasses,
+    models: Sequence[Model],
+    counts: Mapping[int, ClassCounts],
+    kept: np.ndarray,
+    sensitive: Sequence[Column],
+) -> tuple[Caution, ...]:
+    """What no model protects; the counts of the models, by their id, are used again."""
+    cautions = no_promise_at_all(models)
+    for column in sensitive:
+        counted = [counts[id(model)] for model in models if model.attribute == column.name]
+        of_values = counted[0] if counted else classes.counts_of(column.codes, len(column.texts))
+        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted))
+        cautions += [] if found is None else [found]
+    return tuple(cautions)
+
+
+def _model_verdict(
+    classes: PublishedClasses, model: Model, counts: ClassCounts, holds: np.ndarray, kept: np.ndarray
+) -> ModelVerdict:
+    kept_counts = counts if kept.all() else _only(counts, kept)
+    return ModelVerdict(
+        model=model.name,
+        attribute=model.attribute,
+        promise=model.describe(),
+        asked=model.asked,
+        measured=classes.measure(model, kept_counts),
+        failing_classes=int((~holds & kept).sum()),
+        parameters=model.to_dict(),
+    )
+
+
+def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
+    """The same counts for some of the classes."""
+    if not len(counts.class_of):
+        return ClassCounts.of_sizes(counts.sizes[kept])
+    number = np.cumsum(kept) - 1
+    cells = kept[counts.class_of]
+    return ClassCounts.from_cells(
+        number[counts.class_of[cells]],
+        counts.value_of[cells],
+        counts.count[cells],
+        int(kept.sum()),
+        counts.n_values,
+    )
+
+
+def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
+    return Check(
+        "withheld records",
+        withheld <= allowed,
+        f"{withheld} of {records} records are withheld; {allowed} are allowed.",
+    )
+
+
+def _starred_checks(
+    models: Sequence[Model], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
+) -> list[Check]:
+    """Whether records that are withheld as `*` keep the promises together, if there are any."""
+    if not n_withheld:
+        return []
+    broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
+    records = counted(n_withheld, "record is", "records are")
+    detail = (
+        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: whoever fits no "
+        "class is known to be one of them. Leave them out (suppressed: drop)."
+        if broken
+        else f"{records} withheld as `*`; together they keep every promise, as a class does."
+    )
+    return [Check("records withheld as *", not broken, detail)]
+
+
+def _violations(classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray) -> pa.Table:
+    failing = np.flatnonzero(~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
+    fails = ["; ".join(m.name for m, ok in zip(models, holds[:, number]) if not ok) for number in failing]
+    return classes.labelled(failing, {"fails": fails})
