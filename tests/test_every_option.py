@@ -11,9 +11,9 @@ from typing import get_args
 
 import pyarrow as pa
 import pytest
-from kohort.algorithms.schemes.schemes import SCHEMES
 
 import kohort as ko
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES
 from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.cli.anonymize import anonymize as anonymize_command
 from kohort.io.maps import read_maps

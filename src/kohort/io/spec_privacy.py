@@ -27,31 +27,31 @@ MODEL_KEYS: dict[str, type[Model]] = {
 class ModelPart(Part):
     """What the spec says of one privacy model: the fields of its class."""
 
-    spec_key: ClassVar[str]
-    of: ClassVar[type]
+    of: ClassVar[Any]
 
     def model(self, **others: Any) -> Any:
         """The privacy model that is asked for; raises what is wrong with its parameters."""
         return type(self).of(**dict(self), **others)
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self).spec_key, dict(self))  # pickle would not find a class that is made
+        return _restored, (type(self).of.spec_key, dict(self))  # pickle would not find a class that is made
 
 
 def _restored(key: str, content: dict[str, Any]) -> ModelPart:
     return PARTS[key].model_construct(**content)
 
 
-def _part_of(key: str, model: type, *, without: Sequence[str] = ()) -> type[ModelPart]:
-    """The class of the entries under a key: it has the fields of the model's class."""
+def _part_of(model: Any, *, without: Sequence[str] = ()) -> type[ModelPart]:
+    """The class of the entries of a privacy model: it has the fields of the model's class."""
     hints = get_type_hints(model)
     keys: dict[str, Any] = {
         field.name: (_written(hints[field.name]), ... if field.default is MISSING else field.default)
         for field in fields(model)
         if field.name not in without
     }
-    part: Any = create_model(f"{key.capitalize()}Spec", __base__=ModelPart, __module__=__name__, **keys)
-    part.spec_key, part.of = key, model
+    name = f"{model.spec_key.capitalize()}Spec"
+    part: Any = create_model(name, __base__=ModelPart, __module__=__name__, **keys)
+    part.of = model
     return part
 
 
@@ -69,8 +69,8 @@ def _as_texts(values: list[Scalar]) -> list[str]:
 
 
 PARTS: dict[str, type[ModelPart]] = {
-    **{key: _part_of(key, model) for key, model in MODEL_KEYS.items()},
-    ItemConfidence.spec_key: _part_of(ItemConfidence.spec_key, ItemConfidence, without=["m"]),  # has a key
+    **{key: _part_of(model) for key, model in MODEL_KEYS.items()},
+    ItemConfidence.spec_key: _part_of(ItemConfidence, without=["m"]),  # `m` is a key of its own
 }
 """The class of the entries under each key of `privacy` that has any."""
 
