@@ -106,7 +106,7 @@ _OPENING = """\
 
 Every command answers `--help` with an example. Results go to stdout, everything else to stderr. With
 `--json` the result is JSON, also when it is an error. Exit codes: 0 done, 1 the promise does not hold or
-cannot be had, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
+is impossible, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
 
 Three environment variables count: `KOHORT_KEY` holds the secret for pseudonyms where no `--key-file` is
 given, `KOHORT_SIGN_PASSWORD` the password of the key that signs certificates, and `KOHORT_DEBUG=1` shows

@@ -33,7 +33,7 @@ class Building:
     top: Annotated[str | None, typer.Option(help="Numbers from here on are one interval.")] = None
     bottom: Annotated[str | None, typer.Option(help="Numbers below this are one interval.")] = None
     quantiles: Annotated[
-        int | None, typer.Option(help="Numbers in so many equal parts, again and again.")
+        int | None, typer.Option(help="Numbers in N equal parts, each of these in N again.")
     ] = None
     depth: Annotated[int | None, typer.Option(help="How often quantiles are cut.")] = None
     mask: Annotated[str | None, typer.Option(help="Codes, masked from the right or the left.")] = None
@@ -46,7 +46,7 @@ class Building:
     fanout: Annotated[str | None, typer.Option(help="How many neighbours make a node, such as 4 or 4,2.")] = (
         None
     )
-    frequency: Annotated[int | None, typer.Option(help="Rare values first, so many at a time.")] = None
+    frequency: Annotated[int | None, typer.Option(help="Rare values first, N at a time.")] = None
     flat: Annotated[bool, typer.Option("--flat", help="The value or *.")] = False
 
     def asked(self) -> dict[str, Any]:
