@@ -4,28 +4,38 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check stress fuzz format bench docs clean
+.PHONY: install demo test check lint imports types site stress fuzz format bench docs clean
 
 install: $(STAMP)
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch $(STAMP)
 
 demo: install
 	$(BIN)/kohort demo --out demo
 
 test: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# what a change must pass: two quick checks at a time, then the tests
 check: install
+	$(MAKE) --no-print-directory -j 2 lint imports types site
+	$(MAKE) --no-print-directory test
+
+lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+imports: install
 	$(BIN)/lint-imports
+
+types: install
 	$(BIN)/mypy
+
+site: install
 	$(BIN)/mkdocs build --strict --quiet
-	$(BIN)/python -m pytest -n 2
 
 # a cache of compiled code filled by many processes, then used by one
 stress: install
@@ -42,8 +52,9 @@ format: install
 docs: install
 	$(BIN)/mkdocs build --strict
 
+# all benchmarks, or some: make bench BENCH='--quick --out after.jsonl'
 bench: install
-	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.run $(BENCH)
 
 clean:
 	rm -rf $(VENV) demo site build dist

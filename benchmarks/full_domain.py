@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-import resource
-import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import kohort as ko
+from benchmarks.adult import adult
+from benchmarks.measuring import Row, Size, measured, row
+from kohort.algorithms import Run
+
+__all__ = ["full_domain", "full_domain_million", "full_domain_models"]
 
 ARX = {  # per k and suppression: LM, classes, withheld records, CPU milliseconds of the warm call
     (2, 0.0): (0.5900, 60, 0, 46),
@@ -26,95 +34,75 @@ ARX_MILLION = {0.0: 0.8, 0.05: 2.9}  # CPU seconds; 0.7 to 1.1 GB
 ROWS, JITTER = 1_000_000, 0.0436  # of the cells; gives about 96,000 different records
 
 
-def full_domain(options: argparse.Namespace) -> list[dict]:
+def full_domain(size: Size) -> Iterator[Row]:
     """Loss, classes and withheld records as ARX has them; CPU milliseconds of the search, compiled."""
-    import kohort as ko
+    people, hierarchies = adult()
+    settings = ((10, 0.0), (10, 0.05)) if size.quick else ARX
+    for k, suppression in settings:
+        loss, classes, withheld, milliseconds = ARX[k, suppression]
+        found = _found(people, hierarchies, [ko.KAnonymity(k)], suppression, size.runs)
+        assert (round(found["loss"], 4), found["classes"], found["withheld"]) == (loss, classes, withheld)
+        yield row({"k": k, "suppression": suppression}, **found, arx_ms=milliseconds)
 
-    people, hierarchies = _adult()
-    rows = []
-    for (k, suppression), (loss, classes, withheld, milliseconds) in ARX.items():
-        found = _found(people, hierarchies, [ko.KAnonymity(k)], suppression)
-        assert (found["loss"], found["classes"], found["withheld"]) == (loss, classes, withheld)
-        rows.append({"k": k, "suppression": suppression} | found | {"arx_ms": milliseconds})
-    seven = {name: tree for name, tree in hierarchies.items() if name != "occupation"}
+
+def full_domain_models(size: Size) -> Iterator[Row]:
+    """The same with l-diversity and t-closeness of the occupation, against losses found by ARX."""
+    people, hierarchies = adult()
+    del hierarchies["occupation"]
     for model, loss in (
         (ko.LDiversity("occupation", 2, kind="distinct"), 0.6333),
         (ko.TCloseness("occupation", 0.2), 0.9190),
     ):
-        found = _found(people, seven, [ko.KAnonymity(5), model], 0.0, sensitive=["occupation"])
-        assert found["loss"] == loss
-        rows.append({"k": 5, "model": model.name, "suppression": 0.0} | found)
-    return rows
+        asked = [ko.KAnonymity(5), model]
+        found = _found(people, hierarchies, asked, 0.0, size.runs, sensitive=["occupation"])
+        assert round(found["loss"], 4) == loss
+        yield row({"k": 5, "model": model.name}, **found)
 
 
-def full_domain_million(options: argparse.Namespace) -> list[dict]:
+def full_domain_million(size: Size) -> Iterator[Row]:
     """A million records, k = 10: CPU seconds of the search and of the whole job, peak memory."""
-    import kohort as ko
-
-    people, hierarchies = _adult()
-    _found(people, hierarchies, [ko.KAnonymity(10)], 0.05)  # compiles
+    people, hierarchies = adult()
     people = jittered(people, ROWS, JITTER)
-    rows = []
     for suppression, seconds in ARX_MILLION.items():
-        found = _found(people, hierarchies, [ko.KAnonymity(10)], suppression)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        rows.append(
-            {"rows": ROWS, "k": 10, "suppression": suppression}
-            | found
-            | {"arx_ms": round(1000 * seconds), "peak_mb": peak}
-        )
-    return rows
+        found = _found(people, hierarchies, [ko.KAnonymity(10)], suppression, 1)
+        asked = {"rows": ROWS, "k": 10, "suppression": suppression}
+        yield row(asked, **found, arx_ms=round(1000 * seconds))
 
 
 def jittered(table: Any, n: int, share: float, seed: int = 1) -> Any:
-    """n records drawn from a table; so many of their cells are drawn anew, each from its own column."""
-    import numpy as np
-    import pyarrow as pa
-
+    """n records drawn from a table; a share of their cells is drawn again, each from its own column."""
     rng = np.random.default_rng(seed)
-    row, columns = rng.integers(table.num_rows, size=n), {}
+    source, columns = rng.integers(table.num_rows, size=n), {}
     for name in table.column_names:
-        anew = rng.random(n) < share
-        of_cell = np.where(anew, rng.integers(table.num_rows, size=n), row)
+        redrawn = rng.random(n) < share
+        of_cell = np.where(redrawn, rng.integers(table.num_rows, size=n), source)
         columns[name] = table[name].take(pa.array(of_cell))
     return pa.table(columns)
 
 
-def _adult() -> tuple[Any, dict[str, str]]:
-    import kohort as ko
-    from benchmarks.run import QUASI_IDENTIFIERS, data_folder
+def _found(
+    people: Any, hierarchies: dict, privacy: list, suppression: float, runs: int, **more: Any
+) -> dict[str, Any]:
+    """The figures of a release, of the whole job and of three searches by themselves."""
 
-    folder = data_folder() / "arx-adult-hierarchies"
-    people = ko.datasets.load_adult(split="train").select(QUASI_IDENTIFIERS)
-    return people, {name: str(folder / f"{name}.csv") for name in QUASI_IDENTIFIERS}
+    def release() -> ko.Release:
+        return ko.anonymize(
+            people,
+            quasi_identifiers=hierarchies,
+            privacy=privacy,
+            algorithm="full-domain",
+            suppression=suppression,
+            **more,
+        )
 
-
-def _found(people: Any, hierarchies: dict, privacy: list, suppression: float, **more: Any) -> dict:
-    import kohort as ko
-    from kohort.algorithms import Run
-
-    start = time.process_time()
-    release = ko.anonymize(
-        people,
-        quasi_identifiers=hierarchies,
-        privacy=privacy,
-        algorithm="full-domain",
-        suppression=suppression,
-        **more,
-    )
-    whole = time.process_time() - start
-    searches = []
-    for _ in range(3):  # the first of a process compiles; a busy machine disturbs single ones
-        problem = replace(release.problem)  # without what the last search left in it
-        start = time.process_time()
-        ko.FullDomain().solve(problem, Run())
-        searches.append(time.process_time() - start)
+    made, whole = measured(release, runs)
+    # `replace`: a problem without what the last search left in it
+    _, search = measured(lambda: ko.FullDomain().solve(replace(made.problem), Run()), 3)
     return {
-        "loss": round(release.loss["loss"], 4),
-        "classes": release.verdict.classes,
-        "withheld": release.verdict.withheld,
-        "distinct": len(release.problem.rows.counts),
-        "search_ms": round(1000 * min(searches), 1),
-        # small tables also get a bound for releases of any kind, which takes longer than all the rest
-        "job_cpu": round(whole, 2) if release.bound is None else None,
+        "cpu": round(whole, 3),
+        "search_ms": round(1000 * search, 1),
+        "loss": round(made.loss["loss"], 6),
+        "classes": made.verdict.classes,
+        "withheld": made.verdict.withheld,
+        "distinct": len(made.problem.rows.counts),
     }

@@ -1,7 +1,14 @@
+"""Profiles of random examples, the order of the tests, and fixtures that several folders share."""
+
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from frames import MAKERS
+
+# the families of algorithms that the first half of the tests begins with; the others begin the second half
+FIRST_FAMILIES = {"closed_records", "clustering", "improve", "mining", "mondrian", "proofs"}
 
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 settings.register_profile("kohort", deadline=None, max_examples=40, suppress_health_check=slow_is_fine)
@@ -14,3 +21,34 @@ settings.load_profile("kohort")
 def native_frame(request):
     """Makes a dataframe of each kind from a mapping of lists."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """The folder that `kohort demo` writes in half a minute; tests share it, so change copies only."""
+    from cli.running import run
+
+    folder = tmp_path_factory.mktemp("demo")
+    assert run("demo", "--out", folder, "--quiet").exit == 0
+    return folder
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests in an order that suits two workers, of which each starts with one half of the list.
+
+    With an empty cache, most of the time is spent compiling. Each half begins with families of algorithms of
+    its own, so that hardly a kernel is compiled by both workers; all other tests find most kernels in the
+    cache. Tests that need the demo stand together, so that one worker makes it.
+    """
+    first, second, others = [], [], []
+    for item in items:
+        family = _family(item.path)
+        (others if family is None else first if family in FIRST_FAMILIES else second).append(item)
+    others.sort(key=lambda item: "demo" not in item.fixturenames)
+    room = max(len(items) // 2 - len(first), 0)
+    items[:] = [*first, *others[:room], *second, *others[room:]]
+
+
+def _family(path: Path) -> str | None:
+    """The family of algorithms whose folder of tests a file is in; None if it is in no such folder."""
+    return path.parent.name if path.parent.parent.name == "algorithms" else None

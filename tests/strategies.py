@@ -160,6 +160,7 @@ class Case:
             "privacy": self.privacy,
             "sensitive": self.sensitive,
             "insensitive": self.insensitive,
+            "shuffle": False,  # so that records can be compared with their originals
             **self.options,
         }
         return ko.anonymize(changes.pop("data", self.table), **asked | changes)

@@ -7,6 +7,7 @@ import importlib.util
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -36,6 +37,7 @@ from kohort.problem.roles import ROLES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+DEMO = "kohort demo --out demo --quiet"
 
 
 def _load_generate() -> ModuleType:
@@ -190,8 +192,29 @@ def test_every_part_of_a_verdict_is_explained(attribute):
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, *COMPRESSIONS])
-def test_every_format_is_in_the_readme(suffix):
-    assert f"`{suffix}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_format_is_explained(suffix):
+    assert f"`{suffix}`" in page("formats.md")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS | ITEMS_ALGORITHMS)
+def test_every_algorithm_is_in_the_list_of_all(name):
+    assert f"[{name}]({name}.md)" in page("algorithms/index.md")
+
+
+def test_the_walk_through_the_code_names_files_and_functions_that_are_there():
+    walk = page("how-it-works.md").split("## A walk through")[1].split("\n## ")[0]
+    hops = re.findall(r"^\| \d+ \| `(\S+)` \| `(\w+)` \|", walk, flags=re.MULTILINE)
+    assert len(hops) > 10 and len(set(hops)) == len(hops)
+    for file, function in hops:
+        source = (ROOT / "src" / "kohort" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^ *def {function}\(", source, flags=re.MULTILINE), (file, function)
+
+
+def test_the_table_of_folders_names_all_folders():
+    table = page("how-it-works.md").split("## The folders")[1].split("\n## ")[0]
+    package = ROOT / "src" / "kohort"
+    folders = {path.parent.relative_to(package).parts[0] for path in package.glob("*/__init__.py")}
+    assert not {folder for folder in folders if f"`{folder}" not in table}
 
 
 def test_the_changelog_has_the_version():
@@ -223,11 +246,26 @@ def runnable(path: Path) -> bool:
     return any(block.language in ("python", "console") for block in generate.blocks(path.read_text("utf-8")))
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in PAGES if runnable(path)], ids=lambda path: str(path.relative_to(ROOT))
-)
+def runnable_pages(*, demo: bool) -> list[Any]:
+    """The pages with blocks that run: those that show the demo's command, or all others."""
+    found = [path for path in PAGES if runnable(path) and (DEMO in path.read_text("utf-8")) == demo]
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in found]
+
+
+@pytest.mark.parametrize("path", runnable_pages(demo=False))
 def test_the_blocks_of_a_page_run(path, tmp_path, monkeypatch, capfd):
     """In order, in an empty folder. Python prints what is shown; commands print the words that are shown."""
+    run_blocks(path, tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("path", runnable_pages(demo=True))
+def test_the_blocks_of_a_page_about_the_demo_run(path, demo, tmp_path, monkeypatch, capfd):
+    """The same where `kohort demo` comes first; what it writes is there already."""
+    shutil.copytree(demo, tmp_path / "demo")
+    run_blocks(path, tmp_path, monkeypatch, capfd)
+
+
+def run_blocks(path, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", str(generate.COLUMNS))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -245,7 +283,7 @@ def run_commands(console: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
     """Each command succeeds, unless the page shows another exit code with `echo $?`."""
     in_order = generate.commands(console)
     for command, following in zip(in_order, [*in_order[1:], None]):
-        if command.line == "echo $?":
+        if command.line in ("echo $?", DEMO):
             continue
         capfd.readouterr()
         code = run(command.line, monkeypatch)

@@ -131,10 +131,10 @@ def test_profiles_are_the_same(kind):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx", ".jsonl"])
 def test_releases_are_written_and_read_back(kind, tmp_path, suffix):
-    release = ko.anonymize(MAKERS[kind](PEOPLE), **ASKED)
+    release = ko.anonymize(MAKERS[kind](PEOPLE), **ASKED, shuffle=False)
     write_table(release.arrow, tmp_path / f"r{suffix}")
     read = read_table(tmp_path / f"r{suffix}").table
-    assert read["age"].to_pylist() == expected()["age"]
+    assert read["age"].to_pylist() == expected(shuffle=False)["age"]
     assert read["illness"].to_pylist() == PEOPLE["illness"]
 
 

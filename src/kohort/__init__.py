@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.pipeline import Items as Items
-    from kohort.pipeline import Release as Release
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.publication import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
@@ -98,7 +98,7 @@ _HOMES = {
     "OptimalItems": "kohort.algorithms.items.optimal",
     "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
-    "Release": "kohort.pipeline",
+    "Release": "kohort.publication",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,6 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
@@ -19,17 +17,24 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
-from kohort.io.baskets import read_release
+from kohort.io.data_files import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.io.tables import TableFile
-from kohort.keywords import Promise, Source, hierarchies_by_column, request_of
-from kohort.pipeline import Items, Release, Request, apply, make_release
+from kohort.keywords import Promise, Source, hierarchies_by_column, hierarchy_files, request_of
+from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
-from kohort.sources import arrow_table, dataset_of, frame_or_file, spec_and_folder, table_and_spec
+from kohort.publication import Origin, Release, release_of
+from kohort.sources import (
+    arrow_table,
+    dataset_of,
+    frame_or_file,
+    named_files,
+    spec_and_folder,
+    table_and_spec,
+)
 from kohort.verification import Verdict
 
 __all__ = [
@@ -143,9 +148,13 @@ def anonymize(
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
         source = frame_or_file(data, read.shape, header=header)
-        return _release(source, read.request(beside=beside, key=key, engine=engine), progress)
+        request = read.request(beside=beside, key=key, engine=engine)
+        origin = Origin(shape=read.shape, reads=named_files(data, spec, *read.files(beside=beside)))
+        return release_of(source, request, origin=origin, progress=progress)
     source = frame_or_file(data, header=header)
-    return _release(source, request_of(given), progress)
+    request = request_of(given)
+    origin = Origin(reads=named_files(data, *hierarchy_files(quasi_identifiers, items)))
+    return release_of(source, request, origin=origin, progress=progress)
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
@@ -161,14 +170,6 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
         raise InputError(
             f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
         )
-
-
-def _release(source: Any, request: Request, progress: Progress | None) -> Release:
-    """The release of a dataframe or of a file, with the notes about reading the file."""
-    if not isinstance(source, TableFile):
-        return make_release(Dataset(source), request, progress=progress)
-    release = make_release(Dataset(source.table), request, progress=progress)
-    return replace(release, notes=(*source.notes, *release.notes))
 
 
 def apply_maps(
@@ -317,7 +318,7 @@ def mine_closed_records(
     found = closed_records.mine_closed_records(problem)
     columns = {
         attribute.name: [tree.published[node] for node in nodes]
-        for attribute, tree, nodes in zip(problem.attributes, hierarchies_of(problem), found.nodes.T)
+        for attribute, tree, nodes in zip(problem.attributes, problem.coded.hierarchies, found.nodes.T)
     }
     return pa.table(columns | {"support": found.weight})
 

@@ -18,7 +18,7 @@ from kohort.pipeline import Items, Request
 from kohort.problem.models import ItemConfidence, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 
-__all__ = ["Promise", "Source", "hierarchies_by_column", "request_of"]
+__all__ = ["Promise", "Source", "hierarchies_by_column", "hierarchy_files", "request_of"]
 
 Promise = Model | KmAnonymity | ItemConfidence
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
@@ -83,16 +83,27 @@ def hierarchies_by_column(
 
 
 def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
+    found = _hierarchy_source(source)
+    if isinstance(found, FileSource):
+        file = read_source(found)
+        file.findings.raise_if_broken(name)
+        return file.hierarchy
+    return found
+
+
+def _hierarchy_source(source: Source) -> Builder | Hierarchy | FileSource | None:
+    """A hierarchy, how to build one, or the file to read it from."""
     if isinstance(source, Path):
         source = str(source)
-    if isinstance(source, (str, Mapping)):
-        found = from_spec(source)
-        if isinstance(found, FileSource):
-            file = read_source(found)
-            file.findings.raise_if_broken(name)
-            return file.hierarchy
-        return found
-    return source
+    return from_spec(source) if isinstance(source, (str, Mapping)) else source
+
+
+def hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
+    """The files that hierarchies are read from."""
+    given = [source for source in (quasi_identifiers, items) if isinstance(source, Mapping)]
+    given += [{"items": items.hierarchy}] if isinstance(items, Items) else []
+    found = [_hierarchy_source(source) for sources in given for source in sources.values()]
+    return [Path(source.path) for source in found if isinstance(source, FileSource)]
 
 
 def _promises(privacy: Sequence[Promise] | Promise) -> dict[str, Any]:

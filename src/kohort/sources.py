@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
-from kohort.io.baskets import BasketShape, read_data
-from kohort.io.outputs import Outputs
+from kohort.files.outputs import Outputs
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
 from kohort.io.tables import TableFile
 
-__all__ = ["arrow_table", "dataset_of", "frame_or_file", "spec_and_folder", "table_and_spec"]
+__all__ = ["arrow_table", "dataset_of", "frame_or_file", "named_files", "spec_and_folder", "table_and_spec"]
 
 
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
@@ -24,6 +25,11 @@ def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
     if isinstance(spec, Mapping):
         return parse_spec(spec), Path()
     return read_spec(spec), Path(spec).parent
+
+
+def named_files(*sources: Any) -> tuple[Path, ...]:
+    """The sources that are names of files."""
+    return tuple(Path(source).absolute() for source in sources if isinstance(source, (str, Path)))
 
 
 def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:

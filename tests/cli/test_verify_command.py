@@ -16,13 +16,6 @@ from cli.running import run
 DATA = Path(os.environ.get("KOHORT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    assert run("demo", "--out", folder, "--quiet").exit == 0
-    return folder
-
-
 @pytest.fixture
 def files(demo, tmp_path):
     shutil.copytree(demo, tmp_path / "demo")

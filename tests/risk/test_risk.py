@@ -117,7 +117,13 @@ def adult(part="train"):
 
 def test_on_adult_most_people_are_found_and_in_the_release_nobody_better_than_one_in_k():
     eight = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
-    release = ko.anonymize(adult(), spec=ko.datasets.example_spec("adult"))
+    release = ko.anonymize(
+        adult(),
+        quasi_identifiers={name: ko.auto() for name in [*eight, "relationship"]},
+        others="drop",
+        privacy=[ko.KAnonymity(10)],
+        algorithm="mondrian",
+    )
     found = release.risk(known=eight)["linkage"]
     assert found["known"] == eight and found["targets"] == 1000 and found["sampled"]
     assert found["before"]["hit_rate"] > 0.5 and found["before"]["interval"][0] > 0.5

@@ -83,7 +83,7 @@ def compare(
     from rich.text import Text
 
     from kohort.comparison import compare_releases
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
     from kohort.io.read_spec import read_spec
 
     output = printing.output()
@@ -134,7 +134,7 @@ def frontier(
     from rich.text import Text
 
     from kohort.comparison import trace_frontier
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
     from kohort.io.read_spec import read_spec
 
     output = printing.output()
@@ -159,7 +159,7 @@ def frontier(
 
 
 def _check_outputs(data: Path, spec: Path, read: Spec, *outputs: Path | None) -> None:
-    from kohort.io.outputs import Outputs
+    from kohort.files.outputs import Outputs
 
     files = [path for path in outputs if path is not None]
     Outputs(files, reads=[data, spec, *read.files(beside=spec.parent)]).check()

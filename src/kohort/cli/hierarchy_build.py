@@ -82,8 +82,8 @@ def build(
     from rich.text import Text
 
     from kohort.data.check_hierarchy import check as check_hierarchy
+    from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import write_hierarchy
-    from kohort.io.outputs import Outputs
 
     output = printing.output()
     outputs = Outputs([out], [] if force else [out], reads=[data])

@@ -36,8 +36,8 @@ def check(
     """
     from rich.text import Text
 
+    from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import read_hierarchy
-    from kohort.io.outputs import Outputs
 
     output = printing.output()
     outputs = Outputs([] if offending is None else [offending], reads=[file, data])

@@ -15,7 +15,7 @@ from kohort.cli.options import Data
 if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.data.profile import Profile
-    from kohort.io.outputs import Outputs
+    from kohort.files.outputs import Outputs
 
 __all__ = ["init"]
 
@@ -39,9 +39,9 @@ def init(
     """
     from rich.text import Text
 
-    from kohort.checked_write import write_checked
     from kohort.data.profile import profile
-    from kohort.io.outputs import Outputs
+    from kohort.files.checked import write_checked
+    from kohort.files.outputs import Outputs
     from kohort.io.tables import read_table
     from kohort.io.write_spec import spec_text
 
@@ -75,7 +75,7 @@ def _init_baskets(
 ) -> None:
     from rich.text import Text
 
-    from kohort.checked_write import write_checked
+    from kohort.files.checked import write_checked
     from kohort.io.compressed import plain_suffix
     from kohort.io.write_items_spec import items_spec_text
 

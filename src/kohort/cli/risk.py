@@ -74,18 +74,20 @@ def risk(
 
     from kohort.cli.anonymize import release_file
     from kohort.io.read_spec import read_spec
+    from kohort.publication import Origin
 
     output = printing.output()
     read = read_spec(spec).overridden(k=k)
     with output.progress() as progress:
         attack = adversary.options()
         request = read.request(beside=spec.parent)
-        source, release = release_file(data, request, progress, shape=read.shape, **reading.options())
+        origin = Origin(shape=read.shape)
+        release = release_file(data, request, progress, origin=origin, **reading.options())
         facts = release.risk(**attack, seed=seed, progress=progress)
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}
     output.result(facts)
-    output.notes(source)
+    output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.show(Text(f"- {sentence}"))

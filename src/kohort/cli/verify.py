@@ -91,10 +91,10 @@ def verify(
     """
     from rich.text import Text
 
-    from kohort.io.baskets import write_rows
-    from kohort.io.outputs import Outputs
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import write_rows
     from kohort.io.salt import read_salt
-    from kohort.report.story import verdict_story
+    from kohort.report.terminal import verdict_panel
 
     output = printing.output()
     evidence.refuse_incomplete()
@@ -112,7 +112,7 @@ def verify(
     claims = [] if certified is None else _claims(certified, evidence, source, before, found, secret)
     facts = _facts(found, None if certified is None else claims)
     output.result(facts)
-    output.show(verdict_story(facts))
+    output.show(verdict_panel(facts))
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
     if not facts["holds"]:
@@ -144,7 +144,7 @@ def _tables(
     release: Path, original: Path | None, asked: Spec | None, reading: ReleaseReading
 ) -> tuple[TableFile, TableFile | None]:
     """The release and its original, read as the spec says that they are written."""
-    from kohort.io.baskets import read_data, read_release
+    from kohort.io.data_files import read_data, read_release
 
     shape = None if asked is None else asked.shape
     formulas = "keep" if asked is None else asked.formulas

@@ -39,7 +39,7 @@ def release_notes(
         *_withholding_notes(prepared.problem, verdict.withheld),
         *_model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
-        *withheld_notes(verdict.withheld, published.kept, published.broken),
+        *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
         *order.notes,
         *solution.recoding.notes,
         *formula_notes(published, prepared.request),

@@ -149,7 +149,7 @@ def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> di
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
-    column = _ordered(dataset.column(name), request)
+    column = _ordered(dataset.sensitive_column(name), request)
     source = request.hierarchies.get(name)
     if source is None:
         return SensitiveAttribute(column)

@@ -63,7 +63,7 @@ def verify(
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
         checks=found.checks,
-        sensitive=[published.column(n) for n in roles.having("sensitive") if n in published.names],
+        sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
         verdict = with_items(verdict, classes, shown, demands.km)

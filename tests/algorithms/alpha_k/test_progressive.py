@@ -8,10 +8,9 @@ import kohort as ko
 from alpha_problems import alpha_cases, plain_table
 from alpha_tables import JOBS, PEOPLE, TABLE_1, TABLE_8, TABLE_10, released
 from by_definition.alpha_k import progressive
-from by_definition.clusters import cost_function
+from by_definition.cluster_cells import cost_function
 from kohort.algorithms import Run
 from kohort.algorithms.alpha_k.progressive import Progressive
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.levels import level_nodes
 from kohort.errors import UnsupportedError
 
@@ -51,7 +50,7 @@ def test_the_groups_are_those_of_the_literal_algorithm(case):
     cost_of_rows = cost_function(problem)
     expected = progressive(
         leaves,
-        [level_nodes(hierarchy).tolist() for hierarchy in hierarchies_of(problem)],
+        [level_nodes(hierarchy).tolist() for hierarchy in problem.coded.hierarchies],
         problem.k,
         demands,
         lambda group: cost_of_rows({int(row_of[order[record]]) for record in group}),

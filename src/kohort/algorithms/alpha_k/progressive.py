@@ -15,16 +15,14 @@ from kohort.algorithms.alpha_k.alpha_demands import (
     refuse_alpha_k,
     rounding_notes,
 )
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import closure_tables
-from kohort.algorithms.uniting.kernels.diversify import record_costs
+from kohort.algorithms.uniting.kernels.diversify import range_costs
 from kohort.errors import InternalError
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -109,7 +107,7 @@ class _Remaining:
         self.demands = alpha_demands(self.table)
         one_value = len(self.demands) == 1 and self.demands[0].n_values == 1
         self.simple = self.demands[0] if one_value else None  # the simple model: one value, or several as one
-        self.nodes = [level_nodes(hierarchy).astype(np.int32) for hierarchy in hierarchies_of(problem)]
+        self.nodes = [level_nodes(hierarchy).astype(np.int32) for hierarchy in problem.coded.hierarchies]
         self.levels = [0] * len(self.nodes)
         self.starts = np.cumsum([0, *(nodes.shape[1] for nodes in self.nodes)])[:-1]
         self.cells = np.arange(len(self.table.counts), dtype=np.int32)
@@ -256,10 +254,10 @@ class _Remaining:
         leaves, rest = self.table.leaves[cells], self.table.leaves[self.cells]
         ranges = [ranges_by_group(column, group, len(numbers)) for column in leaves.T]
         lo, hi = (np.column_stack(ends) for ends in zip(*ranges))
-        tables = closure_tables(self.problem)
-        alone = record_costs(tables, lo, hi) * sizes
+        tables = self.problem.coded.closure_tables
+        alone = range_costs(tables, lo, hi) * sizes
         lo, hi = np.minimum(lo, rest.min(axis=0)), np.maximum(hi, rest.max(axis=0))
-        together = record_costs(tables, lo, hi) * (sizes + int(self.counts.sum()))
+        together = range_costs(tables, lo, hi) * (sizes + int(self.counts.sum()))
         return int(numbers[np.argmin(together - alone)])
 
     def groups(self) -> np.ndarray:

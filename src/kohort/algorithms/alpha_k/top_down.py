@@ -11,10 +11,9 @@ from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.alpha_k.alpha_demands import alpha_demands, refuse_alpha_k, rounding_notes
 from kohort.algorithms.alpha_k.kernels.group_splits import CellTable
 from kohort.algorithms.alpha_k.kernels.top_down import specialize
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import trees_of
 from kohort.algorithms.run import Run
 from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import Model
 from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
@@ -71,7 +70,7 @@ class TopDown(Algorithm):
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         cells = CountedCells.of(problem)
-        table, trees = cell_table(cells), trees_of(problem)
+        table, trees = cell_table(cells), problem.coded.trees
         left = np.arange(len(cells.counts), dtype=np.int32), cells.counts, np.zeros(1, dtype=np.int64)
         finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         notes = rounding_notes(problem, self.name)

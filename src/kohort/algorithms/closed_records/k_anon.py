@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.closed_records.k_anon_cf import KAnonCF, guarantee_of
+from kohort.algorithms.closed_records.greedy_cover import cover_guarantee
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.kernels.generalization import part_cost
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import closure_tables
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -43,7 +43,7 @@ class KAnon(Algorithm):
 
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)
-        closure_tables(problem)
+        _ = problem.coded.closure_tables  # raises for a cost that is not known for these columns
         sets = sum(comb(problem.n_records, size) for size in _sizes(problem))
         if sets > MOST_SETS:
             raise UnsupportedError(
@@ -61,7 +61,7 @@ class KAnon(Algorithm):
         group_of_record = np.empty(problem.n_records, dtype=np.int32)
         for number, cluster in enumerate(disjoint(cover, problem.k)):
             group_of_record[list(cluster)] = number
-        return Groups(group_of_record, guarantee=guarantee_of(problem))
+        return Groups(group_of_record, guarantee=cover_guarantee(problem))
 
 
 def greedy_cover(
@@ -103,7 +103,7 @@ def disjoint(cover: list[set[int]], k: int) -> list[set[int]]:
 
 def _costs(problem: Problem, sets: list[frozenset[int]]) -> list[float]:
     """The cost of one record published as the closure of each set."""
-    tables = closure_tables(problem)
+    tables = problem.coded.closure_tables
     leaves = problem.leaves
     no_words = np.zeros(0, dtype=np.uint64)
     costs = []

@@ -8,16 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.closed_records.k_anon_cf import node_costs, record_costs
-from kohort.algorithms.clustering.clustering import groups_of_pieces, refuse_other_costs
-from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.mining.closed_records import ClosedRecords, Table, mine
+from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.programs import Program, Solution, exact_package, solve_program
-from kohort.algorithms.proofs.graph import in_measured_units, searches_what_is_measured
+from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
+from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Optimal"]
@@ -45,7 +44,7 @@ class Optimal(Algorithm):
     ...     people, quasi_identifiers={"age": ko.intervals(5, 10)}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="optimal",
     ... )
-    >>> release.table["age"].to_pylist(), release.guarantee
+    >>> sorted(release.table["age"].to_pylist()), release.guarantee
     (['[20, 25)', '[20, 25)', '[20, 25)', '[40, 50)', '[40, 50)', '[40, 50)'], 1.0)
     """
 
@@ -58,7 +57,7 @@ class Optimal(Algorithm):
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
-        hierarchies_of(problem)
+        refuse_without_hierarchies(problem)
         if problem.tight:
             raise UnsupportedError(
                 "optimal is exact for hierarchy nodes only, not for tight labels. Use labels: hierarchy."
@@ -69,7 +68,7 @@ class Optimal(Algorithm):
         run.report("mining closed records", 0.0)
         in_full = Run()  # the limits keep it short, and without all of them there is no proof
         closed = mine(
-            Table.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
+            MinedRows.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
         )
         if not (closed.complete and closed.has_supports):
             raise UnsupportedError(
@@ -98,7 +97,7 @@ class _Choices:
     @classmethod
     def of(cls, problem: Problem, closed: ClosedRecords) -> _Choices:
         n_rows = len(problem.rows.counts)
-        star = sum(float(cost[0]) for cost in node_costs(problem))
+        star = problem.coded.star_cost
         n_withheld = n_rows if problem.max_withheld else 0
         record = np.repeat(np.arange(len(closed)), np.diff(closed.start))
         return cls(
@@ -233,7 +232,7 @@ def _groups(problem: Problem, choices: _Choices, found: _Found) -> Groups:
     copies = found.x[: len(choices.row)].astype(np.int64)
     used = copies > 0
     group = np.where(choices.record == len(choices.paid) - 1, -1, choices.record)
-    groups = groups_of_pieces(problem, choices.row[used], copies[used], group[used])
+    groups = groups_from_pieces(problem.rows.of_record, choices.row[used], copies[used], group[used])
     if (group[used] < 0).any():
         groups -= 1  # withheld records came first
     proven = found.value - found.bound <= 1e-9 * max(found.value, 1.0)

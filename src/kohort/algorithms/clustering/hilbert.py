@@ -8,20 +8,17 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.clustering.clustering import (
-    cluster_tables,
-    groups_of_pieces,
-    refuse_other_costs,
-    rows_of,
-)
-from kohort.algorithms.clustering.kernels.clusters import Rows
+from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
 from kohort.algorithms.clustering.kernels.hilbert import cheapest_runs, hilbert_keys
-from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
+from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.parameters import Within
 from kohort.problem.attribute import Attribute
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Hilbert", "cut_into_runs", "hilbert_order"]
@@ -79,7 +76,9 @@ class Hilbert(Algorithm):
         row_at = np.repeat(order, rows.copies[order])
         run_at, complete = cut_into_runs(rows, tables, row_at, problem.k, run)
         notes = () if complete else ("Stopped at the time limit: the rest was cut into equal runs.",)
-        return Groups(groups_of_pieces(problem, row_at, np.ones_like(row_at), run_at), notes=notes)
+        return Groups(
+            groups_from_pieces(problem.rows.of_record, row_at, np.ones_like(row_at), run_at), notes=notes
+        )
 
 
 def hilbert_order(problem: Problem, *, bits: int = 16, spacing: Spacing = "tree") -> np.ndarray:
@@ -117,7 +116,7 @@ def _by_tree(hierarchy: Hierarchy, bits: int) -> np.ndarray:
 
 
 def cut_into_runs(
-    rows: Rows, tables: Tables, row_at: np.ndarray, k: int, run: Run
+    rows: RowCells, tables: Tables, row_at: np.ndarray, k: int, run: Run
 ) -> tuple[np.ndarray, bool]:
     """The cheapest cut of an order of rows into runs of k to 2k - 1: the run at each place, and whether so.
 

@@ -9,19 +9,16 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.agglomerative import STOPPED, join_clusters
-from kohort.algorithms.clustering.clustering import (
-    cluster_tables,
-    groups_of_pieces,
-    refuse_other_costs,
-    rows_of,
-)
 from kohort.algorithms.clustering.hilbert import hilbert_order
-from kohort.algorithms.clustering.kernels.clusters import Rows
+from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
 from kohort.algorithms.clustering.kernels.sequential import Partition, cut_in_two, fill_partition, move_rows
-from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
+from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Sequential"]
@@ -90,7 +87,8 @@ class Sequential(Algorithm):
         )
         if not pieces.complete:
             return Groups(
-                groups_of_pieces(problem, pieces.row, pieces.copies, pieces.group), notes=(STOPPED,)
+                groups_from_pieces(problem.rows.of_record, pieces.row, pieces.copies, pieces.group),
+                notes=(STOPPED,),
             )
         groups = moving.polished(pieces.group) if self.polish else pieces.group
         return Groups(groups[problem.rows.of_record].astype(np.int32), notes=moving.notes)
@@ -99,7 +97,9 @@ class Sequential(Algorithm):
 class _Moving:
     """Rows that move between clusters, with all that they need to know for it."""
 
-    def __init__(self, problem: Problem, rows: Rows, tables: Tables, options: Sequential, run: Run) -> None:
+    def __init__(
+        self, problem: Problem, rows: RowCells, tables: Tables, options: Sequential, run: Run
+    ) -> None:
         self.k, self.monotone = problem.k, problem.cost.monotone
         self.rows, self.tables, self.options, self.run = rows, tables, options, run
         self.rng = np.random.default_rng(problem.seed)

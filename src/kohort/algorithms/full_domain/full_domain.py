@@ -12,7 +12,6 @@ from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.algorithms.full_domain.incognito import levels_note, nothing_found
 from kohort.algorithms.full_domain.lattice_costs import has_lattice_cost, lattice_cost
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.run import Run
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError, counted
@@ -64,10 +63,10 @@ class FullDomain(Algorithm):
     >>> people = pa.table({"postcode": postcodes, "sex": ["f", "f", "m", "m", "m"]})
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
-    ...     algorithm="full-domain", suppression=0.2,
+    ...     algorithm="full-domain", suppression=0.2, suppressed="drop",
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
-    (['435*', '435*', '436*', '436*', '*'], ['f', 'f', 'm', 'm', '*'])
+    (['435*', '435*', '436*', '436*'], ['f', 'f', 'm', 'm'])
     """
 
     name: ClassVar[str] = "full-domain"
@@ -95,7 +94,7 @@ class FullDomain(Algorithm):
                 "full-domain publishes the labels of the hierarchies. Say labels: hierarchy, or choose "
                 "incognito, which prints tight labels on what it finds."
             )
-        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
                 f"full-domain would have to search {nodes:,} generalizations; it is for up to "
@@ -148,7 +147,7 @@ class _LatticeSearch:
         self.looks = 0
         self._stars = [
             np.array([label == STAR for label in hierarchy.published], dtype=bool)[nodes]
-            for hierarchy, nodes in zip(hierarchies_of(problem), self.table.nodes)
+            for hierarchy, nodes in zip(problem.coded.hierarchies, self.table.nodes)
         ]
 
     def run(self, run: Run) -> None:

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
 
@@ -29,7 +28,7 @@ class GeneralizedTable:
 
     def __init__(self, problem: Problem) -> None:
         self.cells = CountedCells.of(problem)
-        self.nodes = [level_nodes(hierarchy) for hierarchy in hierarchies_of(problem)]
+        self.nodes = [level_nodes(hierarchy) for hierarchy in problem.coded.hierarchies]
         self.shape = tuple(len(levels) for levels in self.nodes)
         mapping = _Mapping(self.cells, self.nodes)
         self._sizes = _RollUps(mapping, len(self.nodes))

@@ -13,7 +13,6 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
 from kohort.algorithms.full_domain.lattice_costs import lattice_cost
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.run import Run
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.costs import Cost
@@ -69,7 +68,7 @@ class Incognito(Algorithm):
 
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)
-        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
                 f"incognito would have to look at {nodes:,} full-domain generalizations; it is for up to "

@@ -8,16 +8,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
-from kohort.algorithms.graph.edge_cover import Cover, least_cover
-from kohort.algorithms.graph.kernels.covers import centers_of_cover, pair_leaves
-from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
+from kohort.algorithms.graph.edge_cover import EdgeCover, least_edge_cover
+from kohort.algorithms.graph.fixed_k import better_bound, proven_factor, refuse_other_k
+from kohort.algorithms.graph.kernels.cover_stars import centers_of_cover, pair_leaves
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import Graph, charge_bound, is_binary
+from kohort.algorithms.proofs.charge_bound import charge_bound
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, is_binary
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
+from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 __all__ = ["TwoAnonymity"]
@@ -66,13 +67,15 @@ class TwoAnonymity(Algorithm):
         refuse_other_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
-        graph = Graph.of(problem)
+        graph = NeighbourGraph.of(problem)
         soon = run.share_of_time(SHARE_BEFORE)
         neighbours = graph.nearest(2, soon)
-        cover = None if neighbours is None else least_cover(graph, neighbours, exact=self.exact, run=soon)
+        cover = (
+            None if neighbours is None else least_edge_cover(graph, neighbours, exact=self.exact, run=soon)
+        )
         if neighbours is None or cover is None:
             return mondrian_instead(problem, run, "the nearest records were found")
-        groups = of_records(problem, _groups_of_slots(graph, cover))
+        groups = groups_from_slots(problem.rows.of_record, _groups_of_slots(graph, cover))
         bound = better_bound(
             problem, charge_bound(problem, graph, neighbours), _factor_to_cost(graph) * cover.bound
         )
@@ -92,7 +95,7 @@ _IN_PIECES = (
 )
 
 
-def _factor_to_cost(graph: Graph) -> float:
+def _factor_to_cost(graph: NeighbourGraph) -> float:
     """Lemma 9: the least cost is at least twice the weight of a factor on binary tables, 3/2 of it on others.
 
     In a class of three with the distances a <= b <= c a record pays at least c, together 3c >= 3/2 (a + b),
@@ -101,13 +104,13 @@ def _factor_to_cost(graph: Graph) -> float:
     return 2.0 if is_binary(graph) else 1.5
 
 
-def _guarantee(problem: Problem, graph: Graph) -> float:
+def _guarantee(problem: Problem, graph: NeighbourGraph) -> float:
     """Lemma 8: the groups cost at most 3 times the factor. So 3/2 or 2 of the least cost; and 3 where records
     may be withheld, since a withheld one pays at least mu."""
     return 3.0 if problem.max_withheld else 3.0 / _factor_to_cost(graph)
 
 
-def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
+def _groups_of_slots(graph: NeighbourGraph, cover: EdgeCover) -> np.ndarray:
     """The stars of a cover as groups, named by one of their slots; leaves that are too many go in pairs."""
     row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
     center = centers_of_cover(cover.one, cover.other, cover.at_home)

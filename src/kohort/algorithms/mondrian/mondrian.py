@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mondrian.kernels.mondrian import deal_out, find_cuts, part_records
+from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.kernels.threads import in_threads
 from kohort.problem.models import Model
@@ -58,7 +58,7 @@ class Mondrian(Algorithm):
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)
         if not problem.cost.linear:
-            kernel_tables(problem)
+            refuse_unknown_costs(problem)
         whole = problem.satisfied(np.zeros(problem.n_records, dtype=np.int64), slice(None), 1)
         if not whole.all():
             raise UnsupportedError(
@@ -82,8 +82,8 @@ class _Cutting:
 
     def __init__(self, problem: Problem, options: Mondrian) -> None:
         self.problem = problem
-        self.tables = kernel_tables(problem)
-        self.rows = searched_leaves(problem)
+        self.tables = problem.coded.tables
+        self.rows = problem.coded.searched_leaves()
         self.records = np.arange(problem.n_records, dtype=np.int32)
         self.open_starts = np.array([0], dtype=np.int64)
         self.open_ends = np.array([problem.n_records], dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kohort.algorithms.proofs.graph import lower_bound
+from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.clustering.kernels.clusters import (
+from kohort.algorithms.clustering.kernels.cluster_cells import (
     BLOCK,
-    cell_cost,
     cells_cost,
+    cluster_cell_cost,
     cost_tables,
     join_cells,
     joined,
     union_costs,
 )
-from kohort.algorithms.clustering.kernels.open_clusters import (
+from kohort.algorithms.clustering.kernels.growing_clusters import (
     EXTENT,
     NOBODY,
     OPEN,
@@ -26,7 +26,7 @@ from kohort.algorithms.clustering.kernels.open_clusters import (
     finish_chain,
     open_cluster,
     split_piece,
-    take_out,
+    take_out_pair,
 )
 from kohort.kernels.compiled import kernel
 
@@ -119,7 +119,7 @@ def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
             continue
         first, last, size = clusters.first[a], clusters.last[b], clusters.size[a] + clusters.size[b]
         clusters.next[clusters.last[a]] = clusters.first[b]
-        take_out(clusters, a, b)
+        take_out_pair(clusters, a, b)
         youngest = clusters.counts[EXTENT]
         if size < k:
             open_cluster(clusters, rows, tables, first, last, size)
@@ -175,14 +175,14 @@ def _costs_without(clusters, rows, tables, chain, left, costs, after):
             if left[p] > 0:
                 row = clusters.row[chain[p]]
                 low, high = _joined_if_any(tables, j, low, high, rows.low[j, row], rows.high[j, row])
-        whole = cell_cost(tables, j, low, high)
+        whole = cluster_cell_cost(tables, j, low, high)
         low = high = -1
         for p in range(len(chain)):
             if left[p] == 0:
                 continue
             if left[p] == 1:
                 rest_low, rest_high = _joined_if_any(tables, j, low, high, after[0, p], after[1, p])
-                costs[p] += cell_cost(tables, j, rest_low, rest_high)
+                costs[p] += cluster_cell_cost(tables, j, rest_low, rest_high)
             else:
                 costs[p] += whole
             row = clusters.row[chain[p]]

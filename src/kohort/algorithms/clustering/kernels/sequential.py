@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.clustering.kernels.clusters import (
+from kohort.algorithms.clustering.kernels.cluster_cells import (
     BLOCK,
-    cell_cost,
     cells_cost,
+    cluster_cell_cost,
     cost_tables,
     join_cells,
     joined,
@@ -105,7 +105,7 @@ def _cost_without(partition, rows, tables, row, rest):
     total = 0.0
     if begun:
         for j in range(rows.low.shape[0]):
-            total += cell_cost(tables, j, rest[0, j], rest[1, j])
+            total += cluster_cell_cost(tables, j, rest[0, j], rest[1, j])
     return total
 
 
@@ -142,7 +142,7 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
         for j in range(rows.low.shape[0]):
             low, high = partition.low[j, c], partition.high[j, c]
             low, high = joined(tables, j, low, high, rows.low[j, row], rows.high[j, row])
-            cost += cell_cost(tables, j, low, high)
+            cost += cluster_cell_cost(tables, j, low, high)
         size = partition.size[c]
         adds = (size + copies) * cost - size * partition.cost[c]
         if adds < added:

@@ -229,13 +229,13 @@ def sync_lists(offers, state, entry):
                 continue
             state.slots[slot, IN_LISTS] = is_open
             for row in offers.rows[offers.start[slot] : offers.start[slot + 1]]:
-                place = _list(offers, state, row, slot) if is_open else _unlist(state, row, slot)
+                place = _list_slot(offers, state, row, slot) if is_open else _unlist_slot(state, row, slot)
                 if place < 2:
                     _forget_closing(offers, state, row)
 
 
 @lean
-def _list(offers, state, row, slot):
+def _list_slot(offers, state, row, slot):
     """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
     listed, n = state.listed[row], state.listed[row, LIST]
     place = n
@@ -257,7 +257,7 @@ def _dearer(offers, one, other):
 
 
 @lean
-def _unlist(state, row, slot):
+def _unlist_slot(state, row, slot):
     listed, n = state.listed[row], state.listed[row, LIST]
     for place in range(n):
         if listed[place] == slot:

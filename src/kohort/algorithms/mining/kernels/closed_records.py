@@ -9,22 +9,12 @@ is met exactly once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["Lineages", "extend_closed", "narrow", "narrowings"]
-
-
-class Lineages(NamedTuple):
-    """Under which node every row is, at every depth of every hierarchy. Nodes are numbered through."""
-
-    node: np.ndarray  # levels by rows: attributes one after the other, each from its root on; -1 below a leaf
-    level: np.ndarray  # per attribute and one more: the level of its root
-    depth: np.ndarray  # per node: steps below the root
+__all__ = ["extend_closed", "narrow", "narrowings"]
 
 
 @kernel

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import SET, TREE, child_of, lowest_node, part_cost, range_cost
+from kohort.algorithms.kernels.generalization import child_of, lowest_node, part_cost, range_cost
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import distinct_values, places_among, sorted_copy
+from kohort.problem.encoding.layout import SET, TREE
 
 __all__ = ["BY_CHILD", "BY_FREQUENCY", "BY_VALUE", "deal_out", "find_cuts", "part_records"]
 

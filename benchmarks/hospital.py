@@ -1,0 +1,54 @@
+"""Generated hospital records: the whole job from a file, coding by itself, verification by itself."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+import kohort as ko
+from benchmarks.measuring import Row, Size, facts, measured, row
+from kohort.data.dataset import Dataset
+
+__all__ = ["coding", "hospital", "verification"]
+
+AT_ONCE = 1_000_000  # records generated at a time
+QUASI_IDENTIFIERS = ["sex", "age", "postcode", "admitted", "insurance", "occupation"]
+
+
+def hospital(size: Size) -> Iterator[Row]:
+    """From a Parquet file, six quasi-identifiers, k = 10, l = 3 distinct."""
+    spec = ko.datasets.example_spec("hospital")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hospital.parquet"
+        _write(path, size.rows)
+        made, cpu = measured(lambda: ko.anonymize(path, spec=spec), size.runs)
+        yield row({"rows": size.rows}, **facts(made, cpu))
+
+
+def _write(path: Path, rows: int) -> None:
+    with pq.ParquetWriter(path, ko.datasets.generate_hospital(1).schema) as writer:
+        for seed in range(0, rows, AT_ONCE):
+            writer.write_table(ko.datasets.generate_hospital(min(rows - seed, AT_ONCE), seed=seed))
+
+
+def coding(size: Size) -> Iterator[Row]:
+    """Ten columns into codes."""
+    table = ko.datasets.generate_hospital(size.rows).drop_columns(["procedures"])
+    _, cpu = measured(lambda: [Dataset(table).column(name) for name in table.column_names], size.runs)
+    yield row({"rows": size.rows, "columns": table.num_columns}, cpu=round(cpu, 3))
+
+
+def verification(size: Size) -> Iterator[Row]:
+    """Verifying a release, beside one plain group-by of the same columns."""
+    table, spec = ko.datasets.generate_hospital(size.rows), ko.datasets.example_spec("hospital")
+    release = ko.anonymize(table, spec=spec, shuffle=False).table
+    frame = pl.from_arrow(release)
+    _, group_by = measured(lambda: frame.group_by(QUASI_IDENTIFIERS).len(), size.runs)
+    for original in (None, table):
+        _, cpu = measured(lambda o=original: ko.verify(release, spec=spec, original=o), size.runs)
+        asked = {"rows": size.rows, "with_original": original is not None}
+        yield row(asked, cpu=round(cpu, 3), group_by_cpu=round(group_by, 3), ratio=round(cpu / group_by, 2))
