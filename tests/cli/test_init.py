@@ -14,7 +14,7 @@ from running import run
 
 from kohort.data.profile import profile
 from kohort.datasets import generate_hospital, load_adult, load_health
-from kohort.io.spec import parse_spec, read_spec
+from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.tables import read_table, write_table
 from kohort.io.write_spec import spec_text
 
