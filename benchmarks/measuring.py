@@ -71,4 +71,5 @@ def facts(release: ko.Release, cpu: float) -> dict[str, Any]:
         "guarantee": release.guarantee,
         "classes": release.verdict.classes,
         "smallest_class": release.verdict.smallest_class,
+        "cut_by_time": release.cut_by_time,
     }

@@ -2,29 +2,16 @@
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.assignment import (
-    AFTER,
-    CLOSING,
-    COUNT,
-    FIRST,
-    LIST,
-    NEXT,
-    REAL,
-    SIZE,
-    SLOT,
-    UNIT,
-)
-
 
 def placed(state):
     """(unit, slot) -> copies, by walking through the pieces of every unit."""
     found = {}
     for unit, piece in enumerate(state.head.tolist()):
         while piece >= 0:
-            assert state.pieces[piece, UNIT] == unit and state.pieces[piece, COUNT] > 0
-            assert (unit, int(state.pieces[piece, SLOT])) not in found
-            found[unit, int(state.pieces[piece, SLOT])] = int(state.pieces[piece, COUNT])
-            piece = int(state.pieces[piece, NEXT])
+            assert state.pieces[piece].unit == unit and state.pieces[piece].copies > 0
+            assert (unit, int(state.pieces[piece].slot)) not in found
+            found[unit, int(state.pieces[piece].slot)] = int(state.pieces[piece].copies)
+            piece = int(state.pieces[piece].next_of_unit)
     return found
 
 
@@ -38,11 +25,11 @@ def audit(search):
         of_unit[unit] += copies
         size[slot] += copies
     assert (of_unit == offers.copies).all()
-    assert (size == state.slots[:, SIZE]).all()
-    assert abs(float(size @ offers.cost) - state.amounts[REAL]) < 1e-9 * max(1, size.sum())
-    over = _open_over(search, size)
+    assert (size == state.slots.n_records).all()
+    assert abs(float(size @ offers.cost) - state.figures[0].real_cost) < 1e-9 * max(1, size.sum())
+    over, most = _open_over(search, size), state.listed.shape[1] - 1  # the last entry is how many
     for row, slots in enumerate(over):
-        assert state.listed[row, : state.listed[row, LIST]].tolist() == slots[:LIST]
+        assert state.listed[row, : state.listed[row, most]].tolist() == slots[:most]
     for slot in range(n_slots):
         _audit_slot(search, slot, found, over)
     if len(promises.rules):
@@ -61,19 +48,19 @@ def _open_over(search, size):
 def _audit_slot(search, slot, found, over):
     """The records of a slot by its own list; and what closing it adds, where that is known."""
     offers, state = search.offers, search.state
-    inside, piece = {}, int(state.slots[slot, FIRST])
+    inside, piece = {}, int(state.slots[slot].first)
     while piece >= 0:
-        inside[int(state.pieces[piece, UNIT]), slot] = int(state.pieces[piece, COUNT])
-        piece = int(state.pieces[piece, AFTER])
+        inside[int(state.pieces[piece].unit), slot] = int(state.pieces[piece].copies)
+        piece = int(state.pieces[piece].after)
     assert inside == {key: copies for key, copies in found.items() if key[1] == slot}
-    if slot >= search.nowhere or np.isnan(state.adds[slot, CLOSING]):
+    if slot >= search.nowhere or np.isnan(state.adds[slot].closing):
         return
     added = 0.0
     for (unit, _), copies in inside.items():
         others = [offers.cost[other] for other in over[offers.row_of_unit[unit]] if other != slot]
         others += [offers.cost[-1]] if offers.most_withheld else [] if others else [1e3]
         added += copies * (min(others) - offers.cost[slot])
-    assert abs(state.adds[slot, CLOSING] - added) < 1e-6
+    assert abs(state.adds[slot].closing - added) < 1e-6
 
 
 def _audit_tallies(promises, found, size, nowhere):

@@ -10,7 +10,6 @@ from graphlib import TopologicalSorter
 
 from by_definition.assignment import placed
 from by_definition.dual_prices import shortfall_by_definition
-from kohort.algorithms.improve.kernels.assignment import AFTER, FIRST, MU, NEXT, SLOT, UNIT
 
 EPSILON = 1e-9
 
@@ -38,7 +37,7 @@ class Given:
             units=[[u for u, other in enumerate(row) if other == r] for r in range(len(offers.value))],
             row=row,
             value=offers.value.tolist(),
-            mu=float(search.state.amounts[MU]),
+            mu=float(search.state.figures[0].mu),
             most_withheld=offers.most_withheld,
             promises=search.promises,
         )
@@ -65,17 +64,17 @@ class Given:
 def pieces_in_order(state):
     """(unit, slot) -> copies in the state of a kernel, in an order in which they can have come about."""
     found, order = placed(state), TopologicalSorter()
-    for first, following in ((state.head, NEXT), (state.slots[:, FIRST], AFTER)):
+    for first, following in ((state.head, "next_of_unit"), (state.slots.first, "after")):
         for piece in first.tolist():
             while piece >= 0:
-                earlier = int(state.pieces[piece, following])
+                earlier = int(state.pieces[piece][following])
                 order.add(_key(state, piece), *([_key(state, earlier)] if earlier >= 0 else []))
                 piece = earlier
     return {key: found[key] for key in order.static_order()}
 
 
 def _key(state, piece):
-    return int(state.pieces[piece, UNIT]), int(state.pieces[piece, SLOT])
+    return int(state.pieces[piece].unit), int(state.pieces[piece].slot)
 
 
 def of_unit(state, unit):

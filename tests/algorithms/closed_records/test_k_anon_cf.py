@@ -25,7 +25,7 @@ from kohort.algorithms import Run
 from kohort.algorithms.closed_records.greedy_cover import cover_sets
 from kohort.algorithms.closed_records.k_anon import KAnon, disjoint
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
-from kohort.algorithms.closed_records.kernels.greedy_cover import CLUSTERS, LEFT, cover_greedily, new_cover
+from kohort.algorithms.closed_records.kernels.greedy_cover import cover_greedily, new_cover
 from kohort.algorithms.mining.closed_records import (
     MinedRows,
     guess_number,
@@ -97,12 +97,12 @@ def test_every_pick_has_the_least_ratio_of_all_closed_records(problem, work):
     table = MinedRows.of(problem)
     sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
     cover = new_cover(sets, slots, k)
-    while cover.counts[LEFT]:
+    while cover.counts[0].left:
         cover_greedily(sets, slots, k, cover, work)
     costs = record_costs(problem, closed)
     sets = [(closed.support(s).tolist(), costs[s]) for s in range(len(closed))]
     uncovered = problem.rows.counts.tolist()
-    for pick in cover.chosen[: cover.counts[CLUSTERS]]:
+    for pick in cover.chosen[: cover.counts[0].n_clusters]:
         now = ratios(problem, sets, uncovered, k)
         assert now[pick] == pytest.approx(min(now.values()))
         most = 2 * k - 1

@@ -12,7 +12,8 @@ from kohort.algorithms import Run
 from kohort.algorithms.improve import parallel_ruin
 from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
 from kohort.algorithms.improve.kernels import slot_filling, slot_opening, slot_ruin
-from kohort.algorithms.improve.kernels.assignment import LOGGED, MU, REAL, sync_lists, undo
+from kohort.algorithms.improve.kernels.assignment import undo
+from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from small_problems import problem_of, random_columns
@@ -81,8 +82,8 @@ def hold(search, offered, state):
 
 
 def prices_any(search, random):
-    search.state.numbers[LOGGED] = 0
-    search.state.amounts[MU] = random.choice(MUS)
+    search.state.figures[0].logged = 0
+    search.state.figures[0].mu = random.choice(MUS)
 
 
 def compare(search, kernel, twin_of_it, *where, scratch=()):
@@ -92,7 +93,7 @@ def compare(search, kernel, twin_of_it, *where, scratch=()):
     done = kernel(search.offers, search.promises, search.state, *where, *scratch)
     assert done == expected
     assert placed(search.state) == state
-    assert search.state.amounts[REAL] == twin.real_cost(offered, state)
+    assert search.state.figures[0].real_cost == twin.real_cost(offered, state)
     return done
 
 
@@ -129,7 +130,7 @@ def test_waiting_records_are_placed_and_gathered_as_by_definition(search, random
     for step in range(4):
         prices_any(search, random)
         if step % 2:
-            search.state.amounts[MU] = MUS[-1]  # at a lower price some would rather wait, for ever
+            search.state.figures[0].mu = MUS[-1]  # at a lower price some would rather wait, for ever
             compare(search, slot_opening.gather_at, twin.gather_at, 0, scratch=(search.scratch,))
         else:
             compare(search, slot_opening.place_waiting, twin.place_waiting)
@@ -151,21 +152,21 @@ def test_most_under_is_that_by_definition(search, n_parts, seed):
 def settled_searches(draw):
     """Every record has a place."""
     search = draw(searches())
-    search.state.amounts[MU] = 1024.0
+    search.state.figures[0].mu = 1024.0
     args = search.offers, search.promises, search.state
     if not slot_opening.gather_at(*args, 0, search.scratch):  # without the withheld ones it may be impossible
         units = np.arange(len(search.offers.copies))
         search.hold(AssignedPieces(units, np.zeros_like(units), search.offers.copies))
     for slot in draw(st.lists(st.integers(0, search.nowhere - 1), max_size=8)):
         slot_opening.try_open(*args[:2], search.state, slot, search.scratch)
-    search.state.numbers[LOGGED] = 0
+    search.state.figures[0].logged = 0
     return search
 
 
 def ruined(search, near, seed):
     args = search.offers, search.promises, search.state
     slot_ruin.ruin_and_recreate(*args, near, seed, 0, search.scratch)  # no rounds: it only sets the seed
-    search.state.numbers[LOGGED] = 0
+    search.state.figures[0].logged = 0
     return slot_ruin._ruin(*args, near, search.scratch)
 
 
@@ -187,7 +188,7 @@ def few_are_near(monkeypatch):
 def test_what_is_ruined_shares_most_with_a_closed_record(few_are_near, search, data):
     q, seed = data.draw(st.integers(0, search.nowhere - 1)), data.draw(st.integers(0, 1000))
     offered, state = twin.Given.of(search), twin.pieces_in_order(search.state)
-    before, cost = dict(state), search.state.amounts[REAL]
+    before, cost = dict(state), search.state.figures[0].real_cost
     shared = dict.fromkeys(twin.open_slots(offered, state), 0)
     for unit in offered.units_under(q):
         for slot, copies in twin.of_unit(state, unit):
@@ -207,7 +208,7 @@ def test_what_is_ruined_shares_most_with_a_closed_record(few_are_near, search, d
     audit(search)
     undo(search.offers, search.promises, search.state, 0)
     audit(search)
-    assert placed(search.state) == before and search.state.amounts[REAL] == cost
+    assert placed(search.state) == before and search.state.figures[0].real_cost == cost
 
 
 @given(searches())
@@ -244,20 +245,20 @@ def test_candidates_are_near_and_over_enough_waiting_records(few_are_near, searc
 def test_a_round_never_costs_more(search, seed):
     near = search.near()
     for number in range(8):
-        before = search.state.amounts[REAL]
+        before = search.state.figures[0].real_cost
         args = search.offers, search.promises, search.state, near, seed + number, 1, search.scratch
         n_better = slot_ruin.ruin_and_recreate(*args)
-        assert search.state.amounts[REAL] <= before
-        assert n_better == (search.state.amounts[REAL] < before)
+        assert search.state.figures[0].real_cost <= before
+        assert n_better == (search.state.figures[0].real_cost < before)
         assert_all_is_well(search)
 
 
 @given(settled_searches(), st.integers(0, 1000))
 def test_a_whole_round_can_be_undone(search, seed):
-    near, before, cost = search.near(), placed(search.state), search.state.amounts[REAL]
+    near, before, cost = search.near(), placed(search.state), search.state.figures[0].real_cost
     args = search.offers, search.promises, search.state
     ruined(search, near, seed)
-    search.state.amounts[MU] = 1 / 32
+    search.state.figures[0].mu = 1 / 32
     found = np.zeros(len(near.record), np.int64)
     for q in slot_ruin._candidates(search.offers, search.state, near, search.promises.k, found):
         slot_opening.try_open(*args, q, search.scratch)
@@ -266,7 +267,7 @@ def test_a_whole_round_can_be_undone(search, seed):
     slot_opening.polish_slots(*args, 0, search.scratch)
     undo(*args, 0)
     audit(search)
-    assert placed(search.state) == before and search.state.amounts[REAL] == cost
+    assert placed(search.state) == before and search.state.figures[0].real_cost == cost
 
 
 @given(settled_searches(), st.integers(0, 1000))
@@ -274,12 +275,12 @@ def test_halves_are_whole_slots_and_add_up(search, seed):
     near, pieces, slots = search.near(), search.pieces(), search.open_slots
     half = parallel_ruin._halves(search, near, slots, pieces, np.random.default_rng(seed))
     parts = [
-        search.with_only(pieces.some(half[pieces.slot] == h), search.offers.most_withheld) for h in (0, 1)
+        search.with_only(pieces.subset(half[pieces.slot] == h), search.offers.most_withheld) for h in (0, 1)
     ]
     for part in parts:
         assert_all_is_well(part)
     assert (sum(part.offers.copies for part in parts) == search.offers.copies).all()
-    assert sum(part.state.amounts[REAL] for part in parts) == search.state.amounts[REAL]
+    assert sum(part.state.figures[0].real_cost for part in parts) == search.state.figures[0].real_cost
     assert sorted(np.concatenate([part.open_slots for part in parts])) == slots.tolist()
     looks = np.diff(near.start)[search.offers.row_of_unit[pieces.unit]]
     work = np.bincount(pieces.slot, weights=looks, minlength=search.nowhere + 2)[slots]
@@ -292,7 +293,7 @@ def test_halves_are_whole_slots_and_add_up(search, seed):
 @given(settled_searches(), st.integers(0, 1000))
 def test_halves_keep_every_record_and_promise_and_cost_no_more(monkeypatch, search, seed):
     monkeypatch.setattr(parallel_ruin, "_LEAST_SLOTS", 2)
-    before = search.state.amounts[REAL]
+    before = search.state.figures[0].real_cost
     parallel_ruin.ruin_in_halves(search, search.near(), seed, 12, Run())
     assert_all_is_well(search)
-    assert search.state.amounts[REAL] <= before
+    assert search.state.figures[0].real_cost <= before

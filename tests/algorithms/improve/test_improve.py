@@ -16,7 +16,7 @@ from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.closed_records.optimal import Optimal
 from kohort.algorithms.improve.assignment_search import AssignmentSearch
 from kohort.algorithms.improve.improve import Improve, improve
-from kohort.algorithms.improve.kernels.assignment import LOGGED, MU, undo
+from kohort.algorithms.improve.kernels.assignment import undo
 from kohort.algorithms.improve.kernels.promises import recount, shortfall
 from kohort.algorithms.improve.kernels.slot_opening import try_close, try_open
 from kohort.algorithms.improve.model_rules import promises_of
@@ -105,7 +105,7 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
     # groups are published as what they need, which is at most the closed record that they were given
     if problem.cost.monotone:
         assert _total(problem, groups) <= search.total + 1e-9
-    slots = search.state.slots[: search.nowhere, 1]
+    slots = search.state.slots.n_records[: search.nowhere]
     assert search.total == pytest.approx(float(np.dot(slots, cost)))
 
 
@@ -120,8 +120,8 @@ def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, wit
     for _ in range(6):
         before, total = placed(search.state), search.total
         slot = random.randrange(len(closed))
-        search.state.amounts[MU] = 1.0
-        search.state.numbers[LOGGED] = 0
+        search.state.figures[0].mu = 1.0
+        search.state.figures[0].logged = 0
         step = random.choice([try_open, try_close])
         extra = (search.scratch,) if step is try_open else ()
         done = step(search.offers, search.promises, search.state, slot, *extra)

@@ -20,7 +20,10 @@ from by_definition.mondrian import (
     value_cuts,
 )
 from kohort.algorithms.kernels.generalization import part_cost
-from kohort.algorithms.mondrian.kernels.mondrian import _summaries, deal_out, find_cuts, part_records
+from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
+from kohort.algorithms.mondrian.kernels.group_summaries import Sample, summaries
+from kohort.algorithms.mondrian.kernels.node_children import dense, pool_children
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
@@ -77,7 +80,9 @@ def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
     for start, end in zip(starts, ends):
         group = order[start:end]
         rows = problem.coded.searched_leaves()[group]
-        _, lo, hi, words = _summaries(rows, 0, 1, np.zeros(len(group), dtype=np.int64), 1, tables)
+        _, lo, hi, words = summaries(
+            Sample(rows, 0, 1, len(group), 1, False), np.zeros(len(group), dtype=np.int64), 1, tables
+        )
         cost = part_cost(tables, lo[0], hi[0], words[0])
         assert cost == pytest.approx(record_cost(attributes, group.tolist()), abs=1e-9)
 
@@ -213,7 +218,7 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
     rows, tables = problem.coded.searched_leaves(), problem.coded.tables
     starts, ends = np.array([0]), np.array([len(rows)])
     cut = find_cuts(rows, starts, ends, tables, 5, strict, False, 4)[0]
-    assert (cut[0][:2] == (BY_VALUE, 0)).all()
+    assert (cut[0].way, cut[0].attribute) == (BY_VALUE, 0)
     parts, _ = part_records(rows, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
     left, right = rows[parts == 0, 0], rows[parts == 1, 0]
     assert left.max() < right.min()
@@ -232,3 +237,16 @@ def _problem_of(columns, k):
         pa.table(columns), quasi_identifiers=list(columns), privacy=[ko.KAnonymity(k)], time_limit=1e-9
     )
     return release.problem
+
+
+def test_small_children_are_pooled_with_records_that_others_can_spare():
+    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, False)
+    assert apart.tolist() == [True, False, True] and (donor, borrowed) == (0, 2)
+    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, True)  # whole children, the smallest first
+    assert apart.tolist() == [True, False, False] and (donor, borrowed) == (-1, 0)
+
+
+@pytest.mark.parametrize("n_places", [10, 10_000])
+def test_places_that_occur_are_numbered_in_rising_order(n_places):
+    number, count = dense(np.array([7, 2, 7, 9]), n_places)
+    assert number.tolist() == [1, 0, 1, 2] and count == 3

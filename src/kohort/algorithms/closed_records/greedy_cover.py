@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kohort.algorithms.closed_records.kernels.greedy_cover import LEFT, cover_greedily, new_cover
+from kohort.algorithms.closed_records.kernels.greedy_cover import cover_greedily, new_cover
 from kohort.algorithms.closed_records.kernels.supports import Sets, bit_sets, rarest_first
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, record_costs
 from kohort.algorithms.proofs.measured_units import in_measured_units
@@ -23,8 +23,8 @@ def disjoint_cover(table: MinedRows, closed: ClosedRecords, problem: Problem, ru
     """GEN-COVER-CF and the cover made disjoint: the cluster of each slot, or None when the time is up."""
     sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
     cover = new_cover(sets, slots, problem.k)
-    while cover.counts[LEFT]:
-        run.report("covering", 1 - float(cover.counts[LEFT] / slots[-1]))
+    while cover.counts[0].left:
+        run.report("covering", 1 - float(cover.counts[0].left / slots[-1]))
         if run.out_of_time:
             return None
         cover_greedily(sets, slots, problem.k, cover, _SETS_AT_A_TIME)

@@ -20,12 +20,7 @@ from kohort.algorithms.clustering.kernels.agglomerative import (
     join_nearest,
 )
 from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
-from kohort.algorithms.clustering.kernels.growing_clusters import (
-    N_PIECES,
-    OPEN,
-    GrowingClusters,
-    fill_clusters,
-)
+from kohort.algorithms.clustering.kernels.growing_clusters import COUNTS, GrowingClusters, fill_clusters
 from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
 from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
@@ -123,7 +118,7 @@ def join_clusters(
     complete = _find_nearest(clusters, tables, KINDS[distance], logs, run)
     if complete:
         complete = _join(clusters, rows, tables, KINDS[distance], logs, problem.k, shed, run)
-    n = int(clusters.counts[N_PIECES])
+    n = int(clusters.counts[0].n_pieces)
     pieces = ClusterPieces(clusters.row[:n], clusters.copies[:n], clusters.group[:n], complete)
     if not complete:
         pieces = _cut_from_curve(problem, rows, tables, pieces, run)
@@ -151,13 +146,13 @@ def _allocate(rows: RowCells, cluster_of_row: np.ndarray, k: int, shed: bool) ->
         row=np.zeros(n_pieces, dtype=np.int64),
         copies=np.zeros(n_pieces, dtype=np.int64),
         group=np.zeros(n_pieces, dtype=np.int64),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(1, dtype=COUNTS).view(np.recarray),
     )
 
 
 def _find_nearest(clusters: GrowingClusters, tables: Tables, kind: int, logs: np.ndarray, run: Run) -> bool:
     """Every cluster's nearest younger one, on all cores; whether the time was enough."""
-    n = int(clusters.counts[OPEN])
+    n = int(clusters.counts[0].n_open)
     batch = max(64, BATCH // max(n * len(clusters.low), 1))
     for start in range(0, n, batch):
         run.report("finding the nearest clusters", 1 - ((n - start) / n) ** 2)
@@ -182,14 +177,14 @@ def _join(
     run: Run,
 ) -> bool:
     """Join until one cluster is left; whether the time was enough."""
-    n, share = max(int(clusters.counts[OPEN]), 1), 0.0
+    n, share = max(int(clusters.counts[0].n_open), 1), 0.0
     more = True
     while more:
         run.report("joining clusters", share)
         if run.out_of_time:
-            return int(clusters.counts[OPEN]) <= 1
+            return int(clusters.counts[0].n_open) <= 1
         more = join_nearest(clusters, rows, tables, kind, logs, k, shed, BATCH)
-        share = max(share, 1 - int(clusters.counts[OPEN]) / n)
+        share = max(share, 1 - int(clusters.counts[0].n_open) / n)
     run.report("joining clusters", 1.0)
     return True
 

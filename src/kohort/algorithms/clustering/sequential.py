@@ -11,7 +11,13 @@ from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.agglomerative import STOPPED, join_clusters
 from kohort.algorithms.clustering.hilbert import hilbert_order
 from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
-from kohort.algorithms.clustering.kernels.sequential import Partition, cut_in_two, fill_partition, move_rows
+from kohort.algorithms.clustering.kernels.sequential import (
+    Partition,
+    Scan,
+    cut_in_two,
+    fill_partition,
+    move_rows,
+)
 from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
 from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
@@ -189,18 +195,8 @@ class _Moving:
         moved = 0
         for start in range(0, len(order), batch):
             some = slice(start, start + batch)
-            moved += move_rows(
-                partition,
-                self.rows,
-                self.tables,
-                order[some],
-                windows[some],
-                scan,
-                keep,
-                self.monotone,
-                self.row_at,
-                self.place,
-            )
+            trying = Scan(scan, windows[some], self.row_at, self.place)
+            moved += move_rows(partition, self.rows, self.tables, order[some], trying, keep, self.monotone)
             if self.run.out_of_time:
                 break
         return moved

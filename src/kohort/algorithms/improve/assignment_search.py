@@ -8,19 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.assignment import (
-    COUNT,
-    LOGGED,
-    MU,
-    REAL,
-    SIZE,
-    SLOT,
-    UNIT,
-    Offers,
-    assign_all,
-    new_assignment,
-    sync_lists,
-)
+from kohort.algorithms.improve.kernels.assignment import Offers, assign_all, new_assignment
+from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.improve.kernels.slot_opening import gather_at, open_in_order, place_waiting, try_close
 from kohort.algorithms.improve.kernels.slot_ruin import NearRecords, ruin_and_recreate
 from kohort.algorithms.improve.model_rules import promises_of, units_of
@@ -75,6 +64,8 @@ class AssignmentSearch:
             copies=np.bincount(self.unit_of_record),
             value=prices.of_row / self.scale,
             most_withheld=0,
+            nowhere=len(cost),
+            withheld=len(cost) + 1,
         )
         self.nowhere = len(cost)
         self.scratch = np.empty(problem.n_records + 2, dtype=np.int64)
@@ -86,8 +77,8 @@ class AssignmentSearch:
 
     def pieces(self) -> AssignedPieces:
         """Who is published as what."""
-        used = self.state.pieces[self.state.pieces[:, COUNT] > 0]
-        return AssignedPieces(used[:, UNIT], used[:, SLOT], used[:, COUNT])
+        used = self.state.pieces[self.state.pieces.copies > 0]
+        return AssignedPieces(used.unit, used.slot, used.copies)
 
     def hold(self, pieces: AssignedPieces) -> None:
         """Begin anew with these pieces."""
@@ -111,15 +102,15 @@ class AssignmentSearch:
     @property
     def total(self) -> float:
         """The cost of all records together."""
-        return float(self.state.amounts[REAL]) * self.scale
+        return float(self.state.figures[0].real_cost) * self.scale
 
     @property
     def n_waiting(self) -> int:
-        return int(self.state.slots[self.nowhere, SIZE])
+        return int(self.state.slots[self.nowhere].n_records)
 
     @property
     def open_slots(self) -> np.ndarray:
-        return np.flatnonzero(self.state.slots[: self.nowhere, SIZE])
+        return np.flatnonzero(self.state.slots.n_records[: self.nowhere])
 
     def construct(self, run: Run) -> bool:
         """Open closed records of little slack, ever more willing to pay; whether all found a place."""
@@ -128,8 +119,8 @@ class AssignmentSearch:
         self._open(self._within(_FAR), 1.0, run)
         self._place()
         if self.n_waiting and not run.out_of_time:
-            self.state.amounts[MU] = _ANYTHING
-            self.state.numbers[LOGGED] = 0
+            self.state.figures[0].mu = _ANYTHING
+            self.state.figures[0].logged = 0
             gather_at(self.offers, self.promises, self.state, 0, self.scratch)
         return self.n_waiting == 0
 
@@ -139,7 +130,7 @@ class AssignmentSearch:
         return near[np.argsort(self.slack[near], kind="stable")]
 
     def _open(self, order: np.ndarray, willing: float, run: Run) -> None:
-        self.state.amounts[MU] = willing
+        self.state.figures[0].mu = willing
         for begin in range(0, len(order), _AT_A_TIME):
             if run.out_of_time:
                 return
@@ -147,7 +138,7 @@ class AssignmentSearch:
             open_in_order(self.offers, self.promises, self.state, some, self.scratch)
 
     def _place(self) -> None:
-        self.state.numbers[LOGGED] = 0
+        self.state.figures[0].logged = 0
         place_waiting(self.offers, self.promises, self.state)
         sync_lists(self.offers, self.state, 0)
 
@@ -204,7 +195,7 @@ class AssignmentSearch:
         """
         for slot in self.open_slots:
             try_close(self.offers, self.promises, self.state, slot)
-            self.state.numbers[LOGGED] = 0
+            self.state.figures[0].logged = 0
         self._open(self.open_slots, 1.0, run)
         for slack in (_RATHER_NEAR, _FAR, _RATHER_NEAR) if far else (_RATHER_NEAR,):
             self._open(self._within(slack), 1.0, run)
@@ -237,7 +228,7 @@ class AssignmentSearch:
 
     def check(self) -> None:
         """Compare the cost that was kept up to date with every move with that of the slots as they are."""
-        sizes = self.state.slots[:, SIZE].astype(float)
+        sizes = self.state.slots.n_records.astype(float)
         counted = float(np.dot(sizes, self.offers.cost)) * self.scale
         if abs(counted - self.total) > _ROUNDING * max(counted, self.scale):
             raise InternalError("improve: the cost that it counted is not that of its groups.")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.promises import CLOSE, DISTINCT, ENTROPY, MOST, TOGETHER, Promises
+from kohort.algorithms.improve.kernels.promises import (
+    CLOSE,
+    DISTINCT,
+    ENTROPY,
+    MOST,
+    RULE,
+    TOGETHER,
+    Promises,
+)
 from kohort.errors import UnsupportedError
 from kohort.problem.models import Model, TallyRule
 from kohort.problem.problem import Problem
@@ -49,7 +57,8 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int) -> Promises:
     starts = dict(zip(names, np.cumsum([0, *(problem.sensitive[n].n_values for n in names)])))
     n_values = sum(problem.sensitive[name].n_values for name in names)
     models = [model for model in problem.models if model.attribute is not None]
-    rules, listed = np.zeros((len(models), 4)), np.ones((len(models), n_values), dtype=bool)
+    rules = np.zeros(len(models), dtype=RULE).view(np.recarray)
+    listed = np.ones((len(models), n_values), dtype=bool)
     for number, model in enumerate(models):
         assert model.attribute is not None
         sensitive, start = problem.sensitive[model.attribute], int(starts[model.attribute])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from kohort.algorithms.mining.kernels.closed_records import extend_closed, narrow, narrowings
+from kohort.algorithms.mining.kernels.closed_records import MiningTask, extend_closed, narrow, narrowings
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.layout import Lineages
 from kohort.problem.problem import Problem
@@ -113,11 +112,11 @@ def mine(
     if budget.records_left < 0:
         found.append((*_nothing(len(table.node_start)), False))
 
-    def work(task: _Task) -> tuple:
+    def work(task: MiningTask) -> tuple:
         if budget.records_left <= 0 or mining.out_of_time:
             return (*_nothing(len(task.above)), False)
         most = budget.most()
-        mined = extend_closed(table.lineages, table.counts, k, *task, most, budget.rows_left)
+        mined = extend_closed(table.lineages, table.counts, k, task, most, budget.rows_left)
         budget.take(mined)
         return mined
 
@@ -141,16 +140,7 @@ def _wait_for(task: Future, budget: _Budget, run: Run) -> None:
         raise
 
 
-class _Task(NamedTuple):
-    """Find all closed records that narrow `above`, which has these rows, first in `attribute` to `child`."""
-
-    above: np.ndarray
-    rows: np.ndarray
-    attribute: int
-    child: int
-
-
-def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[_Task]]:
+def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTask]]:
     """The most general record and those next to it, and what is below them: enough tasks for many cores."""
     rows = np.arange(len(table.counts), dtype=np.int32)
     root = table.closure().astype(np.int32)
@@ -162,7 +152,7 @@ def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[_Task]]:
             continue
         found.append(_found(record, inside, table.counts))
         below = narrowings(table.lineages, table.counts, k, record, attribute, inside)
-        tasks += [_Task(record, inside, *step) for step in below]
+        tasks += [MiningTask(record, inside, int(step[0]), int(step[1])) for step in below]
     return found, tasks
 
 

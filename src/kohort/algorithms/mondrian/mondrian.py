@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.mondrian.kernels.mondrian import deal_out, find_cuts, part_records
+from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -103,7 +104,7 @@ class _Cutting:
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
         for attempt in range(self.n_cuts):
-            possible = cuts[:, attempt, 0] >= 0
+            possible = cuts["way"][:, attempt] >= 0
             self.done_starts.append(starts[~possible])
             starts, ends, cuts = starts[possible], ends[possible], cuts[possible]
             if not starts.size:

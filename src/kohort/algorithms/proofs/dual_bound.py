@@ -8,6 +8,7 @@ import numpy as np
 
 from kohort.algorithms.mining.closed_records import ClosedRecords
 from kohort.algorithms.proofs.kernels.dual_prices import (
+    PricedRecords,
     cheapest_over,
     lower_until_feasible,
     raise_prices,
@@ -60,7 +61,8 @@ def dual_prices(
     copies, k = problem.rows.counts.astype(np.int64), problem.k
     scale = max(float(cost.max()), _ROUNDING)
     step = (0.03 if k >= 50 else 0.02) * scale
-    y = cheapest_over(closed.start, closed.rows, cost, len(copies))
+    priced = PricedRecords(closed.start, closed.rows, cost, copies, k)
+    y = cheapest_over(priced)
     level = cost - step
     near = np.zeros(len(cost), dtype=bool)
     rng = np.random.default_rng(problem.seed)
@@ -76,7 +78,7 @@ def dual_prices(
         else:
             order = np.flatnonzero(near)
         rng.shuffle(order)
-        raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
+        raise_prices(priced, y, level, order, near, step)
         number += 1
         done = number / (rounds or ROUNDS)
         if rounds is None and allowed:
@@ -85,8 +87,8 @@ def dual_prices(
                 run.cut()
             done = max(done, gone)
         step = first_step * _SLOWER ** (ROUNDS * done)
-    lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
-    slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
+    lower_until_feasible(priced, y, level)
+    slack = slacks(priced, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
     return DualPrices(y, slack, level, number)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from kohort.algorithms.closed_records.kernels.supports import (
     BLOCK,
+    Sets,
     Uncovered,
     note_covered,
     support,
@@ -19,13 +20,19 @@ from kohort.algorithms.closed_records.kernels.supports import (
 )
 from kohort.kernels.compiled import kernel
 
-__all__ = ["CLUSTERS", "LEFT", "GreedyCover", "cover_greedily", "new_cover"]
+__all__ = ["GreedyCover", "cover_greedily", "new_cover"]
 
-CLUSTERS, LEFT, WAITING = 0, 1, 2  # places in GreedyCover.counts
+_COUNTS = np.dtype(
+    [
+        ("n_clusters", np.int64),  # clusters made so far
+        ("left", np.int64),  # records that are uncovered
+        ("waiting", np.int64),  # sets in the heap
+    ]
+)
 
 
 class GreedyCover(NamedTuple):
-    """How far the cover has come. `counts`: clusters made, records uncovered, sets in the heap."""
+    """How far the cover has come."""
 
     uncovered: Uncovered
     key: np.ndarray  # per set: its ratio when it was last looked at
@@ -34,38 +41,49 @@ class GreedyCover(NamedTuple):
     chosen: np.ndarray  # per cluster its set
     size: np.ndarray  # per cluster
     cost: np.ndarray  # per cluster, of a record
-    counts: np.ndarray
+    counts: np.recarray  # one record: n_clusters, left, waiting
+
+
+def new_cover(sets: Sets, first_slot: np.ndarray, k: int) -> GreedyCover:
+    """A cover in which no record is covered yet.
+
+    first_slot  per row, and one more: its first record
+    """
+    n_sets, n_records, n_rows = len(sets.cost), int(first_slot[-1]), len(first_slot) - 1
+    n_words = (n_rows + 63) // 64
+    uncovered = Uncovered(
+        left=np.diff(first_slot),
+        bits=np.zeros(n_words, dtype=np.uint64),
+        active=np.zeros(n_words, dtype=np.int64),
+        n_active=np.zeros(1, dtype=np.int64),
+        block=np.zeros(BLOCK, dtype=np.uint64),
+    )
+    note_covered(uncovered)
+    counts = np.zeros(1, dtype=_COUNTS).view(np.recarray)
+    counts[0].left, counts[0].waiting = n_records, n_sets
+    key, heap = _first_heap(sets, k)
+    return GreedyCover(
+        uncovered=uncovered,
+        key=key,
+        heap=heap,
+        owner=np.full(n_records, -1, dtype=np.int64),
+        chosen=np.zeros(n_records + 1, dtype=np.int64),
+        size=np.zeros(n_records + 1, dtype=np.int64),
+        cost=np.zeros(n_records + 1),
+        counts=counts,
+    )
 
 
 @kernel
-def new_cover(sets, first_slot, k):
-    """Nothing is covered yet. `first_slot` holds per row, and one more, its first record."""
-    n_sets, n_records, n_rows = len(sets.cost), first_slot[-1], len(first_slot) - 1
-    n_words = (n_rows + 63) // 64
-    uncovered = Uncovered(
-        np.diff(first_slot),
-        np.zeros(n_words, np.uint64),
-        np.zeros(n_words, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(BLOCK, np.uint64),
-    )
-    note_covered(uncovered)
-    key = np.empty(n_sets)
-    heap = np.arange(n_sets)
+def _first_heap(sets, k):
+    """Per set its ratio while nothing is covered, and all sets as a heap, the least ratio first."""
+    n_sets = len(sets.cost)
+    key, heap = np.empty(n_sets), np.arange(n_sets)
     for s in range(n_sets):
         key[s] = sets.cost[s] / min(sets.weight[s], 2 * k - 1)
     for place in range(n_sets // 2 - 1, -1, -1):
         _sift_down(heap, key, place, n_sets)
-    return GreedyCover(
-        uncovered,
-        key,
-        heap,
-        np.full(n_records, -1, np.int64),
-        np.zeros(n_records + 1, np.int64),
-        np.zeros(n_records + 1, np.int64),
-        np.zeros(n_records + 1),
-        np.array([0, n_records, n_sets]),
-    )
+    return key, heap
 
 
 @kernel
@@ -89,40 +107,43 @@ def _sift_down(heap, key, place, size):
 
 
 @kernel
-def _take(slot, cluster, owner, size):
+def _take(cover, slot, cluster):
     """Move a record to a cluster."""
-    if owner[slot] >= 0:
-        size[owner[slot]] -= 1
-    owner[slot] = cluster
-    size[cluster] += 1
+    if cover.owner[slot] >= 0:
+        cover.size[cover.owner[slot]] -= 1
+    cover.owner[slot] = cluster
+    cover.size[cluster] += 1
 
 
 @kernel
-def _take_uncovered(rows, first_slot, uncovered, cluster, owner, size, most):
-    """Cover uncovered records of these rows, at most so many."""
+def _take_uncovered(cover, rows, first_slot, cluster, most):
+    """Cover at most `most` uncovered records of these rows."""
+    uncovered = cover.uncovered.left
     for row in rows:
         while uncovered[row] > 0 and most > 0:
             slot = first_slot[row + 1] - uncovered[row]
             uncovered[row] -= 1
             most -= 1
-            _take(slot, cluster, owner, size)
+            _take(cover, slot, cluster)
 
 
 @kernel
-def _take_spare(rows, first_slot, uncovered, cluster, owner, size, cost, k, dearer):
+def _take_spare(cover, rows, first_slot, cluster, k, dearer):
     """Fill a cluster up to k with records that others can spare; `dearer`: only from dearer ones."""
+    owner, size, cost, uncovered = cover.owner, cover.size, cover.cost, cover.uncovered.left
     for row in rows:
         for slot in range(first_slot[row], first_slot[row + 1] - uncovered[row]):
             if size[cluster] >= k:
                 return
             other = owner[slot]
             if other != cluster and size[other] > k and (not dearer or cost[other] > cost[cluster]):
-                _take(slot, cluster, owner, size)
+                _take(cover, slot, cluster)
 
 
 @kernel
-def _smallest_owner(rows, first_slot, uncovered, cluster, owner, cost):
+def _smallest_owner(cover, rows, first_slot, cluster):
     """The cheapest other cluster that holds a covered record of these rows."""
+    owner, cost, uncovered = cover.owner, cover.cost, cover.uncovered.left
     best = -1
     for row in rows:
         for slot in range(first_slot[row], first_slot[row + 1] - uncovered[row]):
@@ -144,42 +165,42 @@ def cover_greedily(sets, first_slot, k, cover, work):
     most = 2 * k - 1
     key, heap, counts, uncovered = cover.key, cover.heap, cover.counts, cover.uncovered
     buffer = np.empty(len(uncovered.left), np.int32)
-    while counts[LEFT] > 0 and work > 0:
+    while counts[0].left > 0 and work > 0:
         work -= 1
         s = heap[0]
         new = uncovered_in(sets, s, uncovered, most)
         if new == 0:
-            counts[WAITING] -= 1
-            heap[0] = heap[counts[WAITING]]
-            _sift_down(heap, key, 0, counts[WAITING])
+            counts[0].waiting -= 1
+            heap[0] = heap[counts[0].waiting]
+            _sift_down(heap, key, 0, counts[0].waiting)
             continue
         ratio = sets.cost[s] / new
         if ratio > key[s]:
             key[s] = ratio
-            _sift_down(heap, key, 0, counts[WAITING])
+            _sift_down(heap, key, 0, counts[0].waiting)
             continue
         _choose(sets, s, first_slot, k, cover, buffer)
-        counts[LEFT] -= new
-        if counts[CLUSTERS] % 8 == 0:
+        counts[0].left -= new
+        if counts[0].n_clusters % 8 == 0:
             note_covered(uncovered)
 
 
 @kernel
 def _choose(sets, s, first_slot, k, cover, buffer):
     """Make a cluster of a set: of its uncovered records and, to make up k, of covered ones."""
-    owner, size, cost, uncovered = cover.owner, cover.size, cover.cost, cover.uncovered.left
-    cluster = cover.counts[CLUSTERS]
-    cover.counts[CLUSTERS] += 1
+    owner, size, cost = cover.owner, cover.size, cover.cost
+    cluster = cover.counts[0].n_clusters
+    cover.counts[0].n_clusters += 1
     cover.chosen[cluster], cost[cluster] = s, sets.cost[s]
     of_set = support(sets, s, buffer)
-    _take_uncovered(of_set, first_slot, uncovered, cluster, owner, size, 2 * k - 1)
+    _take_uncovered(cover, of_set, first_slot, cluster, 2 * k - 1)
     if size[cluster] < k:  # covered records fill it: they are in the set, and Algorithm 2 lets them stay
-        _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, True)
-        _take_spare(of_set, first_slot, uncovered, cluster, owner, size, cost, k, False)
+        _take_spare(cover, of_set, first_slot, cluster, k, True)
+        _take_spare(cover, of_set, first_slot, cluster, k, False)
     if size[cluster] < k:  # no cluster can spare one: the new set and a set of k become one of at most 2k-1
-        other = _smallest_owner(of_set, first_slot, uncovered, cluster, owner, cost)
+        other = _smallest_owner(cover, of_set, first_slot, cluster)
         for row in of_set:
             for slot in range(first_slot[row], first_slot[row + 1]):
                 if owner[slot] == cluster:
-                    _take(slot, other, owner, size)
+                    _take(cover, slot, other)
         cost[other] = max(cost[other], sets.cost[s])

@@ -10,11 +10,8 @@ from kohort.algorithms.clustering.kernels.cluster_cells import cells_cost, join_
 from kohort.kernels.compiled import kernel
 
 __all__ = [
-    "EXTENT",
+    "COUNTS",
     "NOBODY",
-    "N_GROUPS",
-    "N_PIECES",
-    "OPEN",
     "GrowingClusters",
     "close_up",
     "fill_clusters",
@@ -24,15 +21,21 @@ __all__ = [
     "take_out_pair",
 ]
 
-OPEN, EXTENT, N_GROUPS, N_PIECES = 0, 1, 2, 3  # places in GrowingClusters.counts
+COUNTS = np.dtype(
+    [
+        ("n_open", np.int64),  # open clusters
+        ("extent", np.int64),  # how far they extend with the holes
+        ("n_groups", np.int64),  # finished groups
+        ("n_pieces", np.int64),
+    ]
+)
 NOBODY = -1
 
 
 class GrowingClusters(NamedTuple):
     """Open clusters side by side, the oldest first, with holes; each is a chain of pieces.
 
-    A piece is some copies of one row. A hole has size 0 and an infinite distance. `counts` tells how many
-    clusters are open, how far they extend with the holes, and how many finished groups and pieces there are.
+    A piece is some copies of one row. A hole has size 0 and an infinite distance.
     """
 
     low: np.ndarray  # cells per attribute and cluster
@@ -47,7 +50,7 @@ class GrowingClusters(NamedTuple):
     row: np.ndarray
     copies: np.ndarray
     group: np.ndarray  # of a finished piece, else -1
-    counts: np.ndarray
+    counts: np.recarray  # one record of COUNTS
 
 
 @kernel
@@ -72,10 +75,10 @@ def fill_clusters(clusters, rows, tables, cluster_of_row, k):
             continue
         clusters.group[row] = -1
         _hang_on(clusters, place[c], row)
-    clusters.counts[:] = 0
+    clusters.counts[0].n_open = clusters.counts[0].extent = 0
     for c in range(n_open):
         open_cluster(clusters, rows, tables, clusters.first[c], clusters.last[c], clusters.size[c])
-    clusters.counts[N_GROUPS], clusters.counts[N_PIECES] = n_groups, len(cluster_of_row)
+    clusters.counts[0].n_groups, clusters.counts[0].n_pieces = n_groups, len(cluster_of_row)
 
 
 @kernel
@@ -92,9 +95,9 @@ def _hang_on(clusters, c, piece):
 @kernel
 def open_cluster(clusters, rows, tables, first, last, size):
     """A new open cluster, the youngest, of a chain of pieces."""
-    c = clusters.counts[EXTENT]
-    clusters.counts[EXTENT] += 1
-    clusters.counts[OPEN] += 1
+    c = clusters.counts[0].extent
+    clusters.counts[0].extent += 1
+    clusters.counts[0].n_open += 1
     clusters.first[c], clusters.last[c], clusters.size[c] = first, last, size
     row = clusters.row[first]
     for j in range(clusters.low.shape[0]):
@@ -113,9 +116,9 @@ def take_out_pair(clusters, a, b):
     """Make holes of two clusters; those that had one of them as nearest have to look again."""
     for c in (a, b):
         clusters.size[c], clusters.distance[c] = 0, np.inf
-    clusters.counts[OPEN] -= 2
+    clusters.counts[0].n_open -= 2
     nearest = clusters.nearest
-    for c in range(clusters.counts[EXTENT]):
+    for c in range(clusters.counts[0].extent):
         if nearest[c] == a or nearest[c] == b:
             nearest[c] = NOBODY
 
@@ -123,13 +126,13 @@ def take_out_pair(clusters, a, b):
 @kernel
 def close_up(clusters):
     """Move clusters together over the holes, in their order."""
-    place = np.full(clusters.counts[EXTENT] + 1, NOBODY)  # the last one is that of nobody
+    place = np.full(clusters.counts[0].extent + 1, NOBODY)  # the last one is that of nobody
     to = 0
-    for c in range(clusters.counts[EXTENT]):
+    for c in range(clusters.counts[0].extent):
         if clusters.size[c] > 0:
             place[c] = to
             to += 1
-    for c in range(clusters.counts[EXTENT]):
+    for c in range(clusters.counts[0].extent):
         to = place[c]
         if to == NOBODY:
             continue
@@ -138,7 +141,7 @@ def close_up(clusters):
         clusters.size[to], clusters.cost[to] = clusters.size[c], clusters.cost[c]
         clusters.first[to], clusters.last[to] = clusters.first[c], clusters.last[c]
         clusters.distance[to], clusters.nearest[to] = clusters.distance[c], place[clusters.nearest[c]]
-    clusters.counts[EXTENT] = clusters.counts[OPEN]
+    clusters.counts[0].extent = clusters.counts[0].n_open
 
 
 @kernel
@@ -146,9 +149,9 @@ def finish_chain(clusters, first):
     """Make a group of a chain of pieces."""
     piece = first
     while piece >= 0:
-        clusters.group[piece] = clusters.counts[N_GROUPS]
+        clusters.group[piece] = clusters.counts[0].n_groups
         piece = clusters.next[piece]
-    clusters.counts[N_GROUPS] += 1
+    clusters.counts[0].n_groups += 1
 
 
 @kernel
@@ -156,8 +159,8 @@ def split_piece(clusters, piece, left):
     """Leave so many copies in a piece; the piece that has the others, in no chain and no group."""
     other = piece
     if left > 0:
-        other = clusters.counts[N_PIECES]
-        clusters.counts[N_PIECES] += 1
+        other = clusters.counts[0].n_pieces
+        clusters.counts[0].n_pieces += 1
         clusters.row[other], clusters.copies[other] = clusters.row[piece], clusters.copies[piece] - left
         clusters.copies[piece] = left
     clusters.next[other], clusters.group[other] = -1, -1

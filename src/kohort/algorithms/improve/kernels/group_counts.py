@@ -12,14 +12,10 @@ import numpy as np
 
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
+from kohort.problem.encoding.layout import CellCosts
 
 __all__ = [
     "BLOCK",
-    "HI",
-    "LO",
-    "ONE_MORE",
-    "PAID",
-    "WIDTH",
     "Counted",
     "Counts",
     "add",
@@ -45,9 +41,9 @@ __all__ = [
 ]
 
 
-LO, HI, WIDTH = range(3)  # in Counts.span; how many different values
 BLOCK = 16  # groups, whose numbers are looked at together
-ONE_MORE, PAID = range(2)  # in Counted.standing: the size and one; the cost of all records, or -infinity
+_SPAN = np.dtype([("lo", np.int32), ("hi", np.int32), ("width", np.int32)])
+_LINK = np.dtype([("before", np.int64), ("after", np.int64)])
 
 
 class Counts(NamedTuple):
@@ -55,7 +51,7 @@ class Counts(NamedTuple):
 
     size: np.ndarray  # per group
     cost: np.ndarray  # per group: of one record
-    span: np.ndarray  # groups by attributes by LO, HI, WIDTH
+    span: np.recarray  # groups by attributes: lo, hi, and the width: how many different values
     cell: np.ndarray  # groups by attributes: cost of a cell
     copies: np.ndarray  # groups by leaves of all attributes: records
 
@@ -65,50 +61,54 @@ class Counted(NamedTuple):
 
     counts: Counts
     group: np.ndarray  # per record
-    before: np.ndarray  # per record: the one before it in its group, or -1
-    after: np.ndarray
+    links: np.recarray  # per record: those before and after it in its group, or -1
     first: np.ndarray  # per group: a record, or -1
     joined: np.ndarray  # blocks by leaves by groups of a block: cost of a cell once the leaf is in a group
     k: int  # records that a group has at least
     lowest: np.ndarray  # leaves by blocks: what the leaf at least adds to the cost of a group of k with it
-    standing: np.ndarray  # by groups, where it is shown: ONE_MORE, PAID
+    one_more: np.ndarray  # per group, where it is shown: the size and one
+    paid: np.ndarray  # per group, where it is shown: the cost of all records, or -infinity
     free: np.ndarray  # how many numbers no group has, and these
 
 
-@kernel
-def new_groups(cells, rows, group_of_record, n_groups, room, k):
-    """Given groups, numbered from 0 on, and room for so many in all. Memory: room * leaves."""
-    n, r = rows.shape
-    n_leaves = cells.attribute.n_leaves.sum()
+def new_groups(
+    cells: CellCosts, rows: np.ndarray, group_of_record: np.ndarray, n_groups: int, room: int, k: int
+) -> Counted:
+    """Given groups, numbered from 0 on, and room for `room` groups in all. Memory: room * leaves."""
+    (n, r), n_leaves, n_blocks = rows.shape, int(cells.attribute.n_leaves.sum()), -(-room // BLOCK)
     counts = Counts(
-        np.zeros(room, np.int64),
-        np.zeros(room),
-        np.zeros((room, r, 3), np.int32),
-        np.zeros((room, r)),
-        np.zeros((room, n_leaves), np.int32),
+        size=np.zeros(room, dtype=np.int64),
+        cost=np.zeros(room),
+        span=np.zeros((room, r), dtype=_SPAN).view(np.recarray),
+        cell=np.zeros((room, r)),
+        copies=np.zeros((room, n_leaves), dtype=np.int32),
     )
     groups = Counted(
         counts,
-        np.full(n, -1, np.int64),
-        np.full(n, -1, np.int64),
-        np.full(n, -1, np.int64),
-        np.full(room, -1, np.int64),
-        np.zeros((-(-room // BLOCK), n_leaves, BLOCK), np.float32),
-        k,
-        np.full((n_leaves, -(-room // BLOCK)), np.inf, np.float32),
-        np.zeros((2, -(-room // BLOCK) * BLOCK), np.float32),
-        np.zeros(room + 1, np.int64),
+        group=np.full(n, -1, dtype=np.int64),
+        links=np.full(n, -1, dtype=_LINK).view(np.recarray),
+        first=np.full(room, -1, dtype=np.int64),
+        joined=np.zeros((n_blocks, n_leaves, BLOCK), dtype=np.float32),
+        k=k,
+        lowest=np.full((n_leaves, n_blocks), np.inf, dtype=np.float32),
+        one_more=np.zeros(n_blocks * BLOCK, dtype=np.float32),
+        paid=np.full(n_blocks * BLOCK, -np.inf, dtype=np.float32),
+        free=np.zeros(room + 1, dtype=np.int64),
     )
-    groups.standing[PAID] = -np.inf
     groups.free[0] = room - n_groups
-    for number in range(room - n_groups):
-        groups.free[number + 1] = room - 1 - number
-    for record in range(n):
-        add(cells, counts, group_of_record[record], rows, record)
+    groups.free[1 : room - n_groups + 1] = np.arange(room - 1, n_groups - 1, -1)
+    _fill_groups(cells, groups, rows, group_of_record, n_groups)
+    return groups
+
+
+@lean
+def _fill_groups(cells, groups, rows, group_of_record, n_groups):
+    """Put every record into its group, and show what the groups are."""
+    for record in range(len(rows)):
+        add(cells, groups.counts, group_of_record[record], rows, record)
         link(groups, record, group_of_record[record])
     for group in range(n_groups):
         show(cells, groups, group)
-    return groups
 
 
 @lean
@@ -122,7 +122,7 @@ def take_number(groups):
 def give_back(groups, group):
     """Free the number of a group whose rows were all taken out, or forgotten."""
     groups.first[group], groups.counts.size[group], groups.counts.cost[group] = -1, 0, 0.0
-    groups.standing[PAID, group] = -np.inf
+    groups.paid[group] = -np.inf
     groups.free[0] += 1
     groups.free[groups.free[0]] = group
 
@@ -141,8 +141,8 @@ def move_group(groups, group, to):
     counts.size[to], counts.cost[to] = counts.size[group], counts.cost[group]
     for a in range(counts.span.shape[1]):
         counts.cell[to, a] = counts.cell[group, a]
-        for i in range(3):
-            counts.span[to, a, i] = counts.span[group, a, i]
+        old, new = counts.span[group, a], counts.span[to, a]
+        new.lo, new.hi, new.width = old.lo, old.hi, old.width
     for leaf in range(counts.copies.shape[1]):
         counts.copies[to, leaf] = counts.copies[group, leaf]
         counts.copies[group, leaf] = 0
@@ -163,8 +163,8 @@ def _cell_joined(cells, counts, group, a, x):
     """What a cell of a group that has some records costs once leaf x is in it."""
     if counts.copies[group, cells.attribute[a].leaf_start + x] > 0:
         return counts.cell[group, a]
-    lo, hi = min(counts.span[group, a, LO], x), max(counts.span[group, a, HI], x)
-    return cell_cost(cells, a, lo, hi, counts.span[group, a, WIDTH] + 1)
+    lo, hi = min(counts.span[group, a].lo, x), max(counts.span[group, a].hi, x)
+    return cell_cost(cells, a, lo, hi, counts.span[group, a].width + 1)
 
 
 @lean
@@ -213,9 +213,9 @@ def cost_without(cells, counts, group, rows, i):
         if counts.copies[group, start + x] > 1:
             total += counts.cell[group, a]
         else:
-            lo, hi = counts.span[group, a, LO], counts.span[group, a, HI]
+            lo, hi = counts.span[group, a].lo, counts.span[group, a].hi
             lo, hi = _ends_without(counts, group, start, lo, hi, x)
-            total += cell_cost(cells, a, lo, hi, counts.span[group, a, WIDTH] - 1)
+            total += cell_cost(cells, a, lo, hi, counts.span[group, a].width - 1)
     return total
 
 
@@ -233,8 +233,8 @@ def cost_exchanged(cells, counts, group, rows, i, other):
         if stays and not comes:
             total += counts.cell[group, a]
             continue
-        lo, hi = counts.span[group, a, LO], counts.span[group, a, HI]
-        width = counts.span[group, a, WIDTH]
+        lo, hi = counts.span[group, a].lo, counts.span[group, a].hi
+        width = counts.span[group, a].width
         if not stays:
             lo, hi = _ends_without(counts, group, start, lo, hi, x)
             width -= 1
@@ -254,11 +254,11 @@ def add(cells, counts, group, rows, i):
         counts.copies[group, place] += 1
         if counts.copies[group, place] == 1:
             if counts.size[group] == 0:
-                counts.span[group, a, LO], counts.span[group, a, HI], counts.span[group, a, WIDTH] = x, x, 0
-            lo, hi = min(counts.span[group, a, LO], x), max(counts.span[group, a, HI], x)
-            counts.span[group, a, LO], counts.span[group, a, HI] = lo, hi
-            counts.span[group, a, WIDTH] += 1
-            counts.cell[group, a] = cell_cost(cells, a, lo, hi, counts.span[group, a, WIDTH])
+                counts.span[group, a].lo, counts.span[group, a].hi, counts.span[group, a].width = x, x, 0
+            lo, hi = min(counts.span[group, a].lo, x), max(counts.span[group, a].hi, x)
+            counts.span[group, a].lo, counts.span[group, a].hi = lo, hi
+            counts.span[group, a].width += 1
+            counts.cell[group, a] = cell_cost(cells, a, lo, hi, counts.span[group, a].width)
         total += counts.cell[group, a]
     counts.cost[group] = total
     counts.size[group] += 1
@@ -271,11 +271,11 @@ def take_out(cells, counts, group, rows, i):
     for a in range(rows.shape[1]):
         x, start = rows[i, a], cells.attribute[a].leaf_start
         if counts.copies[group, start + x] == 1 and counts.size[group] > 1:
-            lo, hi = counts.span[group, a, LO], counts.span[group, a, HI]
+            lo, hi = counts.span[group, a].lo, counts.span[group, a].hi
             lo, hi = _ends_without(counts, group, start, lo, hi, x)
-            counts.span[group, a, LO], counts.span[group, a, HI] = lo, hi
-            counts.span[group, a, WIDTH] -= 1
-            counts.cell[group, a] = cell_cost(cells, a, lo, hi, counts.span[group, a, WIDTH])
+            counts.span[group, a].lo, counts.span[group, a].hi = lo, hi
+            counts.span[group, a].width -= 1
+            counts.cell[group, a] = cell_cost(cells, a, lo, hi, counts.span[group, a].width)
         counts.copies[group, start + x] -= 1
         total += counts.cell[group, a]
     counts.size[group] -= 1
@@ -286,27 +286,28 @@ def take_out(cells, counts, group, rows, i):
 def link(groups, record, group):
     """List a record as a member of a group."""
     first = groups.first[group]
-    groups.group[record], groups.before[record], groups.after[record] = group, -1, first
+    groups.group[record] = group
+    groups.links[record].before, groups.links[record].after = -1, first
     if first >= 0:
-        groups.before[first] = record
+        groups.links[first].before = record
     groups.first[group] = record
 
 
 @lean
 def unlink(groups, record):
     """List a record as a member no more."""
-    before, after = groups.before[record], groups.after[record]
+    before, after = groups.links[record].before, groups.links[record].after
     if before >= 0:
-        groups.after[before] = after
+        groups.links[before].after = after
     else:
         groups.first[groups.group[record]] = after
     if after >= 0:
-        groups.before[after] = before
+        groups.links[after].before = before
 
 
 @lean
 def show(cells, groups, group):
-    """Tell `joined` and `standing` what a group is now. O(leaves)."""
+    """Tell `joined`, `one_more` and `paid` what a group is now. O(leaves)."""
     show_size(groups, group)
     for a in range(len(cells.attribute)):
         show_attribute(cells, groups, group, a)
@@ -314,12 +315,9 @@ def show(cells, groups, group):
 
 @lean
 def show_size(groups, group):
-    """Tell `standing` how many records a group has now and what they cost."""
+    """Tell `one_more` and `paid` how many records a group has now and what they cost."""
     size = groups.counts.size[group]
-    groups.standing[ONE_MORE, group], groups.standing[PAID, group] = (
-        size + 1,
-        size * groups.counts.cost[group],
-    )
+    groups.one_more[group], groups.paid[group] = size + 1, size * groups.counts.cost[group]
 
 
 @lean
@@ -345,7 +343,7 @@ def show_lowest(cells, groups):
                 for lane in range(BLOCK):
                     cost = groups.joined[block, leaf, lane]
                     group = block * BLOCK + lane
-                    if groups.standing[PAID, group] >= 0:
+                    if groups.paid[group] >= 0:
                         cell = np.float32(groups.counts.cell[group, a])
                         lowest = min(lowest, cost + np.float32(groups.k) * (cost - cell))
                 groups.lowest[leaf, block] = lowest
@@ -364,5 +362,5 @@ def members(groups, numbers):
         while record >= 0:
             records[n], labels[n] = record, label
             n += 1
-            record = groups.after[record]
+            record = groups.links[record].after
     return records, labels

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kohort.algorithms.improve.kernels.group_counts import (
-    HI,
-    LO,
-    WIDTH,
     add,
     cost_joined,
     cost_without,
@@ -34,6 +33,13 @@ MOST_CHANGED = 2 * _MOST_EJECTED + 1  # groups
 _N_SPARING = 4  # near groups, of which one gives a record to a group that has too few
 
 
+class Moves(NamedTuple):
+    """Records that moved, and the groups they were in."""
+
+    record: np.ndarray
+    source: np.ndarray
+
+
 @kernel
 def ejected(cells, promises, groups, rows, record, near, allowed):
     """Let a group lose a value of one of its records; what that adds, or infinity where it was undone.
@@ -50,9 +56,7 @@ def ejected(cells, promises, groups, rows, record, near, allowed):
     change += groups.counts.size[home] * groups.counts.cost[home]
     n_moved, change = _place(cells, groups, rows, moved, n_out, near, change, allowed)
     if n_moved == n_out:
-        n_moved, change = _fill(
-            cells, promises.k, groups, rows, home, near, change, allowed, moved, source, n_out
-        )
+        n_moved, change = _fill(cells, groups, rows, near, change, allowed, Moves(moved, source), n_out)
         kept = change <= allowed and groups.counts.size[home] >= promises.k
         if kept and _all_keep(promises, groups, moved[:n_moved], source[:n_moved]):
             show(cells, groups, home)
@@ -98,16 +102,19 @@ def _place(cells, groups, rows, out, n_out, near, change, allowed):
 
 
 @lean
-def _fill(cells, k, groups, rows, home, near, change, allowed, moved, source, n_moved):
+def _fill(cells, groups, rows, near, change, allowed, moves, n_moved):
     """Let records that others can spare come to a group of fewer than k, while all adds what is allowed.
+
+    moves  the records that left the group, of which there is one or more; those that come follow
 
     How many have moved then, and what all adds.
     """
+    home, k = moves.source[0], groups.k
     while groups.counts.size[home] < k and change <= allowed:
         filler = _filler(cells, groups, rows, home, k, near)
         if filler < 0:
             break
-        moved[n_moved], source[n_moved] = filler, groups.group[filler]
+        moves.record[n_moved], moves.source[n_moved] = filler, groups.group[filler]
         change += _go(cells, groups, rows, filler) + _come(cells, groups, rows, filler, home)
         n_moved += 1
     return n_moved, change
@@ -134,7 +141,7 @@ def _take_out_all(cells, groups, rows, record, a, taken, source):
     first, last, _ = _leaves_to_lose(cells, groups.counts, home, a, rows[record, a])
     n, member = 0, groups.first[home]
     while member >= 0:
-        after = groups.after[member]
+        after = groups.links[member].after
         if first <= rows[member, a] <= last:
             unlink(groups, member)
             take_out(cells, groups.counts, home, rows, member)
@@ -149,14 +156,14 @@ def _attribute_to_narrow(cells, counts, group, rows, record):
     """The attribute in which losing this row's value wins much and few have it; -1: there is none."""
     best, most = -1, 0.0
     for a in range(rows.shape[1]):
-        lo, hi = counts.span[group, a, LO], counts.span[group, a, HI]
+        lo, hi = counts.span[group, a].lo, counts.span[group, a].hi
         if lo == hi:
             continue
         first, last, n_lost = _leaves_to_lose(cells, counts, group, a, rows[record, a])
         if n_lost > _MOST_EJECTED or n_lost == counts.size[group]:
             continue
         if cells.attribute[a].kind == SET:
-            share = 1 / counts.span[group, a, WIDTH]
+            share = 1 / counts.span[group, a].width
         else:
             share = (last - first + 1) / (hi - lo + 1)
         worth = counts.cell[group, a] * share / n_lost * np.random.random()
@@ -171,7 +178,7 @@ def _leaves_to_lose(cells, counts, group, a, x):
     start = cells.attribute[a].leaf_start
     if cells.attribute[a].kind == SET:
         return x, x, counts.copies[group, start + x]
-    lo, hi = np.int64(counts.span[group, a, LO]), np.int64(counts.span[group, a, HI])
+    lo, hi = np.int64(counts.span[group, a].lo), np.int64(counts.span[group, a].hi)
     below, above = np.int32(0), np.int32(0)
     for leaf in range(lo, x + 1):
         below += counts.copies[group, start + leaf]
@@ -213,7 +220,7 @@ def _filler(cells, groups, rows, home, k, near):
     """Of the records in near groups that can spare one, that which adds least in a group; or -1."""
     counts, record = groups.counts, groups.first[home]
     for _ in range(np.random.randint(counts.size[home])):
-        record = groups.after[record]
+        record = groups.links[record].after
     best, least = -1, np.inf
     for number in range(nearest_groups(cells, groups, rows, record, near, _N_SPARING, k, np.inf)):
         group = near.group[number]
@@ -225,7 +232,7 @@ def _filler(cells, groups, rows, home, k, near):
                 change += (size - 1) * cost_without(cells, counts, group, rows, other) - size * old
                 if change < least:
                     best, least = other, change
-            other = groups.after[other]
+            other = groups.links[other].after
     return best
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.group_counts import BLOCK, ONE_MORE, PAID
+from kohort.algorithms.improve.kernels.group_counts import BLOCK
 from kohort.kernels.compiled import kernel, lean
 
 __all__ = ["NearGroups", "nearest_groups", "new_near_groups"]
@@ -77,8 +77,8 @@ def _look(cells, groups, rows, record, block, near):
     """What it would add if the record joined each group of a block; infinite where there is none."""
     seen, begin = near.seen[:BLOCK], block * BLOCK  # where references are not counted, views cost nothing
     one_more, paid = (
-        groups.standing[ONE_MORE, begin : begin + BLOCK],
-        groups.standing[PAID, begin : begin + BLOCK],
+        groups.one_more[begin : begin + BLOCK],
+        groups.paid[begin : begin + BLOCK],
     )
     seen[:] = 0.0
     for a in range(rows.shape[1]):
@@ -93,7 +93,7 @@ def _look(cells, groups, rows, record, block, near):
 def _leave_out(groups, block, above, near):
     """Let it be infinite in groups of so many records or fewer."""
     for lane in range(BLOCK):
-        if groups.standing[ONE_MORE, block * BLOCK + lane] <= np.float32(above + 1):
+        if groups.one_more[block * BLOCK + lane] <= np.float32(above + 1):
             near.seen[lane] = np.inf
 
 

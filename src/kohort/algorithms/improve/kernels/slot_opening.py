@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.assignment import (
-    AFTER,
-    COMING,
-    COUNT,
-    FIRST,
-    LOGGED,
-    NEXT,
-    SEARCHED,
-    SIZE,
-    SLOT,
-    STAMP,
-    TAKEN,
-    TOUCHED,
-    UNIT,
+from kohort.algorithms.improve.kernels.assignment import log_is_full, move, price, undo
+from kohort.algorithms.improve.kernels.open_slots import (
     can_spare,
     cheapest_place,
     closing,
     leaving,
-    log_is_full,
-    move,
-    price,
     sync_lists,
-    undo,
 )
 from kohort.algorithms.improve.kernels.slot_filling import EPSILON, cheapest_filler, fill
 from kohort.kernels.compiled import kernel, lean
@@ -55,11 +39,11 @@ def try_open(offers, promises, state, q, scratch):
         return False
     if log_is_full(state, 3 * len(state.pieces)):  # each piece is taken, or placed, or fills up, at most once
         return False
-    entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
+    entry, before = state.figures[0].logged, state.figures[0].searched_cost
     _take(offers, promises, state, q)
     done = _close_donors(offers, promises, state, scratch[:n_donors])
     done = done and fill(offers, promises, state, q)
-    if not done or state.amounts[SEARCHED] - before > -EPSILON:
+    if not done or state.figures[0].searched_cost - before > -EPSILON:
         undo(offers, promises, state, entry)
         return False
     sync_lists(offers, state, entry)
@@ -70,30 +54,30 @@ def try_open(offers, promises, state, q, scratch):
 def _look(offers, state, q, scratch):
     """What could be won at most, how much of it with waiting or withheld records, and the number of slots
     that records would come from: these are in scratch."""
-    state.numbers[STAMP] += 2
-    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    state.figures[0].stamp += 2
+    stamp, nowhere = state.figures[0].stamp, offers.nowhere
     gain, waiting, n_donors = 0.0, 0.0, 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
-                slot = state.pieces[piece, SLOT]
+                slot = state.pieces[piece].slot
                 won = price(offers, state, row, slot) - offers.cost[q]
                 if won > EPSILON and slot != q:
-                    copies = state.pieces[piece, COUNT]
-                    if state.slots[slot, TOUCHED] != stamp:
-                        state.slots[slot, TOUCHED] = stamp
-                        state.slots[slot, TAKEN] = 0
-                        state.adds[slot, COMING] = 0.0
+                    copies = state.pieces[piece].copies
+                    if state.slots[slot].touched != stamp:
+                        state.slots[slot].touched = stamp
+                        state.slots[slot].taken = 0
+                        state.adds[slot].coming = 0.0
                         scratch[n_donors] = slot
                         n_donors += 1
-                    state.slots[slot, TAKEN] += copies
+                    state.slots[slot].taken += copies
                     gain += won * copies
                     if slot >= nowhere:
                         waiting += won * copies
                     else:
-                        state.adds[slot, COMING] += copies * leaving(offers, state, row, slot)
-                piece = state.pieces[piece, NEXT]
+                        state.adds[slot].coming += copies * leaving(offers, state, row, slot)
+                piece = state.pieces[piece].next_of_unit
     return gain, waiting, n_donors
 
 
@@ -102,13 +86,13 @@ def _hope(offers, promises, state, q, donors):
     """What could be won at most from open slots, closing them as cheaply as can be, and how many come."""
     total, n_coming = 0.0, 0
     for slot in donors:
-        taken = state.slots[slot, TAKEN]
-        if slot < len(offers.cost) - 2:
+        taken = state.slots[slot].taken
+        if slot < offers.nowhere:
             won = offers.cost[slot] - offers.cost[q]
-            spare = state.slots[slot, SIZE] - promises.k
+            spare = state.slots[slot].n_records - promises.k
             added = 0.0
             if taken > spare:
-                added = closing(offers, state, slot) - state.adds[slot, COMING]
+                added = closing(offers, state, slot) - state.adds[slot].coming
                 if added > (taken - spare) * won:
                     taken, added = spare, 0.0
             total += taken * won - added
@@ -119,7 +103,7 @@ def _hope(offers, promises, state, q, donors):
 @lean
 def _pays(offers, promises, state, q, gain, n_coming):
     """Whether something is won if the cheapest record that can be spared fills up what is missing."""
-    missing = promises.k - state.slots[q, SIZE] - n_coming
+    missing = promises.k - state.slots[q].n_records - n_coming
     if missing > 0 and gain > EPSILON:
         gain -= missing * cheapest_filler(offers, promises, state, q, missing)
     return gain > EPSILON
@@ -132,24 +116,24 @@ def _plan(offers, promises, state, q, donors):
     `taken` becomes what it gives; the `touched` of one that is closed becomes the stamp minus 1. What is won
     from open slots, and how many records come.
     """
-    stamp = state.numbers[STAMP]
+    stamp = state.figures[0].stamp
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         state.mark[row] = stamp
     total, n_coming = 0.0, 0
     for slot in donors:
-        if slot < len(offers.cost) - 2:
+        if slot < offers.nowhere:
             won = offers.cost[slot] - offers.cost[q]
-            spare = state.slots[slot, SIZE] - promises.k
+            spare = state.slots[slot].n_records - promises.k
             added = 0.0
-            if state.slots[slot, TAKEN] > spare:
-                worth = (state.slots[slot, TAKEN] - spare) * won
+            if state.slots[slot].taken > spare:
+                worth = (state.slots[slot].taken - spare) * won
                 added = _rest_cost(offers, promises, state, slot, stamp, worth)
                 if added < worth:
-                    state.slots[slot, TOUCHED] = stamp - 1
+                    state.slots[slot].touched = stamp - 1
                 else:
-                    state.slots[slot, TAKEN], added = spare, 0.0
-            total += state.slots[slot, TAKEN] * won - added
-        n_coming += state.slots[slot, TAKEN]
+                    state.slots[slot].taken, added = spare, 0.0
+            total += state.slots[slot].taken * won - added
+        n_coming += state.slots[slot].taken
     return total, n_coming
 
 
@@ -158,36 +142,36 @@ def _rest_cost(offers, promises, state, slot, stamp, enough):
     """What it adds to place the records of a slot that are in unmarked rows elsewhere; not counted on when
     that is enough to decide."""
     total = 0.0
-    piece = state.slots[slot, FIRST]
+    piece = state.slots[slot].first
     while piece >= 0 and total < enough:
-        unit = state.pieces[piece, UNIT]
+        unit = state.pieces[piece].unit
         if state.mark[offers.row_of_unit[unit]] != stamp:
-            place = cheapest_place(offers, promises, state, unit, state.pieces[piece, COUNT], slot, stamp - 1)
+            place = cheapest_place(offers, promises, state, unit, state.pieces[piece].copies, slot, stamp - 1)
             if place < 0:
                 return np.inf
-            total += state.pieces[piece, COUNT] * (offers.cost[place] - offers.cost[slot])
-        piece = state.pieces[piece, AFTER]
+            total += state.pieces[piece].copies * (offers.cost[place] - offers.cost[slot])
+        piece = state.pieces[piece].after
     return total
 
 
 @lean
 def _take(offers, promises, state, q):
     """Move the records that pay less in q, as planned."""
-    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    stamp, nowhere = state.figures[0].stamp, offers.nowhere
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
                 slot, copies, following = (
-                    state.pieces[piece, SLOT],
-                    state.pieces[piece, COUNT],
-                    state.pieces[piece, NEXT],
+                    state.pieces[piece].slot,
+                    state.pieces[piece].copies,
+                    state.pieces[piece].next_of_unit,
                 )
                 if slot != q and price(offers, state, row, slot) - offers.cost[q] > EPSILON:
-                    if slot < nowhere and state.slots[slot, TOUCHED] == stamp:
-                        copies = min(copies, state.slots[slot, TAKEN])
+                    if slot < nowhere and state.slots[slot].touched == stamp:
+                        copies = min(copies, state.slots[slot].taken)
                         copies = can_spare(promises, state, unit, copies, slot)
-                        state.slots[slot, TAKEN] -= copies
+                        state.slots[slot].taken -= copies
                     if copies > 0:
                         move(offers, promises, state, unit, slot, q, copies)
                 piece = following
@@ -196,9 +180,9 @@ def _take(offers, promises, state, q):
 @lean
 def _close_donors(offers, promises, state, donors):
     """Place what is left of the donors that are to be closed; whether there was a place for all."""
-    stamp = state.numbers[STAMP]
+    stamp = state.figures[0].stamp
     for slot in donors:
-        is_closed = state.slots[slot, TOUCHED] == stamp - 1
+        is_closed = state.slots[slot].touched == stamp - 1
         if is_closed and not _empty(offers, promises, state, slot, stamp - 1):
             return False
     return True
@@ -207,12 +191,12 @@ def _close_donors(offers, promises, state, donors):
 @lean
 def _empty(offers, promises, state, slot, avoided):
     """Move every record of a slot to its cheapest other place; whether each had one."""
-    piece = state.slots[slot, FIRST]
+    piece = state.slots[slot].first
     while piece >= 0:
         unit, copies, following = (
-            state.pieces[piece, UNIT],
-            state.pieces[piece, COUNT],
-            state.pieces[piece, AFTER],
+            state.pieces[piece].unit,
+            state.pieces[piece].copies,
+            state.pieces[piece].after,
         )
         place = cheapest_place(offers, promises, state, unit, copies, slot, avoided)
         if place < 0:
@@ -225,12 +209,12 @@ def _empty(offers, promises, state, slot, avoided):
 @lean
 def try_close(offers, promises, state, slot):
     """Close a slot if its records pay less elsewhere; whether they do. O(records of the slot)."""
-    if state.slots[slot, SIZE] == 0 or log_is_full(state, state.slots[slot, SIZE]):
+    if state.slots[slot].n_records == 0 or log_is_full(state, state.slots[slot].n_records):
         return False
     if closing(offers, state, slot) > -EPSILON:
         return False
-    entry, before = state.numbers[LOGGED], state.amounts[SEARCHED]
-    if _empty(offers, promises, state, slot, -1) and state.amounts[SEARCHED] - before < -EPSILON:
+    entry, before = state.figures[0].logged, state.figures[0].searched_cost
+    if _empty(offers, promises, state, slot, -1) and state.figures[0].searched_cost - before < -EPSILON:
         sync_lists(offers, state, entry)
         return True
     undo(offers, promises, state, entry)
@@ -240,7 +224,7 @@ def try_close(offers, promises, state, slot):
 @lean
 def place_waiting(offers, promises, state):
     """Move waiting records to their cheapest open slots, until one has no place; whether all have one."""
-    nowhere = len(offers.cost) - 2
+    nowhere = offers.nowhere
     if log_is_full(state, len(state.pieces)):
         return False
     return _empty(offers, promises, state, nowhere, -1)
@@ -249,12 +233,17 @@ def place_waiting(offers, promises, state):
 @kernel
 def polish_slots(offers, promises, state, entry, scratch):
     """Open and close anew what was touched since an entry of the log."""
-    slots = sorted_copy(state.log[entry : state.numbers[LOGGED], 1:3].copy().ravel())
+    n_moves = state.figures[0].logged - entry
+    slots = np.empty(2 * n_moves, np.int64)
+    for number in range(n_moves):
+        moved = state.log[entry + number]
+        slots[2 * number], slots[2 * number + 1] = moved.old, moved.new
+    slots = sorted_copy(slots)
     for place in range(len(slots)):
         slot = slots[place]
         if place > 0 and slot == slots[place - 1]:
             continue
-        is_open = slot < len(offers.cost) - 2 and state.slots[slot, SIZE] > 0
+        is_open = slot < offers.nowhere and state.slots[slot].n_records > 0
         if is_open and not try_close(offers, promises, state, slot):
             try_open(offers, promises, state, slot, scratch)
 
@@ -266,7 +255,7 @@ def open_in_order(offers, promises, state, order, scratch):
     for q in order:
         if try_open(offers, promises, state, q, scratch):
             n_opened += 1
-            state.numbers[LOGGED] = 0
+            state.figures[0].logged = 0
     return n_opened
 
 
@@ -276,22 +265,22 @@ def gather_at(offers, promises, state, root, scratch):
 
     Whether it could. MU must be above all costs: at less, some would rather wait, and there were no end.
     """
-    nowhere = len(offers.cost) - 2
-    while state.slots[nowhere, SIZE] > 0:
+    nowhere = offers.nowhere
+    while state.slots[nowhere].n_records > 0:
         if try_open(offers, promises, state, root, scratch):
-            state.numbers[LOGGED] = 0
+            state.figures[0].logged = 0
             continue
         smallest = -1
         for slot in range(nowhere):
-            size = state.slots[slot, SIZE]
-            if size > 0 and (smallest < 0 or size < state.slots[smallest, SIZE]):
+            size = state.slots[slot].n_records
+            if size > 0 and (smallest < 0 or size < state.slots[smallest].n_records):
                 smallest = slot
         if smallest < 0:
             return False
-        while state.slots[smallest, FIRST] >= 0:
-            piece = state.slots[smallest, FIRST]
-            unit, copies = state.pieces[piece, UNIT], state.pieces[piece, COUNT]
+        while state.slots[smallest].first >= 0:
+            piece = state.slots[smallest].first
+            unit, copies = state.pieces[piece].unit, state.pieces[piece].copies
             move(offers, promises, state, unit, smallest, nowhere, copies)
         sync_lists(offers, state, 0)
-        state.numbers[LOGGED] = 0
+        state.figures[0].logged = 0
     return True

@@ -6,23 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.assignment import (
-    AFTER,
-    COUNT,
-    FIRST,
-    LOGGED,
-    MU,
-    NEXT,
-    REAL,
-    SLOT,
-    STAMP,
-    TAKEN,
-    TOUCHED,
-    UNIT,
-    move,
-    sync_lists,
-    undo,
-)
+from kohort.algorithms.improve.kernels.assignment import move, undo
+from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.improve.kernels.slot_filling import EPSILON
 from kohort.algorithms.improve.kernels.slot_opening import place_waiting, polish_slots, try_open
 from kohort.kernels.compiled import kernel
@@ -70,22 +55,22 @@ def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
     n_better = 0
     found = np.zeros(len(near.record), np.int64)
     for _ in range(rounds):
-        state.numbers[LOGGED] = 0
-        before = state.amounts[REAL]
+        state.figures[0].logged = 0
+        before = state.figures[0].real_cost
         if not _ruin(offers, promises, state, near, scratch):
             continue
         tried = _candidates(offers, state, near, promises.k, found)
         for mu in (0.01, 0.04, 1.0):
-            state.amounts[MU] = mu
+            state.figures[0].mu = mu
             for q in tried:
                 try_open(offers, promises, state, q, scratch)
         done = place_waiting(offers, promises, state)
         sync_lists(offers, state, 0)
         if done:
             polish_slots(offers, promises, state, 0, scratch)
-        if not done or state.amounts[REAL] > before + EPSILON:
+        if not done or state.figures[0].real_cost > before + EPSILON:
             undo(offers, promises, state, 0)
-        elif state.amounts[REAL] < before - EPSILON:
+        elif state.figures[0].real_cost < before - EPSILON:
             n_better += 1
     return n_better
 
@@ -97,33 +82,31 @@ def _ruin(offers, promises, state, near, scratch):
         q = near.centre[np.random.randint(len(near.centre))]
     else:
         q = near.wide[np.random.randint(len(near.wide))]
-    state.numbers[STAMP] += 2
-    stamp, nowhere = state.numbers[STAMP], len(offers.cost) - 2
+    state.figures[0].stamp += 2
+    stamp, nowhere = state.figures[0].stamp, offers.nowhere
     n_slots = 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
-                slot = state.pieces[piece, SLOT]
-                if state.slots[slot, TOUCHED] != stamp:
-                    state.slots[slot, TOUCHED] = stamp
-                    state.slots[slot, TAKEN] = 0
+                slot = state.pieces[piece].slot
+                if state.slots[slot].touched != stamp:
+                    state.slots[slot].touched = stamp
+                    state.slots[slot].taken = 0
                     if slot < nowhere:
                         scratch[n_slots] = slot
                         n_slots += 1
-                state.slots[slot, TAKEN] += state.pieces[piece, COUNT]
-                piece = state.pieces[piece, NEXT]
+                state.slots[slot].taken += state.pieces[piece].copies
+                piece = state.pieces[piece].next_of_unit
     shared = np.empty(n_slots)
     for s in range(n_slots):  # (in a loop: adding up arrays takes seconds to compile)
-        shared[s] = -state.slots[scratch[s], TAKEN] * (0.5 + np.random.random())
+        shared[s] = -state.slots[scratch[s]].taken * (0.5 + np.random.random())
     ruined = stable_order(shared)[: 2 + np.random.randint(_MOST_RUINED - 1)]
     for s in ruined:  # the log is empty, and has room for every record
         slot = scratch[s]
-        while state.slots[slot, FIRST] >= 0:
-            piece = state.slots[slot, FIRST]
-            move(
-                offers, promises, state, state.pieces[piece, UNIT], slot, nowhere, state.pieces[piece, COUNT]
-            )
+        while state.slots[slot].first >= 0:
+            piece = state.slots[slot].first
+            move(offers, promises, state, state.pieces[piece].unit, slot, nowhere, state.pieces[piece].copies)
     sync_lists(offers, state, 0)
     return len(ruined) > 0
 
@@ -131,11 +114,11 @@ def _ruin(offers, promises, state, near, scratch):
 @kernel
 def _candidates(offers, state, near, k, found):
     """The near records over many of the waiting records, those of least slack (and some noise) first."""
-    piece = state.slots[len(offers.cost) - 2, FIRST]
+    piece = state.slots[offers.nowhere].first
     touched = np.empty(1024, np.int64)
     n = 0
     while piece >= 0:
-        row = offers.row_of_unit[state.pieces[piece, UNIT]]
+        row = offers.row_of_unit[state.pieces[piece].unit]
         for number in near.over[near.start[row] : near.start[row + 1]]:
             if found[number] == 0:
                 if n == len(touched):
@@ -144,8 +127,8 @@ def _candidates(offers, state, near, k, found):
                     touched = longer
                 touched[n] = number
                 n += 1
-            found[number] += state.pieces[piece, COUNT]
-        piece = state.pieces[piece, AFTER]
+            found[number] += state.pieces[piece].copies
+        piece = state.pieces[piece].after
     n_kept = 0
     for t in range(n):
         enough = found[touched[t]] >= _LEAST_SHARE * k

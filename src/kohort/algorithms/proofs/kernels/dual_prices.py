@@ -9,17 +9,30 @@ high, again and again, by less each time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["cheapest_over", "lower_until_feasible", "raise_prices", "slacks"]
+__all__ = ["PricedRecords", "cheapest_over", "lower_until_feasible", "raise_prices", "slacks"]
+
+
+class PricedRecords(NamedTuple):
+    """Closed records with the rows under them, what a record pays that is published as each, and k."""
+
+    start: np.ndarray  # per closed record and one more: its rows are rows[start[q]:start[q + 1]]
+    rows: np.ndarray
+    cost: np.ndarray  # per closed record
+    copies: np.ndarray  # per row: how many records it has
+    k: int
 
 
 @kernel
-def cheapest_over(start, rows, cost, n_rows):
+def cheapest_over(closed):
     """Per row the least cost of a closed record over it."""
+    start, rows, cost, n_rows = closed.start, closed.rows, closed.cost, len(closed.copies)
     least = np.full(n_rows, np.inf)
     for q in range(len(cost)):
         for row in rows[start[q] : start[q + 1]]:
@@ -39,32 +52,33 @@ def _least_slack(under, cost, copies, k, y, level):
 
 
 @kernel
-def raise_prices(start, rows, cost, copies, k, y, level, order, keep, epsilon):
+def raise_prices(closed, y, level, order, keep, epsilon):
     """One round: visit closed records in some order and lower prices under those that are violated.
 
     level  per closed record a guess at its k-th largest price
     keep   per closed record, set: whether its slack is at most epsilon
     """
+    start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k
     value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     for q in order:
         under = rows[start[q] : start[q + 1]]
         slack = _least_slack(under, cost[q], copies, k, y, level[q])
         if slack < 0.0:
-            slack = _repair(under, cost[q], copies, k, y, level, q, value, top)
+            slack, level[q] = _repair(under, cost[q], copies, k, y, value, top)
         keep[q] = slack <= epsilon
 
 
 @kernel
-def _repair(under, cost, copies, k, y, level, q, value, top):
-    """Lower the k largest prices evenly, if they are too high; the slack before."""
+def _repair(under, cost, copies, k, y, value, top):
+    """Lower the k largest prices evenly, if they are too high; the slack before, the k-th largest after."""
     n, total = _largest(under, copies, k, y, value, top)
-    level[q] = y[top[n - 1]]
+    level = y[top[n - 1]]
     excess = total / k - cost
     if excess > 0.0:
         for i in range(n):
             y[top[i]] -= excess
-        level[q] -= excess
-    return -excess
+        level -= excess
+    return -excess, level
 
 
 @kernel
@@ -86,11 +100,12 @@ def _largest(under, copies, k, y, value, top):
 
 
 @kernel
-def lower_until_feasible(start, rows, cost, copies, k, y, level):
+def lower_until_feasible(closed, y, level):
     """Cap prices under every violated closed record at the level where it is satisfied. One pass is enough.
 
     A pass only lowers prices, which violates nothing that was satisfied.
     """
+    start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k
     value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     for q in range(len(cost)):
         under = rows[start[q] : start[q + 1]]
@@ -126,12 +141,13 @@ def _cap(y, copies, k, cost, top, n):
 
 
 @kernel
-def slacks(start, rows, cost, copies, k, y, level, exact_below):
+def slacks(closed, y, level, exact_below):
     """Per closed record its cost minus the mean of the k largest prices under it, or less.
 
     None below 0, but for rounding, proves that y is feasible. Exact where it is less than `exact_below`.
     O(rows under a record), and O(rows * log) where it is exact.
     """
+    start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k
     value, top = np.empty(len(y)), np.empty(len(y), np.int32)
     slack = np.empty(len(cost))
     for q in range(len(cost)):
