@@ -88,7 +88,7 @@ def test_files_dataframes_and_the_spec_say_the_same(case, kind):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         spec_path = folder / "spec.yaml"
-        spec_path.write_text(yaml.safe_dump(spec_of(case, folder)), encoding="utf-8")
+        spec_path.write_text(yaml.safe_dump(spec_of(case, folder, shuffle=False)), encoding="utf-8")
         frame = from_arrow(case.table, kind)
         release = ko.anonymize(frame, spec=spec_path)
         assert type(release.table) is type(frame)

@@ -150,7 +150,7 @@ def test_a_release_in_python_replaces_nothing_that_it_was_made_from(folder, monk
     before = contents()
     for place in (".", "elsewhere"):
         monkeypatch.chdir(folder / place)
-        with pytest.raises(ko.InputError, match="is what is read"):
+        with pytest.raises(ko.InputError, match="is a file that this run reads"):
             getattr(release, write)(os.path.relpath(folder / "link.html"))
     monkeypatch.chdir(folder)
     assert contents() == before
@@ -163,7 +163,7 @@ def test_a_certificate_does_not_replace_the_key_that_signs_it(folder):
     before = contents()
     os.link("office.pem", "c.json.sig")
     for path in ("office.pem", "c.json"):
-        with pytest.raises(ko.InputError, match="is what is read"):
+        with pytest.raises(ko.InputError, match="is a file that this run reads"):
             ko.anonymize("people.csv", spec="spec.yaml").certificate(path, sign="office.pem")
     Path("c.json.sig").unlink()
     assert contents() == before
@@ -176,7 +176,7 @@ def test_hierarchies_that_were_given_in_python_are_not_replaced(folder):
         asked = {"quasi_identifiers": {"town": source}, "others": "drop", "privacy": [ko.KAnonymity(3)]}
         release = ko.anonymize("people.csv", **asked)
         for path in ("towns.csv", "people.csv"):
-            with pytest.raises(ko.InputError, match="is what is read"):
+            with pytest.raises(ko.InputError, match="is a file that this run reads"):
                 release.certificate(path)
 
 
