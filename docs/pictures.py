@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import kohort as ko
+from kohort.charts import svg_of
 from kohort.report import charts
 from kohort.report.facts import report_facts
 from kohort.report.html import write_report
@@ -25,7 +26,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     release = ko.anonymize(ko.datasets.load_health(year=1), spec=ko.datasets.example_spec("health"))
     for name, chart in demo_charts(report_facts(release)).items():
-        svg = charts.svg_of(chart, alternative=f"A chart of the demo's report: {name}")
+        svg = svg_of(chart, alternative=f"A chart of the demo's report: {name}")
         (PICTURES / f"report-{name}.svg").write_text(svg + "\n", encoding="utf-8")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:

@@ -123,7 +123,9 @@ def _add_others(rng: Random, case: Case, n: int) -> None:
         case.columns["name"] = PlainColumn("string", [f"p{record}" for record in range(n)])
         case.identifiers.append("name")
     if rng.random() < 0.15:
-        case.columns["rest"] = draw_column(rng, n, rng.choice(list(KINDS)))
+        rest = case.columns["rest"] = draw_column(rng, n, rng.choice(list(KINDS)))
+        if case.frame == "xlsx":  # which has no empty texts
+            rest.values = [None if value == "" else value for value in rest.values]
         case.insensitive.append("rest")
 
 
@@ -151,8 +153,8 @@ def _options(rng: Random, case: Case, algorithm: str) -> dict[str, Any]:
         }
     if rng.random() < 0.3:
         options["seed"] = rng.choice([1, 2, 3, 2**31, 2**40])
-    if rng.random() < 0.1:
-        options["shuffle"] = True
+    if rng.random() < 0.25:
+        options["shuffle"] = rng.choice([True, "auto"])
     if rng.random() < 0.06:
         options["time_limit"] = rng.choice([1e-9, 0.001, 0.2])
     if rng.random() < 0.05:

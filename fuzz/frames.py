@@ -85,7 +85,8 @@ def _with_dictionaries(table: pa.Table) -> pa.Table:
             dictionary = pa.array(["(unused)", *texts], pa.string())
             code = {text: number for number, text in enumerate(texts, 1)}
             codes = [None if text is None else code[text] for text in column.to_pylist()]
-            coded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), dictionary)
+            width = pa.int8() if len(dictionary) <= 128 else pa.int16()
+            coded = pa.DictionaryArray.from_arrays(pa.array(codes, width), dictionary)
             table = table.set_column(place, field.name, coded)
     return table
 

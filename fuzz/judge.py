@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -128,12 +129,12 @@ class Judged:
             return [f"rows: {rows} are not some of the {case.n} records, each once"]
         if self.dropped > self.most_withheld:
             found.append(f"withheld: {self.dropped} records are left out, {self.most_withheld} may be")
-        if not case.options.get("shuffle") and rows != sorted(rows):
+        if case.options.get("shuffle", "auto") is False and rows != sorted(rows):
             found.append("order: the records are in another order although nobody asked for that")
         for name in (*case.sensitive, *case.insensitive):
             before, after = python_values(case.columns[name]), self.table[name]
             if case.frame in TEXT_FILES:  # text files have no types
-                before, after = self.originals[name].texts, OriginalColumn(after).texts
+                before, after = _untyped(case.columns[name].kind, before, after)
             if [before[row] for row in rows] != after:
                 found.append(f"conserved: column {name!r} was changed")
         return found
@@ -163,3 +164,17 @@ class Judged:
             if broken and not (everywhere and len(rows) + self.dropped <= self.most_withheld):
                 found += [f"model: {text} in the class {look!r}" for text in broken]
         return found
+
+
+def _untyped(kind: str, before: list, after: list) -> tuple[list, list]:
+    """Values and what a file without types made of them, as something that can be compared."""
+    read = _SPELLED.get(kind)
+    if read is None:
+        return OriginalColumn(before).texts, OriginalColumn(after).texts
+    return before, [None if value is None else read(str(value)) for value in after]
+
+
+_SPELLED = {  # what files spell in several ways: -0.0 and 0, a time with a T or a space, fewer digits
+    "float": float,
+    "datetime": datetime.fromisoformat,
+}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import kohort
+from fuzz.code import fingerprint
 from fuzz.pasted import as_test
 
 __all__ = ["Plan", "run_processes"]
@@ -32,6 +33,7 @@ class Plan:
     processes: int
     long: int
     fresh: int
+    code: str = field(default_factory=fingerprint)
     _next: int = 0
     _given: dict[str, int] = field(default_factory=lambda: {"long": 0, "fresh": 0})
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -90,6 +92,7 @@ def _slot(plan: Plan, keep: Any) -> None:
         keep(
             {
                 "version": kohort.__version__,
+                "code": plan.code,
                 "seed": plan.seed,
                 "mode": mode,
                 "first": first,

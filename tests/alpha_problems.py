@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.algorithms.alpha_k.alpha_demands import alpha_demands
-from kohort.algorithms.counted_cells import CountedCells
 from kohort.problem.costs import cost_named
+from kohort.problem.counted_cells import CountedCells
 from small_problems import random_columns
 
 ILLNESSES = ("flu", "HIV", "cold", "cancer")

@@ -112,7 +112,7 @@ def test_bounds_and_guarantees_are_held_against_the_best_of_all_partitions():
 @pytest.mark.parametrize(
     "refusal, right",
     [
-        (("InfeasibleError", "k = 2 cannot be had"), False),
+        (("InfeasibleError", "k = 2 is impossible"), False),
         (("UnsupportedError", "I would rather not."), False),
         (("UnsupportedError", "mondrian cannot minimise 'ambiguity'."), True),
     ],

@@ -22,7 +22,7 @@ import kohort as ko
 from experiments.alpha_k.__main__ import HERE as ALPHA_K
 from experiments.charts import Panel, Record, write_csv, write_svg
 from kohort.algorithms import Run
-from kohort.algorithms.schemes.schemes import SCHEMES
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES
 from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.direct import DirectItems as DirectItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
-    from kohort.algorithms.schemes import BottomUp as BottomUp
-    from kohort.algorithms.schemes import OptimalRecoding as OptimalRecoding
-    from kohort.algorithms.schemes import TopDownSearch as TopDownSearch
+    from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
+    from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
+    from kohort.algorithms.schemes.top_down_search import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import compare as compare
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.pipeline import Items as Items
-    from kohort.pipeline import Release as Release
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.publication import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
@@ -73,7 +73,7 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
-    "BottomUp": "kohort.algorithms.schemes",
+    "BottomUp": "kohort.algorithms.schemes.bottom_up",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -96,14 +96,14 @@ _HOMES = {
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
-    "OptimalRecoding": "kohort.algorithms.schemes",
+    "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
-    "Release": "kohort.pipeline",
+    "Release": "kohort.publication",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
-    "TopDownSearch": "kohort.algorithms.schemes",
+    "TopDownSearch": "kohort.algorithms.schemes.top_down_search",
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",

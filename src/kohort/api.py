@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.mining import closed_records
 from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
@@ -21,20 +20,22 @@ from kohort.data.column import text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.files.outputs import Outputs
 from kohort.io import hierarchies
-from kohort.io.baskets import BasketShape, read_data, read_release
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data, read_release
 from kohort.io.hierarchies import read_source
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.io.outputs import Outputs
 from kohort.io.spec import Spec, parse_spec, read_spec
 from kohort.io.tables import TableFile
 from kohort.parameters import check_option, shown
-from kohort.pipeline import Items, Release, Request, apply, make_release
+from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
+from kohort.publication import Origin, Release, release_of
 from kohort.verification import Verdict
 
 __all__ = [
@@ -146,7 +147,9 @@ def anonymize(
         _refuse_besides_spec(given)
         read, beside = _spec(spec)
         source = _source(data, read.shape, header=header)
-        return _release(source, read.request(beside=beside, key=key, engine=engine), progress)
+        request = read.request(beside=beside, key=key, engine=engine)
+        origin = Origin(shape=read.shape, reads=_files(data, spec, *read.files(beside=beside)))
+        return release_of(source, request, origin=origin, progress=progress)
     source = _source(data, header=header)
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
@@ -179,7 +182,8 @@ def anonymize(
         scheme=scheme if isinstance(scheme, str) else None,
         schemes={} if scheme is None or isinstance(scheme, str) else scheme,
     )
-    return _release(source, request, progress)
+    origin = Origin(reads=_files(data, *_hierarchy_files(quasi_identifiers, items)))
+    return release_of(source, request, origin=origin, progress=progress)
 
 
 def apply_maps(
@@ -371,7 +375,7 @@ def mine_closed_records(
     found = closed_records.mine_closed_records(problem)
     columns = {
         attribute.name: [tree.published[node] for node in nodes]
-        for attribute, tree, nodes in zip(problem.attributes, hierarchies_of(problem), found.nodes.T)
+        for attribute, tree, nodes in zip(problem.attributes, problem.coded.hierarchies, found.nodes.T)
     }
     return pa.table(columns | {"support": found.weight})
 
@@ -437,12 +441,17 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
     return found[0] if found else None
 
 
-def _release(source: Any, request: Request, progress: Progress | None) -> Release:
-    """The release of a dataframe or of a file, with what is to be said about reading the file."""
-    if not isinstance(source, TableFile):
-        return make_release(Dataset(source), request, progress=progress)
-    release = make_release(Dataset(source.table), request, progress=progress)
-    return replace(release, notes=(*source.notes, *release.notes))
+def _files(*sources: Any) -> tuple[Path, ...]:
+    """The sources that are names of files."""
+    return tuple(Path(source).absolute() for source in sources if isinstance(source, (str, Path)))
+
+
+def _hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
+    """The files that hierarchies are read from."""
+    given = [source for source in (quasi_identifiers, items) if isinstance(source, Mapping)]
+    given += [{"items": items.hierarchy}] if isinstance(items, Items) else []
+    found = [_hierarchy_source(source) for sources in given for source in sources.values()]
+    return [Path(source.path) for source in found if isinstance(source, FileSource)]
 
 
 def _hierarchies(
@@ -458,16 +467,19 @@ def _hierarchies(
 
 
 def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
+    found = _hierarchy_source(source)
+    if isinstance(found, FileSource):
+        file = read_source(found)
+        file.findings.raise_if_broken(name)
+        return file.hierarchy
+    return found
+
+
+def _hierarchy_source(source: Source) -> Builder | Hierarchy | FileSource | None:
+    """A hierarchy, how to build one, or the file to read it from."""
     if isinstance(source, Path):
         source = str(source)
-    if isinstance(source, (str, Mapping)):
-        found = from_spec(source)
-        if isinstance(found, FileSource):
-            file = read_source(found)
-            file.findings.raise_if_broken(name)
-            return file.hierarchy
-        return found
-    return source
+    return from_spec(source) if isinstance(source, (str, Mapping)) else source
 
 
 def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kohort.api import anonymize
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, MissingPackageError
-from kohort.pipeline.before_after import BeforeAfter, before_after, classes_of
+from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
 from kohort.risk.linkage import ClassIndex
@@ -127,7 +127,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
                 "The withheld records would not keep every promise as `*`, and a transformer cannot leave "
                 "records out. Set suppression=0."
             )
-        self._sides: BeforeAfter = before_after(self.release_)
+        self._sides: BeforeAfter = self.release_.sides
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:

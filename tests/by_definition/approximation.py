@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, permutations
 
-from by_definition.clusters import cost_function
+from by_definition.cluster_cells import cost_function
 
 
 def records_by_distance(problem, row):

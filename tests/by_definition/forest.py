@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from by_definition.clusters import cost_function
+from by_definition.cluster_cells import cost_function
 
 
 def forest(problem, k):

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from fractions import Fraction
 
 WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
-DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)?\.?[0-9]*([eE][+-]?[0-9]+)?")
+DECIMAL = re.compile(r"-?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")  # 0440 is a code
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
 

@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from by_definition.regroup import cell_by_definition, record_cost_by_definition
+from by_definition.group_costs import cell_by_definition, record_cost_by_definition
 
 
 def least_by_definition(tables, rows, k):

@@ -65,7 +65,7 @@ def test_people_are_shown_the_claims(signed):
     result = run("verify", "release.csv", "--certificate", "c.json", "--public-key", "key.pem.pub")
     assert (
         "Every promise holds, but not everything is protected" in result.out
-        and "The certificate says" in result.out
+        and "What the certificate says" in result.out
     )
     assert SECRET not in result.out
 
@@ -121,8 +121,8 @@ def test_a_missing_signature_is_found_out(signed):
         (["release.csv"], "--spec, or --certificate"),
         (["release.csv", "--spec", "spec.yaml", "--public-key", "key.pem.pub"], "--certificate, too"),
         (["release.csv", "--certificate", "c.json", "--k", "2"], "leave out --k"),
-        (["release.csv", "--certificate", "spec.yaml"], "no JSON"),
-        (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "no public key"),
+        (["release.csv", "--certificate", "spec.yaml"], "not JSON"),
+        (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "not a public key"),
         (["people.csv", "--certificate", "nothing.json"], "cannot be read"),
         (["release.csv", "--certificate", "c.json", "--salt", "salt"], "--original"),
         (
@@ -144,12 +144,12 @@ def test_wrong_words_are_exit_2(signed, words, message):
     ("words", "message"),
     [
         (["--sign", "key.pem"], "--certificate"),
-        (["--certificate", "x.json", "--sign", "people.csv"], "no private key"),
+        (["--certificate", "x.json", "--sign", "people.csv"], "not a private key"),
         (["--report", "r.docx"], ".html or .pdf"),
         (["--salt", "people.csv"], "holds no salt"),
         (["--salt", "nowhere/salt"], "does not exist"),
         (["--salt", "x.json", "--certificate", "x.json"], "the same name"),
-        (["--salt", "salt", "--certificate", "salt"], "what is read"),
+        (["--salt", "salt", "--certificate", "salt"], "this run reads"),
         (["--report", "r.html", "--report-version", "secret"], "internal or public"),
     ],
 )
@@ -172,7 +172,7 @@ def test_keys_are_for_their_owner_and_never_replaced(signed):
 
 def test_the_key_is_not_overwritten_by_an_output(signed):
     result = anonymize("--certificate", "key.pem", "--sign", "key.pem")
-    assert result.exit == 2 and "what is read" in result.err
+    assert result.exit == 2 and "this run reads" in result.err
 
 
 def test_reports_of_both_versions(folder):

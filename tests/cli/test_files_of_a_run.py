@@ -81,9 +81,9 @@ def test_anonymize_writes_nothing_that_it_reads(folder, read, option, linked):
         path.symlink_to(read) if linked else os.link(read, path)
     more = ["--key-file", "key.txt", "--algorithm", "mondrian"]
     if option == "--out":
-        refused_unchanged(lambda: anonymize(*more, out=path), "is what is read")
+        refused_unchanged(lambda: anonymize(*more, out=path), "is a file that this run reads")
     else:
-        refused_unchanged(lambda: anonymize(*more, option, path), "is what is read")
+        refused_unchanged(lambda: anonymize(*more, option, path), "is a file that this run reads")
 
 
 FORCED = pytest.mark.parametrize("forced", [[], ["--force"]], ids=["as it is", "forced"])
@@ -92,14 +92,16 @@ FORCED = pytest.mark.parametrize("forced", [[], ["--force"]], ids=["as it is", "
 @FORCED
 def test_the_hierarchies_folder_never_replaces_the_input(folder, forced):
     Path("people.csv").rename("age.csv")
-    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced, data="age.csv"), "is what is read")
+    refused_unchanged(
+        lambda: anonymize("--hierarchies", ".", *forced, data="age.csv"), "is a file that this run reads"
+    )
 
 
 @FORCED
 def test_the_hierarchies_folder_never_replaces_a_hierarchy_of_the_spec(folder, forced):
     Path("towns.csv").rename("town.csv")
     Path("spec.yaml").write_text(SPEC.replace("towns.csv", "town.csv"))
-    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced), "is what is read")
+    refused_unchanged(lambda: anonymize("--hierarchies", ".", *forced), "is a file that this run reads")
 
 
 @FORCED
@@ -121,7 +123,9 @@ def test_compare_and_frontier_write_nothing_that_they_read(folder):
     for command in ("compare", "frontier"):
         for option in ("--out", "--plot"):
             words = [command, "people.csv", "--spec", "spec.yaml", "--k", "3", "--out", "t.csv"]
-            refused_unchanged(lambda w=words, o=option: run(*w, o, "towns.csv"), "is what is read")
+            refused_unchanged(
+                lambda w=words, o=option: run(*w, o, "towns.csv"), "is a file that this run reads"
+            )
 
 
 def test_compare_in_python_writes_nothing_that_it_reads(folder):
@@ -130,9 +134,50 @@ def test_compare_in_python_writes_nothing_that_it_reads(folder):
     before = contents()
     for out in ("people.csv", "spec.yaml", "towns.csv"):
         for call in (ko.compare, ko.frontier):
-            with pytest.raises(ko.InputError, match="is what is read"):
+            with pytest.raises(ko.InputError, match="is a file that this run reads"):
                 call("people.csv", spec="spec.yaml", k=[3], out=out)
     assert contents() == before
+
+
+@pytest.mark.parametrize("read", ["people.csv", "spec.yaml", "towns.csv"])
+@pytest.mark.parametrize("write", ["certificate", "maps", "order_file", "report"])
+def test_a_release_in_python_replaces_nothing_that_it_was_made_from(folder, monkeypatch, read, write):
+    import kohort as ko
+
+    release = ko.anonymize("people.csv", spec="spec.yaml")
+    os.link(read, "link.html")
+    Path("elsewhere").mkdir()
+    before = contents()
+    for place in (".", "elsewhere"):
+        monkeypatch.chdir(folder / place)
+        with pytest.raises(ko.InputError, match="is what is read"):
+            getattr(release, write)(os.path.relpath(folder / "link.html"))
+    monkeypatch.chdir(folder)
+    assert contents() == before
+
+
+def test_a_certificate_does_not_replace_the_key_that_signs_it(folder):
+    import kohort as ko
+
+    assert run("key", "office.pem").exit == 0
+    before = contents()
+    os.link("office.pem", "c.json.sig")
+    for path in ("office.pem", "c.json"):
+        with pytest.raises(ko.InputError, match="is what is read"):
+            ko.anonymize("people.csv", spec="spec.yaml").certificate(path, sign="office.pem")
+    Path("c.json.sig").unlink()
+    assert contents() == before
+
+
+def test_hierarchies_that_were_given_in_python_are_not_replaced(folder):
+    import kohort as ko
+
+    for source in ("towns.csv", Path("towns.csv"), {"file": "towns.csv"}):
+        asked = {"quasi_identifiers": {"town": source}, "others": "drop", "privacy": [ko.KAnonymity(3)]}
+        release = ko.anonymize("people.csv", **asked)
+        for path in ("towns.csv", "people.csv"):
+            with pytest.raises(ko.InputError, match="is what is read"):
+                release.certificate(path)
 
 
 def test_apply_writes_nothing_that_it_reads(folder):
@@ -140,14 +185,14 @@ def test_apply_writes_nothing_that_it_reads(folder):
     for out in ("people.csv", "maps.json", "key.txt"):
         os.link(out, "link.csv")
         words = ["apply", "maps.json", "people.csv", "--key-file", "key.txt", "--out", "link.csv"]
-        refused_unchanged(lambda w=words: run(*w), "is what is read")
+        refused_unchanged(lambda w=words: run(*w), "is a file that this run reads")
         Path("link.csv").unlink()
 
 
 def test_verify_writes_nothing_that_it_reads(folder):
     assert anonymize().exit == 0
     words = ["verify", "release.csv", "--spec", "spec.yaml", "--violations", "towns.csv"]
-    refused_unchanged(lambda: run(*words), "is what is read")
+    refused_unchanged(lambda: run(*words), "is a file that this run reads")
 
 
 def test_init_and_hierarchy_build_notice_a_bad_output_before_they_read(folder):
@@ -215,6 +260,7 @@ def test_a_disk_that_loses_bytes_leaves_all_old_files(folder, monkeypatch, lost)
     with monkeypatch.context() as patched:
         losing_half(patched, lost)
         refused_unchanged(lambda: anonymize(*words), "Could not write")
+        assert ".kohort" not in anonymize(*words).err  # drafts have names that mean nothing to the user
     assert not Path("labels").exists()
     assert anonymize(*words).exit == 0
 
@@ -232,8 +278,8 @@ def test_what_was_written_before_a_failure_is_told(folder, monkeypatch):
 
 def test_a_killed_run_leaves_nothing_that_others_can_read_or_that_stays(folder):
     program = (
-        "import os, signal, sys\nfrom kohort import publication\n"
-        "publication.write_report = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sys\nfrom kohort.publication import files\n"
+        "files.write_report = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from kohort.cli.app import main\nmain()\n"
     )
     words = ["anonymize", "people.csv", "--spec", "spec.yaml", "--out", "release.csv", "--report", "r.html"]

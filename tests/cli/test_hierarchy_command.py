@@ -301,8 +301,11 @@ def test_what_check_refuses(tmp_path, cities, people):
         ((tmp_path / "none.csv",), "There is no hierarchy file"),
         ((cities, "--offending", tmp_path / "no" / "o.csv"), "does not exist"),
         ((cities, "--offending", tmp_path / "o.doc"), "unknown extension"),
-        ((cities, "--offending", cities), "is what is read"),
-        ((cities, "--data", people, "--column", "city", "--offending", people), "is what is read"),
+        ((cities, "--offending", cities), "is a file that this run reads"),
+        (
+            (cities, "--data", people, "--column", "city", "--offending", people),
+            "is a file that this run reads",
+        ),
     ]:
         ran = run("hierarchy", "check", *words)
         assert ran.exit == 2

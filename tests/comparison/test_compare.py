@@ -117,7 +117,7 @@ def test_it_goes_on_where_it_stopped(jobs, tmp_path):
                 out=out,
             )
     out.write_text("age,sex\n1,f\n")
-    with pytest.raises(ko.InputError, match="no table of a comparison"):
+    with pytest.raises(ko.InputError, match="not a table of a comparison"):
         ko.compare(people(), spec=SPEC, k=[2], algorithms=["mondrian"], out=out)
     assert out.read_text() == "age,sex\n1,f\n"
 
@@ -198,7 +198,7 @@ def test_the_command_refuses_wrong_lists(jobs, files, words, message):
 
 def test_the_data_is_never_overwritten(jobs, files):
     done = asked(files, "compare", "--out", files / "people.csv")
-    assert done.exit == 2 and "is what is read" in done.err
+    assert done.exit == 2 and "is a file that this run reads" in done.err
 
 
 def test_the_command_risk_judges_what_a_spec_would_publish(files):

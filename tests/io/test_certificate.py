@@ -55,7 +55,7 @@ def test_what_is_no_certificate_is_refused_by_both(change, words, tmp_path):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(facts, certificate_schema())
     (tmp_path / "c.json").write_text(json.dumps(facts))
-    with pytest.raises(ko.InputError, match=f"no certificate of a release: {words}"):
+    with pytest.raises(ko.InputError, match=f"not a certificate of a release: {words}"):
         read_certificate(tmp_path / "c.json")
 
 

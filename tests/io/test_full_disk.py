@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from kohort.errors import InputError
-from kohort.io.atomic import replacing
-from kohort.io.baskets import BasketShape, write_data
+from kohort.files.atomic import replacing
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import write_data
 from kohort.io.tables import read_table, write_table
 from lossy_disk import losing_half
 

@@ -118,7 +118,7 @@ def test_scalars_of_a_tree_stay_text(write):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("a: [b\nc: d", "is no YAML tree at line"),
+        ("a: [b\nc: d", "is not a YAML tree at line"),
         ("? [a, b]\n: [c]\n", "Line 1 of the hierarchy: a name must be a plain text"),
         ("&a [*a]", "line 1: the alias .a contains itself"),
     ],
@@ -187,7 +187,7 @@ def test_short_branches_repeat_the_leaf(tmp_path):
 
 
 def test_an_empty_text_cannot_be_written(tmp_path):
-    with pytest.raises(InputError, match="cannot tell an empty text from a missing value"):
+    with pytest.raises(InputError, match="cannot distinguish an empty text from a missing value"):
         write_hierarchy(Hierarchy.from_paths([("", "*")]), tmp_path / "h.csv")
 
 

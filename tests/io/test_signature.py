@@ -98,9 +98,9 @@ def test_a_key_with_a_password(folder, monkeypatch):
 
 def test_other_files_are_no_keys(folder):
     (folder / "no.pem").write_text("hello")
-    with pytest.raises(ko.InputError, match="no private key"):
+    with pytest.raises(ko.InputError, match="not a private key"):
         read_private_key("no.pem")
-    with pytest.raises(ko.InputError, match="no public key"):
+    with pytest.raises(ko.InputError, match="not a public key"):
         read_public_key("key.pem")
     with pytest.raises(ko.InputError, match="cannot be read"):
         read_private_key("nothing.pem")

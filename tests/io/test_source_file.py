@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 from pathlib import Path
 
 import polars as pl
@@ -10,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from kohort.errors import InputError
-from kohort.io import baskets, hierarchies, tables
-from kohort.io.baskets import BasketShape, read_data
+from kohort.io import baskets, hierarchies, source_file, tables
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data
 from kohort.io.tables import read_table, write_table
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]
@@ -34,6 +37,16 @@ def while_reading(monkeypatch, ending: str, happens) -> None:
         return reader(*words, **options)
 
     monkeypatch.setitem(readers, name, slow)
+
+
+class CountingReads(io.FileIO):
+    """A file that counts how often it is read."""
+
+    reads = 0
+
+    def read(self, size=-1):
+        self.reads += 1
+        return super().read(size)
 
 
 @pytest.fixture(params=ENDINGS)
@@ -79,9 +92,34 @@ def test_a_file_that_is_written_to_while_it_is_read_is_refused(two_tables, monke
     assert str(one) in str(caught.value) and "/proc" not in str(caught.value)
 
 
-def test_where_open_files_have_no_names_a_change_is_refused(two_tables, monkeypatch):
-    from kohort.io import source_file
+def test_a_small_file_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv.gz"
+    write_table(pa.table({"name": ["Ann", "Bob"]}), path)
+    was, stream = sha256(path), CountingReads(path)
+    monkeypatch.setattr(source_file, "_open", lambda _: stream)
+    monkeypatch.setattr(source_file, "_lasting_name", lambda *_: str(tmp_path / "nowhere"))
+    monkeypatch.setattr(source_file, "_is_at", lambda *_: True)
+    found = read_table(path)
+    assert stream.reads == 1
+    assert (found.table["name"].to_pylist(), found.sha256) == (["Ann", "Bob"], was)
 
+
+def test_a_large_file_is_refused_though_its_size_and_time_are_as_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(source_file, "_IN_MEMORY", 0)
+    path = tmp_path / "people.csv"
+    path.write_text("name\nAnn\nBob\n")
+    was = path.stat()
+
+    def happens():
+        path.write_text("name\nCyd\nDee\n")
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+    while_reading(monkeypatch, ".csv", happens)
+    with pytest.raises(InputError, match="was changed while it was read"):
+        read_table(path)
+
+
+def test_where_open_files_have_no_names_a_change_is_refused(two_tables, monkeypatch):
     one, other, ending = two_tables
     monkeypatch.setattr(source_file, "_OWN_FILES", Path("/nowhere"))
     assert read_table(one).sha256 == sha256(one)

@@ -15,7 +15,7 @@ import pytest
 
 import kohort.io.tables as tables
 from kohort.errors import InputError, KohortError, UnsupportedError
-from kohort.io.atomic import replacing
+from kohort.files.atomic import replacing
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import SUFFIXES, format_of, read_table, write_table
 

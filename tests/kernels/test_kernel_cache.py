@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-from kohort.algorithms.improve.kernels import ruin
+from kohort.algorithms.improve.kernels import slot_ruin
 from kohort.kernels import kernel_cache, sorting
 from kohort.kernels.kernel_cache import source_digest
 
@@ -126,13 +126,13 @@ def test_a_cache_that_cannot_be_written_costs_time_only(folder):
 
 
 def test_the_digest_covers_what_a_module_imports():
-    names = set(kernel_cache._sources(ruin.__name__))
+    names = set(kernel_cache._sources(slot_ruin.__name__))
     assert {
-        "kohort.algorithms.improve.kernels.ruin",
+        "kohort.algorithms.improve.kernels.slot_ruin",
         "kohort.kernels.sorting",
         "kohort.kernels.compiled",
     } <= names
-    assert source_digest(ruin.__name__) != source_digest(sorting.__name__)
+    assert source_digest(slot_ruin.__name__) != source_digest(sorting.__name__)
 
 
 def test_stale_code_is_removed_when_new_source_is_compiled(folder):

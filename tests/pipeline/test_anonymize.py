@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import date, datetime, timezone
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 import kohort as ko
 from by_definition.verification import classes
 from frames import as_lists
-from kohort.algorithms.mondrian.kernels import mondrian as kernel
+from kohort.algorithms import Algorithm
+from kohort.algorithms.mondrian.kernels import best_cuts as kernel
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
-from kohort.pipeline import anonymize as pipeline
+from kohort.pipeline import choose as pipeline
 from kohort.recoding.groups import Groups
 
 PEOPLE = {
@@ -360,7 +362,7 @@ def test_one_row_can_be_published_with_k_1_only(native_frame):
     release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(1)])
     assert as_lists(release.table) == {"age": ["21"]}
     assert any("k = 1 protects nobody" in caution.what for caution in release.verdict.cautions)
-    with pytest.raises(InfeasibleError, match="k is at most 1"):
+    with pytest.raises(InfeasibleError, match="k can be at most 1"):
         ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)])
 
 
@@ -477,12 +479,16 @@ def test_a_shuffled_release_has_a_fresh_index():
 # -- withheld records, which no algorithm of today leaves but every future one may -------------------
 
 
-class Withholding:
+class Withholding(Algorithm):
     """Two groups, the first half and the second of those that are not withheld; the last ones are."""
 
     n_withheld = 1
     name, summary, paper, promise = "withholding", "", "", ""
-    models, costs = ("k-anonymity",), ("loss",)
+    recoding, withholds = Groups, True
+
+    @classmethod
+    def meets(cls, model):
+        return True
 
     def refuse(self, problem):
         pass
@@ -529,6 +535,21 @@ def test_a_withheld_record_is_left_out_where_a_star_would_give_it_away(native_fr
     assert release.loss["discernibility"] == 3 * 3 + 2 * 2 + 6
 
 
+def test_nobody_is_said_to_be_left_out_who_is_not():
+    """A class of `*` may be taken for withheld, and is published also with suppressed: drop."""
+    people = pa.table({"age": [20, 21, 22, 23, 24, 25, 47, 48, 99]})
+    release = ko.anonymize(
+        people,
+        quasi_identifiers={"age": ko.intervals(10, 20)},
+        privacy=[ko.KAnonymity(3)],
+        algorithm="mondrian",
+        suppression=0.4,
+        suppressed="drop",
+    )
+    assert release.table["age"].to_pylist().count("*") == 3
+    assert not any("left out" in note for note in release.notes)
+
+
 def test_sensitive_values_of_withheld_records_give_nobody_away(withholding):
     """One who is 99 years old fits no class, so is one of the withheld: `*`, HIV, whatever l is."""
     withholding.n_withheld = 2
@@ -538,7 +559,6 @@ def test_sensitive_values_of_withheld_records_give_nobody_away(withholding):
         "sensitive": ["illness"],
         "privacy": [ko.KAnonymity(2), ko.LDiversity("illness", 2, kind="distinct")],
     }
-    withholding.models = ("k-anonymity", "l-diversity")
     release = ko.anonymize(pa.table(table), algorithm=withholding, suppression=0.4, **asked)
     assert "HIV" not in release.table["illness"].to_pylist()
     assert any("l-diversity of 'illness'" in note for note in release.notes)
@@ -546,7 +566,6 @@ def test_sensitive_values_of_withheld_records_give_nobody_away(withholding):
 
 def test_withheld_records_that_can_neither_be_shown_nor_left_out_are_united_with_others(withholding):
     """Without the withheld records the rest has other shares of the illnesses than the classes have."""
-    withholding.models = ("k-anonymity", "t-closeness")
     table = pa.table({"age": [1, 2, 3, 4, 5], "illness": ["flu", "cold", "flu", "flu", "cold"]})
     asked = {
         "quasi_identifiers": ["age"],
@@ -598,9 +617,7 @@ def test_a_recoding_that_does_not_cover_is_never_published(monkeypatch):
 
     def wrong(self, attribute):
         published = right(self, attribute)
-        return type(published)(
-            [f"[{99 + i}, {100 + i}]" for i in range(len(published.labels))], published.of_record
-        )
+        return replace(published, labels=[f"[{99 + i}, {100 + i}]" for i in range(len(published.labels))])
 
     monkeypatch.setattr(Groups, "apply", wrong)
     with pytest.raises(InternalError, match="do not cover their original"):

@@ -162,7 +162,7 @@ def test_an_item_missing_from_the_hierarchy_is_counted_not_named():
 @pytest.mark.parametrize(
     ("asked", "error", "says"),
     [
-        ({"k": 5}, InfeasibleError, "k is at most 4"),
+        ({"k": 5}, InfeasibleError, "k can be at most 4"),
         ({"items": "nothing"}, InputError, "no column 'nothing'"),
         ({"items": ko.Items("items", separator=";")}, InputError, "no texts"),
         ({"algorithm": "mondrian"}, UnsupportedError, "apriori-items"),

@@ -6,14 +6,15 @@ import time
 import numpy as np
 import pyarrow as pa
 import pytest
+from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time, time_for_bound
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.mining.closed_records import Table, mine
-from kohort.algorithms.proofs.graph import Graph, near_pairs, near_rows
-from kohort.algorithms.tables import of_present_leaves
+from kohort.algorithms.mining.closed_records import MinedRows, mine
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.io.certificate import read_certificate
-from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time
+from kohort.kernels.compile_time import compile_clock
+from kohort.problem.encoding.tables import of_present_leaves
 from small_problems import problem_of
 
 SLACK = 5.0  # seconds: one, and some more since the machine may be busy
@@ -50,8 +51,8 @@ def test_sets_of_many_values_do_not_outlast_the_limit(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "k", "unfinished"),
     [
-        ("forest", 5, "proofs.graph.near_rows"),
-        ("two-anonymity", 2, "proofs.graph.near_rows"),
+        ("forest", 5, "proofs.neighbour_graph.near_rows"),
+        ("two-anonymity", 2, "proofs.neighbour_graph.near_rows"),
         ("two-anonymity", 2, "graph.edge_cover.near_pairs"),
         ("three-anonymity", 3, "graph.relaxed_cycles.near_rows"),
         ("k-anon-cf", 5, "closed_records.k_anon_cf.disjoint_cover"),
@@ -70,7 +71,7 @@ def test_who_has_no_groups_in_time_gives_those_of_mondrian(monkeypatch, algorith
 def test_looking_for_nearest_records_ends_with_the_time():
     table = random_table(12_000, 30, 12)
     problem = problem_of(table.to_pydict(), dict.fromkeys(table.column_names, ko.flat()), 5)
-    graph = Graph.of(problem)
+    graph = NeighbourGraph.of(problem)
     near_rows(graph.tables, graph.counts[:1], graph.tree, 1, Run())  # compiles
     begun, run = time.process_time(), Run(time_limit=0.05)
     assert graph.nearest(5, run) is None
@@ -83,9 +84,9 @@ def test_mining_ends_with_the_time():
     """One task may have millions of closed records: it is ended from outside."""
     table = random_table(3000, 14, 3)
     problem = problem_of(table.to_pydict(), dict.fromkeys(table.column_names, ko.flat()), 2)
-    mine(Table.of(problem), 500, run=Run())  # compiles
+    mine(MinedRows.of(problem), 500, run=Run())  # compiles
     begun, run = time.process_time(), Run(time_limit=0.2)
-    assert not mine(Table.of(problem), 2, run=run).complete
+    assert not mine(MinedRows.of(problem), 2, run=run).complete
     assert time.process_time() - begun < 0.2 + SLACK
     assert run.was_cut
 
@@ -103,9 +104,21 @@ def test_the_bound_takes_no_longer_than_the_solution():
     assert not release.cut_by_time  # the release does not depend on its bound
 
 
+def test_solution_and_bound_share_the_limit():
+    columns = random_table(12_000, 30, 12).to_pydict()
+    problem = problem_of(columns, dict.fromkeys(columns), 5)
+    with compile_clock() as compiling:
+        started = time.monotonic()
+        run = Run(time_limit=time_for_bound(30.0, 30), besides=lambda: compiling.seconds)
+        bound, notes = bound_in_time(problem, run)
+        seconds = time.monotonic() - started - compiling.seconds
+    assert seconds < 0.5 + SLACK
+    assert (bound, notes) == (None, (NO_TIME_FOR_BOUND,))
+
+
 def test_small_tables_have_their_bound_whatever_the_clock_says():
     problem = problem_of({"a": list("abcdeabcde")}, {"a": ko.flat()}, 2)
-    bound, notes = bound_in_time(problem, solved_in=0.0, compiling=lambda: 0.0)
+    bound, notes = bound_in_time(problem, Run(time_limit=1e-9))
     assert bound is not None
     assert notes == ()
 
@@ -114,7 +127,7 @@ def test_leaves_that_no_record_has_cost_the_bound_no_time():
     paths = [(str(i), f"{i // 100} hundred", f"{i // 10_000} many", "*") for i in range(50_000)]
     values = [str(i) for i in np.random.default_rng(3).integers(0, 50_000, 600)]
     problem = problem_of({"a": values}, {"a": ko.Hierarchy.from_paths(paths)}, 3)
-    graph = Graph.of(problem)
+    graph = NeighbourGraph.of(problem)
     assert len(graph.tables.leaf_cost) == len(set(values))
     one, other = np.arange(len(graph.counts) - 1), np.arange(1, len(graph.counts))
     tree, rows = problem.attributes[0].domain, problem.rows.leaves
@@ -126,9 +139,8 @@ def test_leaves_that_no_record_has_cost_the_bound_no_time():
 
 def test_intervals_count_values_that_no_row_has():
     problem = problem_of({"a": [1, 2, 9, 9], "b": list("xyxy")}, {"a": None, "b": ko.flat()}, 2)
-    from kohort.algorithms.tables import kernel_tables, searched_leaves
 
-    tables, leaves = kernel_tables(problem), searched_leaves(problem)[[0, 2]]
+    tables, leaves = problem.coded.tables, problem.coded.searched_leaves()[[0, 2]]
     fewer, renumbered = of_present_leaves(tables, leaves)
     assert renumbered[:, 0].tolist() == leaves[:, 0].tolist()
     assert renumbered[:, 1].tolist() == [0, 0]

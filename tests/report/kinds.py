@@ -8,7 +8,7 @@ import pyarrow as pa
 import kohort as ko
 from kohort.report.facts import report_facts
 from kohort.report.html import report_page
-from kohort.report.public import public_facts
+from kohort.report.public_facts import public_facts
 
 TREE = {"ape": "land", "bee": "air", "cow": "land", "dog": "land", "eel": "sea", "fly": "air"}
 

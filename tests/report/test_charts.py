@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from kohort.charts import svg_of
 from kohort.report import charts
-from kohort.report.attributes import STEPS
+from kohort.report.attribute_facts import STEPS
 from report.kinds import facts_of
 
 
@@ -32,7 +33,7 @@ def specs(facts):
 def test_charts_are_plain_data_and_can_be_drawn(facts):
     for spec in specs(facts):
         assert json.loads(json.dumps(spec, allow_nan=False)) == spec
-        svg = charts.svg_of(spec, alternative='a "chart" of <this> & that')
+        svg = svg_of(spec, alternative='a "chart" of <this> & that')
         assert svg.startswith("<svg role='img' aria-label='a \"chart\" of &lt;this&gt; &amp; that'")
         assert "http://www.w3.org/2000/svg" in svg and "NaN" not in svg
 

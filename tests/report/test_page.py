@@ -10,8 +10,8 @@ from rich.console import Console
 
 import kohort as ko
 from kohort.report.html import report_page
-from kohort.report.story import number, release_story
-from kohort.report.words import percent
+from kohort.report.sentences import percent
+from kohort.report.terminal import number, release_panel
 from report.chromium import chromium, needs_chromium
 from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of, tree
 from report.reading import Page, fact
@@ -145,14 +145,15 @@ def test_the_colour_of_the_verdict_says_whether_all_is_protected(colour, version
 
 def printed(made):
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(release_story(made.facts()))
+    console.print(release_panel(made.facts()))
     return console.export_text()
 
 
-def test_a_withheld_record_that_gives_itself_away_is_said():
-    told = "say suppressed: drop, and run again"
-    assert told in Page(page_of("some withheld")).text
-    assert told not in page_of("some left out") and told not in page_of("plain")
+def test_a_withheld_record_that_would_give_itself_away_is_left_out_and_that_is_said():
+    text = Page(page_of("some withheld")).text
+    assert "As `*` they would not keep k-anonymity by themselves" in text
+    assert "The attack found somebody" not in text
+    assert "As `*` they" not in page_of("some left out") and "Withheld records" not in page_of("plain")
 
 
 def test_a_promise_that_is_broken_is_shown_as_such():

@@ -10,7 +10,13 @@ import kohort as ko
 from kohort.data.column import code_column
 from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.verification import check_columns, check_conserved, check_coverage, matching_rows
+from kohort.verification.against_original import (
+    check_columns,
+    check_conserved,
+    check_coverage,
+    matching_rows,
+)
+from kohort.verification.reading import read_column
 from strategies import cases, columns
 
 NAN = float("nan")
@@ -19,6 +25,10 @@ NAN = float("nan")
 def numbers(name, values):
     column = code_column(name, pa.array(values))
     return Attribute(column, tight_domain(column))
+
+
+def readings(published, attributes):
+    return [read_column(published.column(a.name), a) for a in attributes]
 
 
 def same(after, before, rows=None):
@@ -34,23 +44,23 @@ def same(after, before, rows=None):
 
 def test_values_that_do_not_cover_their_original_are_counted():
     published = Dataset(pa.table({"age": ["[20, 30)", "[20, 30)", "[20, 30)", "40"]}))
-    [check] = check_coverage(published, [numbers("age", [20, 30, 31, 40])], np.arange(4))
+    [check] = check_coverage(published, readings(published, [numbers("age", [20, 30, 31, 40])]), np.arange(4))
     assert check.holds is False
     assert check.detail == "2 values of 'age' do not cover their originals."
 
 
 def test_labels_that_are_not_understood_are_counted_apart():
     published = Dataset(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
-    [check] = check_coverage(published, [numbers("age", [20, 21, 22, 30])], np.arange(4))
+    [check] = check_coverage(published, readings(published, [numbers("age", [20, 21, 22, 30])]), np.arange(4))
     assert "3 values of 'age'" in check.detail
     assert "2 published labels are no value, node, interval, set or *" in check.detail
 
 
 def test_rows_say_which_original_a_record_has():
     published = Dataset(pa.table({"age": ["40", "20"]}))
-    x = numbers("age", [20, 30, 40])
-    assert check_coverage(published, [x], np.array([2, 0]))[0].holds
-    assert not check_coverage(published, [x], np.array([0, 2]))[0].holds
+    read = readings(published, [numbers("age", [20, 30, 40])])
+    assert check_coverage(published, read, np.array([2, 0]))[0].holds
+    assert not check_coverage(published, read, np.array([0, 2]))[0].holds
 
 
 @given(cases(kinds=("integer", "plain", "date")), st.data())
@@ -63,7 +73,9 @@ def test_another_value_in_place_of_a_published_one_is_noticed(case, data):
     labels[record] = label
     place = release.table.column_names.index(attribute.name)
     published = Dataset(release.table.set_column(place, attribute.name, pa.array(labels, pa.string())))
-    checks = check_coverage(published, release.problem.attributes, np.arange(len(labels)))
+    checks = check_coverage(
+        published, readings(published, release.problem.attributes), np.arange(len(labels))
+    )
     failing = [check.name for check in checks if not check.holds]
     is_own = label == attribute.column.texts[attribute.column.codes[record]]
     assert failing == ([] if is_own else [f"coverage of {attribute.name!r}"])
@@ -164,10 +176,9 @@ def test_the_right_columns_in_any_order_are_fine():
 
 
 def matched(published, original, conserved=("rest",)):
-    attributes = [numbers("age", original["age"])]
-    rows = matching_rows(
-        Dataset(pa.table(published)), Dataset(pa.table(original)), attributes, list(conserved)
-    )
+    table = Dataset(pa.table(published))
+    read = readings(table, [numbers("age", original["age"])])
+    rows = matching_rows(table, Dataset(pa.table(original)), read, list(conserved))
     return None if rows is None else rows.tolist()
 
 
@@ -194,12 +205,13 @@ def test_any_subset_of_a_release_is_matched(case, data):
     release = case.anonymize(shuffle=False)
     kept = sorted(data.draw(st.sets(st.integers(0, case.table.num_rows - 1), min_size=1)))
     published, original = Dataset(release.table.take(kept)), Dataset(case.table)
-    rows = matching_rows(published, original, release.problem.attributes, ["rest"])
+    read = readings(published, release.problem.attributes)
+    rows = matching_rows(published, original, read, ["rest"])
     assert rows is not None
     assert (np.diff(rows) > 0).all()
     assert all(rows[i] <= row for i, row in enumerate(kept))  # the first that fits
     for check in (
-        *check_coverage(published, release.problem.attributes, rows),
+        *check_coverage(published, read, rows),
         *check_conserved(published, original, ["rest"], rows),
     ):
         assert check.holds
@@ -210,4 +222,4 @@ def test_hierarchy_labels_are_matched_too():
     original = Dataset(pa.table({"animal": ["cow", "cat", "dog"]}))
     attributes = [Attribute(original.column("animal"), hierarchy)]
     published = Dataset(pa.table({"animal": ["pet", "pet"]}))
-    assert matching_rows(published, original, attributes, []).tolist() == [1, 2]
+    assert matching_rows(published, original, readings(published, attributes), []).tolist() == [1, 2]

@@ -11,8 +11,8 @@ from kohort.data.dataset import Dataset
 from kohort.io.spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.verification import assign_records, basket_fit
-from kohort.verification.assignment import _Flow
+from kohort.verification.assignment import _Flow, assign_records
+from kohort.verification.basket_fit import basket_fit
 
 
 @pytest.mark.parametrize("seed", range(60))

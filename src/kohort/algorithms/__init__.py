@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.algorithm import Algorithm, AnyAlgorithm, ItemsAlgorithm
 from kohort.algorithms.alpha_k.progressive import Progressive
 from kohort.algorithms.alpha_k.top_down import TopDown
-from kohort.algorithms.auto import Auto, resolved
+from kohort.algorithms.auto import Auto
 from kohort.algorithms.closed_records.k_anon import KAnon
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.closed_records.optimal import Optimal
@@ -23,22 +24,25 @@ from kohort.algorithms.graph.two_anonymity import TwoAnonymity
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
-from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
 from kohort.algorithms.items.optimal import OptimalItems
 from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.algorithms.proofs.bound_in_time import bound_of
+from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
 from kohort.algorithms.run import Progress, Run
-from kohort.algorithms.schemes import SEARCHES, for_scheme
+from kohort.algorithms.schemes.bottom_up import BottomUp
+from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
+from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.solver import Solver
 from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.algorithms.uniting.united import United
-from kohort.errors import InputError, did_you_mean
+from kohort.errors import InputError, UnsupportedError, did_you_mean
 
 __all__ = [
     "ALGORITHMS",
+    "EVERY_ALGORITHM",
     "ITEMS_ALGORITHMS",
     "Algorithm",
+    "AnyAlgorithm",
     "ItemsAlgorithm",
     "Progress",
     "Run",
@@ -52,7 +56,7 @@ __all__ = [
     "is_for_items",
     "items_algorithm_named",
     "parameters_of",
-    "resolved",
+    "time_for_bound",
 ]
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
@@ -74,7 +78,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
         TwoAnonymity,
         ThreeAnonymity,
         Optimal,
-        *SEARCHES,
+        OptimalRecoding,
+        BottomUp,
+        TopDownSearch,
     )
 }
 
@@ -83,12 +89,14 @@ ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
 }
 
 
+EVERY_ALGORITHM: dict[str, type[Algorithm] | type[ItemsAlgorithm]] = {**ALGORITHMS, **ITEMS_ALGORITHMS}
+
+
 def algorithm_named(name: str) -> Algorithm | ItemsAlgorithm:
     """The algorithm with this spec name and its default parameters."""
-    known = ALGORITHMS | ITEMS_ALGORITHMS
-    if name not in known:
-        raise InputError(f"There is no algorithm {name!r}. {did_you_mean(name, known)}")
-    return known[name]()
+    if name not in EVERY_ALGORITHM:
+        raise InputError(f"There is no algorithm {name!r}. {did_you_mean(name, EVERY_ALGORITHM)}")
+    return EVERY_ALGORITHM[name]()
 
 
 def items_algorithm_named(name: str) -> ItemsAlgorithm:
@@ -98,12 +106,30 @@ def items_algorithm_named(name: str) -> ItemsAlgorithm:
     return ITEMS_ALGORITHMS[name]()
 
 
-def is_for_items(algorithm: Algorithm | ItemsAlgorithm | str) -> bool:
-    """Whether an algorithm publishes items, and not the columns of a table."""
-    return (algorithm if isinstance(algorithm, str) else algorithm.name) in ITEMS_ALGORITHMS
+def is_for_items(algorithm: AnyAlgorithm | str) -> bool:
+    """Whether an algorithm, given itself or by its spec name, publishes items and not quasi-identifiers."""
+    return algorithm in ITEMS_ALGORITHMS if isinstance(algorithm, str) else algorithm.for_items
 
 
-def parameters_of(algorithm: Algorithm | ItemsAlgorithm) -> dict[str, Any]:
+def parameters_of(algorithm: AnyAlgorithm) -> dict[str, Any]:
     """The parameters of an algorithm by name."""
     assert is_dataclass(algorithm)
     return {field.name: getattr(algorithm, field.name) for field in fields(algorithm)}
+
+
+def for_scheme(algorithm: Algorithm, scheme: str | None, schemes: Mapping[str, str]) -> Algorithm:
+    """The search that is used where schemes are asked for: the algorithm itself, or one in its place.
+
+    scheme   of all columns, or None: each has the default of its domain
+    schemes  of single columns
+    """
+    if algorithm.scheme_search is None:
+        names = ", ".join(name for name, search in ALGORITHMS.items() if search.takes_scheme)
+        raise UnsupportedError(
+            f"{algorithm.name} has no schemes. Leave 'scheme' out, or choose one of {names}."
+        )
+    search: Any = algorithm if algorithm.takes_scheme else ALGORITHMS[algorithm.scheme_search]()
+    if search.scheme is not None:
+        raise InputError("'scheme' is given twice: as a key of its own and as a parameter of the algorithm.")
+    asked = dict(schemes) | ({} if scheme is None else {"*": scheme}) if schemes else scheme
+    return replace(search, scheme=asked)

@@ -2,38 +2,123 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from kohort.algorithms.run import Run
+from kohort.errors import UnsupportedError
+from kohort.parameters import check_parameters
+from kohort.problem.costs import COSTS, Cost
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ITEM_MODELS, MODELS
 from kohort.problem.problem import Problem
+from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Algorithm"]
+__all__ = ["Algorithm", "AnyAlgorithm", "ItemsAlgorithm"]
 
 
-class Algorithm(Protocol):
-    """A way to solve a problem. Its parameters are frozen fields with defaults; `solve` keeps no state.
+class _Derived:
+    """A class attribute that is derived from the traits of costs or models when it is read."""
 
-    name        as in the spec
-    summary     what it does, in a sentence
-    paper       where it comes from
-    promise     the guarantee it gives, in a sentence
-    models      names of the privacy models it meets itself; others that survive unions are met by uniting its
-                groups (diversify), which the pipeline does
-    costs       names of the costs it can minimise
+    def __init__(self, names_of: Callable[[type[AnyAlgorithm]], tuple[str, ...]]) -> None:
+        self._names_of = names_of
+
+    def __get__(self, instance: object, owner: type[AnyAlgorithm]) -> tuple[str, ...]:
+        return self._names_of(owner)
+
+
+def _models_of(algorithm: type[AnyAlgorithm]) -> tuple[str, ...]:
+    known: dict[str, Any] = {**ITEM_MODELS} if algorithm.for_items else {**MODELS}
+    return tuple(name for name, model in known.items() if algorithm.meets(model))
+
+
+def _costs_of(algorithm: type[AnyAlgorithm]) -> tuple[str, ...]:
+    return tuple(name for name, cost in COSTS.items() if algorithm.minimises(cost()))
+
+
+class AnyAlgorithm(ABC):
+    """What every algorithm says of itself. Its parameters are frozen fields with defaults.
+
+    name           as in the spec
+    summary        what it does, in a sentence
+    paper          where it comes from
+    promise        the guarantee it gives, in a sentence
+    recoding       the kind of recoding that `solve` returns
+    for_items      it publishes a column of items, and not quasi-identifiers
+    withholds      it may withhold records, where the problem allows that
+    takes_scheme   it has a parameter `scheme`
+    scheme_search  the name of the algorithm that is used in its place where a scheme is asked for
+    models         names of the privacy models it meets by itself: derived from `meets`
+    costs          names of the costs it can minimise: derived from `minimises`
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str]
     promise: ClassVar[str]
-    models: ClassVar[tuple[str, ...]]
-    costs: ClassVar[tuple[str, ...]]
+    recoding: ClassVar[type[Any]]
+    for_items: ClassVar[bool] = False
+    withholds: ClassVar[bool] = False
+    takes_scheme: ClassVar[bool] = False
+    scheme_search: ClassVar[str | None] = None
+    models = _Derived(_models_of)
+    costs = _Derived(_costs_of)
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        """Whether it can minimise a cost: by default any weighted sum of cell costs."""
+        return cost.adds_up
+
+    @classmethod
+    def meets(cls, model: type[Any]) -> bool:
+        """Whether it meets a privacy model by itself: by default those that only count records.
+
+        Other models that survive unions are met by uniting its groups, if it makes groups.
+        """
+        return model.only_counts
+
+
+class Algorithm(AnyAlgorithm):
+    """A way to solve a problem of quasi-identifiers. `solve` keeps no state."""
+
+    recoding: ClassVar[type[Recoding]]
+
+    @abstractmethod
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for what this algorithm cannot do, naming one that can."""
-        ...
 
+    @abstractmethod
     def solve(self, problem: Problem, run: Run) -> Recoding:
         """A recoding that satisfies every model; where time runs out, the best one found so far."""
-        ...
+
+    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
+        """The algorithm that will do the work, and why where it is another one."""
+        return self, ()
+
+    def refuse_cost(self, cost: Cost) -> None:
+        """Raise UnsupportedError for a cost that this algorithm cannot minimise, naming those it can."""
+        if not self.minimises(cost):
+            raise UnsupportedError(
+                f"{self.name} cannot minimise {cost.name!r}. Choose one of {', '.join(self.costs)}; "
+                "any other cost is measured and reported anyway."
+            )
+
+
+class ItemsAlgorithm(AnyAlgorithm):
+    """A way to publish items as nodes of their hierarchy. `solve` keeps no state."""
+
+    for_items: ClassVar[bool] = True
+    recoding: ClassVar[type[ItemNodes]] = ItemNodes
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.of_items
+
+    @abstractmethod
+    def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
+        """For each occurrence of an item the node that it is published as."""

@@ -3,53 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.improve.improve import SECONDS, Improve
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
+from kohort.problem.costs import Cost
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Auto", "resolved"]
+__all__ = ["Auto"]
 
 _MOST_RECORDS = 500_000
 
 
-@runtime_checkable
-class _Chooses(Protocol):
-    """An algorithm that leaves the work to another."""
-
-    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, str]: ...
-
-
-def resolved(
-    algorithm: Algorithm, problem: Problem, time_limit: float | None
-) -> tuple[Algorithm, tuple[str, ...]]:
-    """The algorithm that will do the work, and why it was chosen where another one chose it."""
-    if not isinstance(algorithm, _Chooses):
-        return algorithm, ()
-    chosen, reason = algorithm.choice_for(problem, time_limit)
-    return chosen, (reason,)
-
-
 @dataclass(frozen=True)
-class Auto:
+class Auto(Algorithm):
     """Chooses the algorithm by the problem, and says which and why."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "chooses the algorithm by the problem, and says which and why"
     paper: ClassVar[str] = ""
     promise: ClassVar[str] = "that of the algorithm it chooses"
-    models: ClassVar[tuple[str, ...]] = Mondrian.models
-    costs: ClassVar[tuple[str, ...]] = Mondrian.costs
-    recoding: ClassVar[type[Recoding]] = Groups
-    takes_scheme: ClassVar[bool] = False
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
+    scheme_search: ClassVar[str | None] = "optimal-recoding"
 
-    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, str]:
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return Mondrian.minimises(cost)
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return Mondrian.meets(model)
+
+    def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
         """The algorithm for this problem, and the reason in a sentence."""
         table = (
             f"{counted(problem.n_records, 'record')} and "
@@ -58,9 +50,9 @@ class Auto:
         obstacle = _obstacle(problem)
         if obstacle is None:
             seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
-            return Improve(), f"improve was chosen for {table}: it loses least, in {seconds} at most."
+            return Improve(), (f"improve was chosen for {table}: it loses least, in {seconds} at most.",)
         return Mondrian(), (
-            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}."
+            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}.",
         )
 
     def refuse(self, problem: Problem) -> None:

@@ -17,24 +17,11 @@ def algorithms(json: Json = False) -> None:
     """
     from rich.table import Column, Table
 
-    from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
     from kohort.cli.console import Output
     from kohort.problem.costs import COSTS
     from kohort.problem.models import MODELS
 
-    output = Output(as_json=json)
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "summary": algorithm.summary,
-            "paper": algorithm.paper,
-            "guarantee": algorithm.promise,
-            "models": list(algorithm.models),
-            "costs": list(algorithm.costs),
-            "parameters": parameters_of(algorithm()),
-        }
-        for name, algorithm in (ALGORITHMS | ITEMS_ALGORITHMS).items()
-    ]
+    output, rows = Output(as_json=json), _rows()
     output.result(rows)
     table = Table(Column("algorithm", no_wrap=True), "what it does", "guarantee", show_lines=True)
     for heading in ("models", "costs"):
@@ -45,6 +32,24 @@ def algorithms(json: Json = False) -> None:
     output.show(table)
 
 
+def _rows() -> list[dict[str, Any]]:
+    """What every algorithm says of itself, by name."""
+    from kohort.algorithms import EVERY_ALGORITHM, parameters_of
+
+    return [
+        {
+            "name": name,
+            "summary": algorithm.summary,
+            "paper": algorithm.paper,
+            "guarantee": algorithm.promise,
+            "models": list(algorithm.models),
+            "costs": list(algorithm.costs),
+            "parameters": parameters_of(algorithm()),
+        }
+        for name, algorithm in EVERY_ALGORITHM.items()
+    ]
+
+
 def _listed(names: Sequence[str], known: Collection[str]) -> str:
-    """One a line, or in a word: the longest of them would leave no room for what the algorithm does."""
+    """The names, one a line; `all` where it is all of them, which would leave no room for the rest."""
     return "all" if set(names) == set(known) else "\n".join(names)

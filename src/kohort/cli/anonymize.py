@@ -12,10 +12,11 @@ from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, S
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
+    from kohort.algorithms import Progress
     from kohort.cli.console import Output
-    from kohort.io.tables import TableFile
-    from kohort.pipeline import Release
-    from kohort.publication import ReleaseFiles
+    from kohort.pipeline import Request
+    from kohort.publication import Origin, Release
+    from kohort.publication.files import ReleaseFiles
 
 __all__ = ["anonymize", "release_file"]
 
@@ -93,7 +94,8 @@ def anonymize(
     from kohort.cli.console import Output
     from kohort.io.salt import salt_for
     from kohort.io.spec import read_spec_file
-    from kohort.publication import ReleaseFiles
+    from kohort.publication import Origin
+    from kohort.publication.files import ReleaseFiles
 
     output = Output(as_json=json, quiet=quiet)
     files = ReleaseFiles(
@@ -114,21 +116,14 @@ def anonymize(
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
         "spec": written.text,
     }
+    origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress() as progress:
-        source, release = release_file(data, request, progress, shape=read.shape, **reading)
-        facts = files.write(
-            release,
-            outputs,
-            source,
-            shape=read.shape,
-            making=making,
-            spec_sha256=written.sha256,
-            progress=progress,
-        )
-    if source.encoding not in (None, "utf-8", "utf-8-sig"):
-        output.note(
-            f"The file was read as {source.encoding}; --encoding chooses another. Releases are UTF-8."
-        )
+        release = release_file(data, request, progress, origin=origin, **reading)
+        facts = files.write(release, outputs, progress=progress)
+    assert release.origin.file is not None
+    found = release.origin.file.encoding
+    if found not in (None, "utf-8", "utf-8-sig"):
+        output.note(f"The file was read as {found}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
     _tell(output, facts, files)
 
@@ -153,31 +148,31 @@ def _levels(levels: str | None, hierarchies: Path | None) -> str:
     return levels or "all"
 
 
-def release_file(data, request, progress, *, shape=None, **reading) -> tuple[TableFile, Release]:  # type: ignore[no-untyped-def]
-    """Read a file and make the release of it."""
+def release_file(
+    data: Path, request: Request, progress: Progress | None, *, origin: Origin, **reading: Any
+) -> Release:
+    """Read a file and make the release of it; `reading` holds the options of `read_table`."""
     import time
-    from dataclasses import replace
 
-    from kohort.data.dataset import Dataset
-    from kohort.io.baskets import read_data
-    from kohort.pipeline import make_release
+    from kohort.io.data_files import read_data
+    from kohort.publication import release_of
 
-    progress("reading", 0.0)
+    if progress is not None:
+        progress("reading", 0.0)
     start = time.perf_counter()
-    source = read_data(data, shape, **reading)
+    file = read_data(data, origin.shape, **reading)
     seconds = {"read": time.perf_counter() - start}
-    release = make_release(Dataset(source.table), request, progress=progress, seconds=seconds)
-    return source, replace(release, notes=(*source.notes, *release.notes))
+    return release_of(file, request, origin=origin, progress=progress, seconds=seconds)
 
 
 def _tell(output: Output, facts: dict, files: ReleaseFiles) -> None:
     from rich.text import Text
 
-    from kohort.report.story import release_story
+    from kohort.report.terminal import release_panel
 
     for note in facts["notes"]:
         output.note(note)
-    output.show(release_story(facts))
+    output.show(release_panel(facts))
     for path in files.with_values:
         hint = "" if path == files.maps else " --hierarchy-levels above leaves them out."
         output.note(f"{path} lists values as they are, not generalized: keep it with the original.{hint}")

@@ -48,7 +48,7 @@ def _kohort(version: bool = typer.Option(False, "--version", help="Show the vers
 
 def main() -> None:
     """Run a command; exit 0 done, 1 the promise does not hold or cannot be had, 2 bad input, 130 stopped."""
-    from kohort.io.atomic import forget_written
+    from kohort.files.atomic import forget_written
 
     forget_written()
     try:
@@ -90,7 +90,7 @@ def _stop() -> None:
 
 
 def _what_was_written() -> str:
-    from kohort.io.atomic import written_files
+    from kohort.files.atomic import written_files
 
     written = ", ".join(str(path) for path in written_files())
     return f"Written before, and whole: {written}." if written else "Nothing was written."

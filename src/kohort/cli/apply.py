@@ -46,13 +46,13 @@ def apply(
     from kohort.cli.console import Output, plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
-    from kohort.io.baskets import write_data
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import write_data
     from kohort.io.maps import read_maps
-    from kohort.io.outputs import Outputs
     from kohort.io.source_file import sha256_of
     from kohort.io.tables import format_of, read_table
     from kohort.pipeline.apply import apply_maps
-    from kohort.report.story import verdict_story
+    from kohort.report.terminal import verdict_panel
 
     output = Output(as_json=json, quiet=quiet)
     outputs = Outputs([out], reads=[maps, data, key_file])
@@ -71,7 +71,7 @@ def apply(
     for note in facts["notes"]:
         output.note(note)
     if facts["verdict"] is not None:
-        output.show(verdict_story(facts["verdict"]))
+        output.show(verdict_panel(facts["verdict"]))
     output.show(
         Text(f"Written: {out}, {plural(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
     )

@@ -39,7 +39,8 @@ def basket_profile(data: Path, **reading: Any) -> FoundBaskets | None:
     from kohort.data.baskets import code_baskets
     from kohort.data.profile_baskets import profile_baskets
     from kohort.io.basket_lines import recognized_baskets
-    from kohort.io.baskets import BASKETS, read_data
+    from kohort.io.baskets import BASKETS
+    from kohort.io.data_files import read_data
     from kohort.io.tables import refuse_unreadable
 
     refuse_unreadable(data)

@@ -66,7 +66,7 @@ def compare(
 
     from kohort.cli.console import Output
     from kohort.comparison import Settings, compare_releases
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
     from kohort.io.spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
@@ -126,7 +126,7 @@ def frontier(
 
     from kohort.cli.console import Output
     from kohort.comparison import Settings, trace_frontier
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
     from kohort.io.spec import read_spec
 
     output = Output(as_json=json, quiet=quiet)
@@ -153,7 +153,7 @@ def frontier(
 
 
 def _check_outputs(data: Path, spec: Path, read: Spec, *outputs: Path | None) -> None:
-    from kohort.io.outputs import Outputs
+    from kohort.files.outputs import Outputs
 
     files = [path for path in outputs if path is not None]
     Outputs(files, reads=[data, spec, *read.files(beside=spec.parent)]).check()

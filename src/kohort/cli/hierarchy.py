@@ -89,8 +89,8 @@ def build(
 
     from kohort.cli.console import Output
     from kohort.data.check_hierarchy import check as check_hierarchy
+    from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import write_hierarchy
-    from kohort.io.outputs import Outputs
 
     output = Output(as_json=json, quiet=quiet)
     outputs = Outputs([out], [] if force else [out], reads=[data])
@@ -286,8 +286,8 @@ def check(
     from rich.text import Text
 
     from kohort.cli.console import Output
+    from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import read_hierarchy
-    from kohort.io.outputs import Outputs
 
     output = Output(as_json=json, quiet=quiet)
     outputs = Outputs([] if offending is None else [offending], reads=[file, data])

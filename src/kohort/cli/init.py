@@ -14,7 +14,7 @@ from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, S
 if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.data.profile import Profile
-    from kohort.io.outputs import Outputs
+    from kohort.files.outputs import Outputs
 
 __all__ = ["init"]
 
@@ -40,10 +40,10 @@ def init(
     """
     from rich.text import Text
 
-    from kohort.checked_write import write_checked
     from kohort.cli.console import Output
     from kohort.data.profile import profile
-    from kohort.io.outputs import Outputs
+    from kohort.files.checked import write_checked
+    from kohort.files.outputs import Outputs
     from kohort.io.tables import read_table
     from kohort.io.write_spec import spec_text
 
@@ -83,7 +83,7 @@ def _init_baskets(
 ) -> None:
     from rich.text import Text
 
-    from kohort.checked_write import write_checked
+    from kohort.files.checked import write_checked
     from kohort.io.compressed import plain_suffix
     from kohort.io.write_items_spec import items_spec_text
 
@@ -110,7 +110,7 @@ def _refuse_k(k: int, records: int) -> None:
     KAnonymity(k)
     if k > records:
         raise InfeasibleError(
-            f"k = {k} cannot be had: the table has {records} records, so k is at most {records}."
+            f"k = {k} is impossible: the table has {records} records, so k can be at most {records}."
         )
 
 

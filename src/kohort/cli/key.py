@@ -24,8 +24,8 @@ def key(
 
     Example: **kohort key office.pem**
     """
-    from kohort.checked_write import write_checked
-    from kohort.io.outputs import Outputs
+    from kohort.files.checked import write_checked
+    from kohort.files.outputs import Outputs
     from kohort.io.signature import make_keys
 
     public = Path(f"{private}.pub") if public is None else public

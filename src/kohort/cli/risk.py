@@ -52,6 +52,7 @@ def risk(
     from kohort.cli.anonymize import release_file
     from kohort.cli.console import Output
     from kohort.io.spec import read_spec
+    from kohort.publication import Origin
 
     output = Output(as_json=json, quiet=quiet)
     read = read_spec(spec).overridden(k=k)
@@ -64,7 +65,7 @@ def risk(
     with output.progress() as progress:
         everybody = None if population is None else _people(population, population_header)
         request = read.request(beside=spec.parent)
-        source, release = release_file(data, request, progress, shape=read.shape, **reading)
+        release = release_file(data, request, progress, origin=Origin(shape=read.shape), **reading)
         facts = release.risk(
             known=None if known is None else [name.strip() for name in known.split(",")],
             population=everybody,
@@ -77,7 +78,7 @@ def risk(
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}
     output.result(facts)
-    output.notes(source)
+    output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.show(Text(f"- {sentence}"))

@@ -66,14 +66,14 @@ def verify(
     from kohort.cli.console import Output
     from kohort.data.dataset import Dataset
     from kohort.errors import InputError
-    from kohort.io.baskets import read_release, write_rows
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import read_release, write_rows
     from kohort.io.order_file import read_order
-    from kohort.io.outputs import Outputs
     from kohort.io.signature import signature_path
     from kohort.io.spec import read_spec
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
-    from kohort.report.story import verdict_story
+    from kohort.report.terminal import verdict_panel
 
     output = Output(as_json=json, quiet=quiet)
     if order_file is not None and (original is None or spec is None):
@@ -113,7 +113,7 @@ def verify(
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
     output.result(facts)
-    output.show(verdict_story(facts))
+    output.show(verdict_panel(facts))
     if violations is not None:
         table = found.verdict.violations
         what = "itemsets" if "support" in table.column_names else "classes"
@@ -125,7 +125,7 @@ def verify(
 
 
 def _original(path: Path, shape: BasketShape | None, header: bool | None) -> TableFile:
-    from kohort.io.baskets import read_data
+    from kohort.io.data_files import read_data
 
     return read_data(path, shape, header=header, header_option="original-header")
 

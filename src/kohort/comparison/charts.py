@@ -1,32 +1,16 @@
-"""Charts of a comparison: a Vega-Lite spec with its records, rendered to SVG without a network."""
+"""Charts of a comparison, as Vega-Lite specs with their records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
+from kohort.charts import AFTER, RULE, picture
 from kohort.comparison.rows import Row
-from kohort.io.atomic import replacing
 
-__all__ = ["comparison_chart", "frontier_chart", "write_svg"]
+__all__ = ["comparison_chart", "frontier_chart"]
 
 Chart = dict[str, Any]
-
-_CONFIG = {
-    "background": "white",
-    "font": "sans-serif",
-    "axis": {"labelFontSize": 12, "titleFontSize": 13, "gridColor": "#e6e6e6"},
-    "legend": {
-        "labelFontSize": 12,
-        "titleFontSize": 13,
-        "symbolType": "stroke",
-        "symbolSize": 400,
-        "symbolStrokeWidth": 2,
-    },
-    "title": {"fontSize": 14, "anchor": "start"},
-}
 
 
 def comparison_chart(rows: Sequence[Row]) -> Chart:
@@ -50,16 +34,14 @@ def comparison_chart(rows: Sequence[Row]) -> Chart:
         "scale": {"type": "linear"} if lossless else {"type": "log", "nice": False},
     }
     ks = sorted({row["k"] for row in done if row["k"] is not None})
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "description": "Information loss of each algorithm against k, and against the seconds it took.",
-        "data": {"values": records},
-        "hconcat": [
+    return picture(
+        records,
+        description="Information loss of each algorithm against k, and against the seconds it took.",
+        hconcat=[
             _lines("Loss against k", "k", "k", {"values": ks}, loss),
             _lines("Loss against time, a point for each k", "seconds", "CPU seconds", {"tickCount": 5}, loss),
         ],
-        "config": _CONFIG,
-    }
+    )
 
 
 def frontier_chart(points: Sequence[Row], parameter: str, risk: str, risk_title: str, knee: Any) -> Chart:
@@ -78,25 +60,23 @@ def frontier_chart(points: Sequence[Row], parameter: str, risk: str, risk_title:
         "x": {"field": "risk", "type": "quantitative", "title": risk_title, "axis": {"format": "%"}},
         "y": {"field": "loss", "type": "quantitative", "title": "information loss"},
     }
-    is_knee = {"test": "datum.knee", "value": "#d55e00"}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "description": f"Risk against information loss for each {parameter}.",
-        "data": {"values": records},
-        "width": 460,
-        "height": 320,
-        "title": "Risk against loss"
-        + (f": the knee is at {parameter} = {knee:g}" if knee is not None else ""),
-        "encoding": position,
-        "layer": [
+    is_knee = {"test": "datum.knee", "value": RULE}
+    return picture(
+        records,
+        description=f"Risk against information loss for each {parameter}.",
+        width=460,
+        height=320,
+        title="Risk against loss" + (f": the knee is at {parameter} = {knee:g}" if knee is not None else ""),
+        encoding=position,
+        layer=[
             {
-                "mark": {"type": "line", "color": "#0072b2"},
+                "mark": {"type": "line", "color": AFTER},
                 "encoding": {"order": {"field": "order", "type": "quantitative"}},
             },
             {
                 "mark": {"type": "point", "filled": True, "opacity": 1},
                 "encoding": {
-                    "color": {"condition": is_knee, "value": "#0072b2"},
+                    "color": {"condition": is_knee, "value": AFTER},
                     "shape": {"condition": is_knee | {"value": "diamond"}, "value": "circle"},
                     "size": {"condition": is_knee | {"value": 220}, "value": 70},
                 },
@@ -106,16 +86,7 @@ def frontier_chart(points: Sequence[Row], parameter: str, risk: str, risk_title:
                 "encoding": {"text": {"field": "label"}},
             },
         ],
-        "config": _CONFIG,
-    }
-
-
-def write_svg(chart: Chart, path: str | Path) -> None:
-    """Render a chart to an SVG file."""
-    import vl_convert
-
-    with replacing(path) as draft:
-        write_checked(draft, vl_convert.vegalite_to_svg(chart))
+    )
 
 
 def _lines(title: str, x: str, x_title: str, axis: Chart, loss: Chart) -> Chart:

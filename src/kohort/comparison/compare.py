@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.comparison.charts import comparison_chart, write_svg
+from kohort.charts import write_svg
+from kohort.comparison.charts import comparison_chart
 from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job
@@ -154,7 +155,7 @@ def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> d
 
 
 def _talk(process: subprocess.Popen, job: Job) -> Iterator[dict[str, Any]]:
-    """Hand the job over, and listen; a worker that dies early is heard by its silence."""
+    """Send the job to the worker and read its lines; a worker that dies early sends none."""
     assert process.stdin is not None and process.stdout is not None
     try:
         with process.stdin:

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.comparison.charts import frontier_chart, write_svg
+from kohort.charts import write_svg
+from kohort.comparison.charts import frontier_chart
 from kohort.comparison.compare import Settings, run_cells
 from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row
@@ -45,7 +46,7 @@ class Frontier:
 
     @property
     def knee(self) -> float | None:
-        """The value of the parameter at the knee; None where there is none."""
+        """The value of the parameter at the knee; None if there is no knee."""
         place = knee_of([p[self.risk] for p in self.points], [p["loss"] for p in self.points])
         return None if place is None else self.points[place][self.parameter]
 

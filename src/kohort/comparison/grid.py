@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -66,19 +66,12 @@ def cells(
     """Every cell of a grid, refused where it cannot be asked for; by parameters first, then by algorithm."""
     for name, words in (("algorithms", algorithms), ("costs", costs)):
         check_option(name, words, Sequence[str] | None)
-    for name, values in swept.items():
-        check_option(name, values, (Sequence[int] if name == "k" else Sequence[float]) | None)
     names = list(_suitable(spec) if algorithms is None else algorithms)
     for name in names:
         algorithm_named(name)
     for cost in costs or ():
         cost_named(cost)
-    for parameter, part in _PART.items():
-        if swept.get(parameter) and not getattr(spec.privacy, part):
-            raise InputError(
-                f"{parameter!r} is swept, but the spec asks for no {part}. Add it to privacy, such as "
-                f"{part}: {{attribute: diagnosis, {parameter}: {swept[parameter][0]}}}."  # type: ignore[index]
-            )
+    _check_swept(spec, swept)
     ranges = [
         swept.get(parameter) or [spec.privacy.k if parameter == "k" else None] for parameter in PARAMETERS
     ]
@@ -95,6 +88,19 @@ def cells(
     return list(dict.fromkeys(found))
 
 
+def _check_swept(spec: Spec, swept: Mapping[str, Sequence[Any] | None]) -> None:
+    """Refuse values of the wrong type, and parameters of models that the spec does not ask for."""
+    for name, values in swept.items():
+        check_option(name, values, (Sequence[int] if name == "k" else Sequence[float]) | None)
+    for parameter, part in _PART.items():
+        values = swept.get(parameter)
+        if values and not getattr(spec.privacy, part):
+            raise InputError(
+                f"{parameter!r} is swept, but the spec asks for no {part}. Add it to privacy, such as "
+                f"{part}: {{attribute: diagnosis, {parameter}: {values[0]}}}."
+            )
+
+
 def _suitable(spec: Spec) -> Iterable[str]:
     """All algorithms of the kind that the spec needs; `auto` would only do again what another does."""
     quasi = any(attribute.role == "quasi-identifier" for attribute in spec.attributes.values())
@@ -102,7 +108,7 @@ def _suitable(spec: Spec) -> Iterable[str]:
 
 
 def fingerprint(table: pa.Table, spec: Spec, resolved: Spec, **settings: Any) -> str:
-    """A short digest of all that the rows of a comparison must have in common.
+    """A short digest of everything that the rows of a comparison must have in common.
 
     `resolved` is the same spec with its hierarchy files read.
     """

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
-from kohort.io.atomic import replacing
+from kohort.files.atomic import replacing
+from kohort.files.checked import write_checked
 
 __all__ = ["COLUMNS", "Row", "read_rows", "write_rows"]
 
@@ -36,13 +36,13 @@ def read_rows(path: Path, job: str) -> list[Row]:
     except (OSError, ValueError, csv.Error):
         header, lines, text = [], [], ""
     if tuple(header) != COLUMNS:
-        raise InputError(f"{path} is there already, and is no table of a comparison. Choose another output.")
+        raise InputError(f"{path} exists and is not a table of a comparison. Choose another output.")
     whole = lines if text.endswith("\n") else lines[:-1]
     rows = [_row(path, number, cells) for number, cells in enumerate(whole, start=1)]
     if any(row["job"] != job for row in rows):
         raise InputError(
             f"{path} holds a comparison of other data, another spec, or with other settings. Choose another "
-            "output, or remove it to begin anew."
+            "output, or remove it to start over."
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""One release of a comparison, in a process of its own: only so its memory can be told.
+"""One release of a comparison, in a process of its own, so that its memory can be measured.
 
 Reads a pickled Job from stdin; writes JSON lines to stdout: progress, and at last the figures.
 """
@@ -18,8 +18,7 @@ import pyarrow as pa
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.io.spec import Spec
-from kohort.pipeline import Release, make_release
-from kohort.pipeline.before_after import before_after
+from kohort.pipeline import VerifiedRelease, make_release
 from kohort.risk import assess_risk
 from kohort.utility.item_queries import item_query_error
 from kohort.utility.queries import query_error
@@ -39,7 +38,7 @@ class Job:
 
 
 def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
-    """The figures of one release and the seconds it spent on compiling, or why there is none."""
+    """The figures of one release and the seconds spent on compiling, or why it could not be made."""
     start = time.process_time()
     try:
         release = make_release(Dataset(job.table), job.spec.request(beside=job.beside), progress=progress)
@@ -58,10 +57,10 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
     return figures_of(release, job.queries, job.seed) | used
 
 
-def figures_of(release: Release, queries: int, seed: int) -> dict[str, Any]:
-    """What a comparison tells of a release; of baskets, by the items that are known."""
+def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, Any]:
+    """The figures of a release that a comparison shows; those of baskets are about known items."""
     risk = assess_risk(release, seed=seed)
-    sides = before_after(release)
+    sides = release.sides
     answered = query_error(sides, queries=queries, seed=seed)
     if answered is None and sides.baskets is not None:
         answered = item_query_error(sides.baskets, queries=queries, seed=seed)

@@ -1,4 +1,4 @@
-"""Whether the order of records tells something of a column: tests against a random order.
+"""Whether the order of records gives something away about a column: tests against a random order.
 
 Three scores per column, each a distance from its mean in standard deviations, by the exact moments over all
 orders of the records: the trend (values rise or fall along the table), the agreement of neighbours (equal
@@ -21,11 +21,11 @@ _SURE = 5.0  # a random order of any table is hardly ever this far from the mean
 _UNSUSPICIOUS = 3.0
 _FEW, _MANY = 50, 2_000  # records: below, scores say little by themselves; above, drawing orders takes long
 _ORDERS, _LEVEL = 199, 0.01
-_BLOCKS, _BLOCK = 64, 2_048  # of a larger table as many stretches of so many neighbours are looked at
+_BLOCKS, _BLOCK = 64, 2_048  # of a larger table, 64 stretches of 2,048 neighbours are examined
 
 
 def telling_columns(columns: Mapping[Name, np.ndarray]) -> list[Name]:
-    """Names of the columns of which the order of the records tells something.
+    """Names of the columns about which the order of the records gives something away.
 
     columns  per name the codes of the records, numbered in the natural order of the values
 
@@ -43,7 +43,7 @@ def telling_columns(columns: Mapping[Name, np.ndarray]) -> list[Name]:
 
 
 def stretches(n: int) -> np.ndarray:
-    """Records of a table of n to look at: all, or 64 evenly spread stretches of 2,048 neighbours."""
+    """The records of a table of n that are examined: all, or 64 evenly spread runs of 2,048 neighbours."""
     if n <= _BLOCKS * _BLOCK:
         return np.arange(n)
     starts = np.linspace(0, n - _BLOCK, _BLOCKS).astype(np.int64)
@@ -70,7 +70,7 @@ def _highest_by_chance(columns: Mapping[Name, np.ndarray], ranks: Mapping[Name, 
 
 
 def _middle_ranks(codes: np.ndarray) -> np.ndarray:
-    """Per record the mean place of its value among all, less the mean of these."""
+    """The mean rank of each record's value, centred so that the mean over all records is 0."""
     counts = np.bincount(codes)
     middle = np.cumsum(counts) - (counts + 1) / 2
     return (middle - (len(codes) - 1) / 2)[codes]

@@ -39,13 +39,13 @@ class Baskets:
         return np.diff(self.offsets)
 
     def holders(self) -> list[np.ndarray]:
-        """For each item, per record whether it has it: O(items * records), for a few items."""
+        """For each item, whether each record holds it. O(items * records): for a few items."""
         has = np.zeros((len(self.items.texts), len(self)), dtype=bool)
         has[self.items.codes, self.record_of_item] = True
         return list(has)
 
     def parted(self, texts: Sequence[str]) -> tuple[Baskets, Baskets]:
-        """The same records with their other items only, and with only the items of these texts."""
+        """Two copies of the records: one without the items of these texts, one with these items only."""
         chosen = np.isin(np.array(self.items.texts, dtype=object), np.array(texts, dtype=object))
         return self._with(~chosen), self._with(chosen)
 
@@ -104,7 +104,7 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
 
 
 def counted_item(text: str, count: int) -> str:
-    """How an item that occurs so many times in one basket is called."""
+    """The name of an item that occurs `count` times in one basket."""
     return f"{text} ×{count}"
 
 

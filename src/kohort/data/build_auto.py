@@ -1,4 +1,4 @@
-"""A hierarchy for a column of which nobody has said anything: chosen from its values."""
+"""A hierarchy for a column that has none in the spec: chosen from its values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FEW = 4  # values: nothing to gain from a tree
 _SKEWED = 1 / 3  # of the range, when it holds the middle nine tenths of the records
 _FINEST = 0.02  # of the range: the least width of an interval
 _FINEST_SPAN = 1e-12  # of a range that has round limits
-_WIDEST_SPAN = 1e300  # beyond, round widths are no numbers any more
+_WIDEST_SPAN = 1e300  # above this, round widths overflow
 _CODE = re.compile(r"(?=.*[0-9])[0-9A-Za-z./-]{3,16}")
 
 

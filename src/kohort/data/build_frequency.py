@@ -24,7 +24,7 @@ _NAME_LENGTH = 40
 class ByFrequency:
     """The rarest values are joined first, `fanout` at a time; frequent ones stay close to the root.
 
-    Small nodes are labelled by their values, `{a, b}`, others `Group 3 (12 values)`: no label tells how
+    Small nodes are labelled by their values, `{a, b}`, others `Group 3 (12 values)`: no label shows how
     many records there are.
     """
 

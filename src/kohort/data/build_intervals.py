@@ -142,7 +142,7 @@ class _Grid:
         return 10 ** max(self.decimals.values())
 
     def indices(self, numbers: np.ndarray) -> list[np.ndarray]:
-        """Per level the interval of each number; the coarser ones follow from the finest: they nest."""
+        """The interval of each number at each level; the coarser ones follow from the finest: they nest."""
         finest = self._finest(numbers)
         return [finest // ratio for ratio in self.ratios]
 

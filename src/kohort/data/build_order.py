@@ -31,7 +31,7 @@ class Order:
     fanout  one number, or one per level from the leaves up; the last one is used again
 
     A node is labelled `[a, b]` where the order is that of numbers or dates, else `a … b`, by its first and
-    last value. Orders by frequency tell a reader which values are rare.
+    last value. An order by frequency shows a reader which values are rare.
     """
 
     values: str | tuple[str, ...] = "natural"

@@ -39,7 +39,7 @@ class Findings:
 
     @property
     def broken(self) -> bool:
-        """Whether it is no tree at all, whatever the data."""
+        """Whether it is not a tree, whatever the data."""
         return bool(not self.leaves or self.contradicting or self.cycles or self.two_parents)
 
     @property

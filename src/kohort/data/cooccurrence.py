@@ -36,7 +36,7 @@ def by_cooccurrence(baskets: Baskets, fanout: int) -> tuple[str, ...]:
 
 
 def _together(baskets: Baskets, rank: np.ndarray, window: int) -> np.ndarray:
-    """Per item, by rank, in how many baskets it is found with each item of its own window."""
+    """The number of baskets that hold each item, by rank, together with each item of its window."""
     places = rank[baskets.items.codes]
     order = np.lexsort((places, baskets.record_of_item))
     places, record = places[order], baskets.record_of_item[order]

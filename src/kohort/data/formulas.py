@@ -20,7 +20,7 @@ _JUST_A_NUMBER = r"^[+\-]?[0-9.,]*([eE][+\-]?[0-9]+)?%?$"
 
 
 def formula_cells(table: pa.Table) -> dict[str, int]:
-    """Per column how many of its cells, its name among them, a spreadsheet program takes for formulas."""
+    """The number of cells of each column, its name included, that spreadsheets take for formulas."""
     found = {}
     for name in table.column_names:
         cells = (
@@ -44,7 +44,7 @@ def unescaped(table: pa.Table) -> pa.Table:
 
 
 def _is_formula(texts: pa.Array, *, begins: str) -> pa.Array:
-    """Per text whether it begins like a formula and is more than a number; a missing text does not."""
+    """Whether each text begins like a formula and is more than a number; a missing text does not."""
     begin = pc.match_substring_regex(texts, begins)
     number = pc.match_substring_regex(texts, _JUST_A_NUMBER)
     return pc.fill_null(pc.and_(begin, pc.invert(number)), False)

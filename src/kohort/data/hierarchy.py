@@ -44,7 +44,7 @@ class Hierarchy:
     ) -> Hierarchy:
         """A hierarchy from one path per leaf: the leaf first, then its ancestors up to the root.
 
-        Nodes are told apart by their whole path, so a label may occur on several branches. Repeated
+        Nodes are distinguished by their whole path, so a label may occur on several branches. Repeated
         ancestors are one node; a path that does not end in the common root gets the root `*`; an
         inner node whose only child is a leaf of the same name is that leaf. Leaves keep the order of
         first appearance. O(nodes).
@@ -83,7 +83,7 @@ class Hierarchy:
 
     @cached_property
     def published(self) -> tuple[str | None, ...]:
-        """Per node the label by which it is published: unique, so that nobody has to guess a branch."""
+        """The label by which each node is published: unique, so that nobody has to guess a branch."""
         return tuple(_unique_labels(self))
 
     @cached_property
@@ -105,7 +105,7 @@ class Hierarchy:
         return labels
 
     def paths(self) -> Iterator[tuple[str | None, ...]]:
-        """Per leaf its labels up to the root, as `from_paths` takes them."""
+        """The labels from each leaf up to the root, as `from_paths` takes them."""
         leaves = set(self.leaf_node.tolist())
         lineage: dict[int, tuple[str | None, ...]] = {-1: ()}
         for node, (label, parent) in enumerate(zip(self.label, self.parent.tolist())):
@@ -190,7 +190,7 @@ def _with_ranges(
 
 
 def _unique_labels(hierarchy: Hierarchy) -> list[str | None]:
-    """Leaves keep their text; an inner label that is used elsewhere too is told apart by its parent's.
+    """Leaves keep their text; an inner label that is used elsewhere gets its parent's label added.
 
     A root that is called like one of its nodes is published as `*`.
     """

@@ -58,7 +58,7 @@ def _cycles(parent: dict[Label, Label]) -> list[Label]:
 
 
 def _path(leaf: Label, parent: dict[Label, Label], cycles: set[Label]) -> tuple[Label, ...]:
-    """From the leaf up, as far as there is no going round."""
+    """Labels from the leaf upwards, up to the first label that would repeat."""
     path = [leaf]
     above = parent[leaf]
     while above is not None and above not in cycles:

@@ -17,7 +17,7 @@ Ancestors = tuple[Label, ...]
 class PathTree:
     """A tree grown from paths, the leaf first; what does not fit is noted, never raised.
 
-    Nodes are told apart by their whole path. Repeated ancestors are one node, and an inner node whose
+    Nodes are distinguished by their whole path. Repeated ancestors are one node, and an inner node whose
     only child is a leaf of the same name is that leaf: both are how files write unbalanced trees.
 
     root           the root's label: the common last label, else `*`
@@ -48,7 +48,7 @@ class PathTree:
 
     @property
     def inner_labels(self) -> set[Label]:
-        """Labels of the inner nodes; one that only repeats its single leaf is none."""
+        """Labels of the inner nodes, without those that only repeat their single leaf."""
         leaves = self.leaves
         return {
             label for node, label in enumerate(self._inner_label) if self._only_leaf(node, leaves) is None

@@ -192,7 +192,7 @@ def _is_code(column: Column) -> bool:
 
 
 def _is_numbered_place(column: Column) -> bool:
-    """Whole numbers that are no quantities: intervals of postcodes or districts mean nothing."""
+    """Whether whole numbers are codes and not quantities: intervals of postcodes mean nothing."""
     meaning = meaning_of(column.name)
     return column.kind == "integer" and meaning is not None and meaning.about == "a place"
 

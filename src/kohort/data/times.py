@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1)
 def moment_of_text(text: str) -> int | None:
     """Nanoseconds since 1970-01-01: in universal time if the text has an offset, else as it is written.
 
-    None for a text that is no ISO time; ValueError for one that looks like one, such as 2024-02-31 10:00.
+    None for a text that is not an ISO time; ValueError for one that looks like one, such as 2024-02-31 10:00.
     """
     found = _TIME_TEXT.fullmatch(text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Files of baskets: one a line, or long tables with one item a row; written back in the same shape."""
+"""Files of baskets: one basket per line, or one item per row; written back in the same shape."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 
 from kohort.data.basket_cells import joined, split_texts
 from kohort.data.dataset import Dataset
-from kohort.data.formulas import escaped, unescaped
 from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
 from kohort.io.source_file import opened
-from kohort.io.tables import TableFile, format_of, read_table, refuse_unreadable, write_table
+from kohort.io.tables import TableFile, read_table, refuse_unreadable, write_table
 from kohort.io.text_layout import detect_encoding
 
-__all__ = ["BASKETS", "BasketShape", "read_data", "read_release", "write_data", "write_rows"]
+__all__ = ["BASKETS", "BasketShape", "read_basket_file", "write_basket_file"]
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -27,7 +26,11 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True)
 class BasketShape:
-    """How a file holds baskets: one a line, separated (by spaces if not said); or one item a row, with id."""
+    """How a file holds baskets: one per line, or one item per row beside the `id` of its basket.
+
+    separator  between the items of a line; by default a comma in .csv, a tab in .tsv, else a space
+    id, item   the names of the two columns of a long table
+    """
 
     separator: str | None = None
     id: str | None = None
@@ -40,19 +43,18 @@ class BasketShape:
             )
         if self.id is not None and self.separator is not None:
             raise InputError(
-                "'separator' is for files with one basket a line; leave it out beside 'id' and 'item'."
+                "'separator' is for files with one basket per line; leave it out beside 'id' and 'item'."
             )
 
     def separator_for(self, path: Path) -> str:
+        """The separator of the items in this file."""
         return self.separator or _SEPARATORS.get(plain_suffix(path), " ")
 
 
-def read_data(
-    path: str | Path, shape: BasketShape | None = None, *, header_option: str = "header", **reading: Any
+def read_basket_file(
+    path: str | Path, shape: BasketShape, *, header_option: str = "header", **reading: Any
 ) -> TableFile:
-    """A table, or with a shape a file of baskets; `reading` says how a table is read."""
-    if shape is None:
-        return read_table(path, header_option=header_option, **reading)
+    """Read a file of baskets as a table with one column of lists; `reading` may hold `header` only."""
     header = reading.pop("header", None)
     if any(value is not None for value in reading.values()):
         raise InputError(
@@ -61,46 +63,24 @@ def read_data(
     if shape.id is not None:
         return _read_long(Path(path), shape, header, header_option)
     if header is not None:
-        raise InputError(f"A file with one basket a line has no header: leave out --{header_option}.")
-    return _read_baskets(Path(path), shape)
+        raise InputError(f"A file with one basket per line has no header: leave out --{header_option}.")
+    return _read_lines(Path(path), shape)
 
 
-def write_data(
-    table: pa.Table,
-    path: str | Path,
-    shape: BasketShape | None,
-    *,
-    delimiter: str | None,
-    formulas: str = "keep",
-) -> None:
-    """Write a release in the shape in which its original came; `formulas` is the key of the spec."""
-    if shape is None:
-        as_text = formulas == "escape" and format_of(path) == "csv"
-        write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
-    else:
-        _write_baskets(table, Path(path), shape)
+def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> None:
+    """Write the baskets of a table in the shape in which the originals came."""
+    path = Path(path)
+    lists = table[BASKETS].combine_chunks()
+    if shape.id is not None:
+        write_table(_as_long(lists, shape), path)
+        return
+    lines = pc.fill_null(joined(lists, shape.separator_for(path)), "")
+    with create_bytes(path) as stream:
+        stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
 
-def read_release(path: str | Path, shape: BasketShape | None, *, formulas: str, **reading: Any) -> TableFile:
-    """Read what `write_data` has written: texts that it escaped are as they were."""
-    file = read_data(path, shape, **reading)
-    if formulas == "escape" and file.format == "csv":
-        return replace(file, table=unescaped(file.table))
-    return file
-
-
-def write_rows(table: pa.Table, path: str | Path) -> None:
-    """Write a table whose lists of items become texts, `a;b`, where the format holds no lists."""
-    if format_of(path) not in ("parquet", "arrow", "jsonl"):
-        for place, name in enumerate(table.column_names):
-            if pa.types.is_list(table[name].type):
-                texts = joined(table[name].combine_chunks(), ";")
-                table = table.set_column(place, name, texts)
-    write_table(table, path)
-
-
-def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
-    """A file of baskets as a table with one column of lists."""
+def _read_lines(path: Path, shape: BasketShape) -> TableFile:
+    """Read a file that has one basket per line."""
     refuse_unreadable(path)
     with opened(path) as source:
         try:
@@ -114,17 +94,7 @@ def _read_baskets(path: Path, shape: BasketShape) -> TableFile:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
     table = pa.table({BASKETS: lists})
-    return TableFile(table, "baskets", shape.separator_for(path), encoding, source.sha256)
-
-
-def _write_baskets(table: pa.Table, path: Path, shape: BasketShape) -> None:
-    lists = table[BASKETS].combine_chunks()
-    if shape.id is not None:
-        write_table(_as_long(lists, shape), path)
-        return
-    lines = pc.fill_null(joined(lists, shape.separator_for(path)), "")
-    with create_bytes(path) as stream:
-        stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
+    return TableFile(table, "baskets", source.sha256, shape.separator_for(path), encoding)
 
 
 def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:
@@ -146,10 +116,10 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
         pa.string()
     )
     table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
-    return TableFile(table, file.format, file.delimiter, file.encoding, file.sha256)
+    return replace(file, table=table, notes=())
 
 
 def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:
-    """One item a row; baskets are numbered anew, since ids identify people."""
+    """One item per row; baskets get new numbers, since their ids identify people."""
     basket = pc.add(pc.list_parent_indices(lists), 1)
     return pa.table({str(shape.id): basket, str(shape.item): lists.flatten()})

@@ -1,18 +1,20 @@
-"""The certificate of a release: its fields, from which the JSON Schema is made, and how to read one."""
+"""The certificate of a release: its fields, from which the JSON Schema is made; writing and reading one."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.io.json_text import decode_json
 from kohort.io.source_file import read_once
 from kohort.problem.roles import Role
 
-__all__ = ["Certificate", "certificate_schema", "read_certificate"]
+__all__ = ["Certificate", "certificate_schema", "read_certificate", "write_certificate"]
 
 SHA256 = r"^[0-9a-f]{64}$"
 Number = int | float
@@ -86,12 +88,12 @@ class CertifiedScheme(_Part):
 
 
 class CertifiedOrder(_Part):
-    """In which order the records are published, and what the original order tells."""
+    """The order in which the records are published, and what the original order gives away."""
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
     shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
     tells: list[str] = Field(
-        description="Columns of which the original order tells something, or `the classes`."
+        description="Columns about which the original order gives something away, or `the classes`."
     )
     attack: dict[str, Any] | None = Field(
         description="Where the order is kept and the records are sorted: what an attack on it comes to."
@@ -148,7 +150,7 @@ class Certificate(_Part):
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."
     )
-    notes: list[str] = Field(description="Sentences that the one who signs should read.")
+    notes: list[str] = Field(description="Sentences that the person who signs should read.")
     seconds: dict[str, Number] = Field(description="By phase.")
     sha256: CertifiedFiles
     commitment: str | None = Field(
@@ -175,6 +177,11 @@ def certificate_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Certificate.model_json_schema()}
 
 
+def write_certificate(facts: dict[str, Any], path: str | Path) -> None:
+    """Write the facts of a release as JSON straight to `path`; see `atomic.replacing`."""
+    write_checked(path, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+
+
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate, or say what is wrong with it."""
     try:
@@ -183,14 +190,14 @@ def read_certificate(path: str | Path) -> Certificate:
     except OSError as error:
         raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
     except InputError as error:
-        raise InputError(f"{str(path)!r} is no JSON, so it is no certificate. {error}") from None
+        raise InputError(f"{str(path)!r} is not JSON, so it is not a certificate. {error}") from None
     try:
         certificate = Certificate.model_validate(facts)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(
-            f"{str(path)!r} is no certificate of a release: {place}: {first['msg']}. "
+            f"{str(path)!r} is not a certificate of a release: {place}: {first['msg']}. "
             "`kohort anonymize --certificate` writes one."
         ) from None
     certificate._content = content

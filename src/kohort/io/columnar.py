@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kohort.checked_write import checked_stream
+from kohort.files.checked import checked_stream
 from kohort.io.columns import plain_slices
 
 __all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from kohort.checked_write import checked_stream
+from kohort.files.checked import checked_stream
+from kohort.io.source_file import SourceFile
 
 __all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "open_bytes", "plain_suffix"]
 
@@ -29,16 +31,18 @@ def plain_suffix(path: Path) -> str:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if its extension says so.
+    """The bytes of a file, decompressed if its extension says so; those of a SourceFile may be in memory.
 
     A stream of Arrow's own: its readers run ahead in threads, which abort a process that ends while one of
     them waits for a stream of Python's.
     """
     compression = COMPRESSIONS.get(path.suffix.lower())
+    content = path.content if isinstance(path, SourceFile) else None
     if compression == "xz":  # the one that Arrow does not know
-        with lzma.open(path, "rb") as stream:
+        with lzma.open(path if content is None else io.BytesIO(content), "rb") as stream:
             return cast(BinaryIO, pa.BufferReader(stream.read()))
-    return cast(BinaryIO, pa.input_stream(os.fspath(path), compression=compression))
+    source = os.fspath(path) if content is None else pa.BufferReader(content)
+    return cast(BinaryIO, pa.input_stream(source, compression=compression))
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int)
 def _settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """One dictionary for the whole column, or plain text if its values repeat little after all.
 
-    Each block was encoded on its own; the sizes of their dictionaries tell.
+    Each block was encoded on its own; the sizes of their dictionaries show how much values repeat.
     """
     if not pa.types.is_dictionary(column.type):
         return column

@@ -14,8 +14,8 @@ import fastexcel
 import polars as pl
 import pyarrow as pa
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError, UnsupportedError
+from kohort.files.checked import write_checked
 from kohort.io.columns import (
     fine_times_as_text,
     has_no_text,
@@ -78,7 +78,7 @@ def _clock_times(column: pl.Series) -> pl.Series:
 
 
 def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
-    """The table under its own names; an empty column without a name is none."""
+    """The table under its own names, without empty columns that have no name."""
     kept = []
     for index, name in enumerate(header[: table.num_columns]):
         if name:
@@ -89,7 +89,7 @@ def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
 
 
 def write_excel(table: pa.Table, path: Path) -> None:
-    """One sheet; text that begins with '=' stays text. Null is no cell, '' is one with empty text."""
+    """One sheet; text that begins with '=' stays text. Null is a missing cell, '' a cell with empty text."""
     if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
         raise UnsupportedError(
             f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "

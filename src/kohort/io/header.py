@@ -37,7 +37,7 @@ _FEW = 10  # names for one that looks like a value, such as a single code among 
 
 
 def invented_names(n_columns: int) -> list[str]:
-    """Names for the columns of a table that has none.
+    """Names for the columns of a table without a header.
 
     >>> invented_names(2)
     ['column_1', 'column_2']

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import yaml
 
-from kohort.checked_write import write_checked
 from kohort.data.build_hierarchy import FileSource
 from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
@@ -19,6 +18,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.pairs import Pairs
 from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.io.compressed import DAMAGED, plain_suffix
 from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
@@ -28,7 +28,7 @@ __all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
 
 _DELIMITERS = (";", "\t", ",", "|")
 _TREE_FILES = (".yaml", ".yml", ".json")
-_SAMPLE = 200  # lines by which the delimiter is told
+_SAMPLE = 200  # lines from which the delimiter is guessed
 
 Labels = tuple[Label, ...]
 
@@ -57,7 +57,7 @@ def read_hierarchy(
     """Read a hierarchy; problems of its content are findings, a file that cannot be read is an error.
 
     kind       leaf-first, pairs (child, parent), tree (YAML or JSON) or auto: by the name and the content
-    delimiter  told from the content unless given
+    delimiter  guessed from the content unless given
     header     whether the first line is one
     """
     source = FileSource(str(path), kind, delimiter, encoding, header)
@@ -90,7 +90,8 @@ def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, leaves: bool = Tr
     paths = list(hierarchy.paths() if leaves else _paths_above_leaves(hierarchy))
     if any("" in path for path in paths):
         raise InputError(
-            "A hierarchy file cannot tell an empty text from a missing value. Make empty texts null first."
+            "A hierarchy file cannot distinguish an empty text from a missing value. "
+            "Make empty texts null first."
         )
     returns = any("\r" in label for label in hierarchy.label if label)  # the writer would leave them bare
     text = io.StringIO(newline="")
@@ -200,7 +201,7 @@ def _delimiter(text: str) -> str:
 
 
 def _tree_paths(text: str, name: str) -> list[Labels]:
-    """Paths straight from the YAML nodes: every scalar stays the text it is (NO is no truth value)."""
+    """Paths straight from the YAML nodes: every scalar stays the text it is (NO is not a truth value)."""
 
     def refuse(line: int, reason: str) -> InputError:
         return InputError(f"Hierarchy file {name!r}, line {line}: {reason}.")
@@ -212,7 +213,9 @@ def _tree_paths(text: str, name: str) -> list[Labels]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
-        raise InputError(f"Hierarchy file {name!r} is no YAML tree{where}: check its indentation.") from error
+        raise InputError(
+            f"Hierarchy file {name!r} is not a YAML tree{where}: check its indentation."
+        ) from error
     return [] if root is None else list(_node_paths(root, ()))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kohort.data.hierarchy import Hierarchy
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 
 __all__ = ["columns_with_files", "hierarchies_of", "hierarchy_files"]
@@ -21,9 +21,9 @@ def columns_with_files(request: Request) -> list[str]:
     return [*request.roles.having("quasi-identifier"), *items]
 
 
-def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
+def hierarchies_of(release: VerifiedRelease) -> dict[str, Hierarchy]:
     """The hierarchy of every quasi-identifier that has one, and of the items."""
-    attributes = () if release.problem is None else release.problem.attributes
+    attributes = release.problem.attributes
     found = {a.name: a.domain for a in attributes if isinstance(a.domain, Hierarchy)}
     if release.items is not None:
         found[release.items.problem.baskets.name] = release.items.problem.hierarchy

@@ -74,7 +74,7 @@ def _explanation(path: Path, raw: bytes) -> str:
         try:
             text = line.decode()
             if text.strip() and not isinstance(parse_json(text, name=str(path), first_line=number), dict):
-                return f"{path}, line {number}: this is no JSON object."
+                return f"{path}, line {number}: this is not a JSON object."
         except UnicodeDecodeError:
             return f"{path}, line {number}: this is not text in UTF-8."
         except InputError as error:

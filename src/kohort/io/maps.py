@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kohort.checked_write import write_checked
 from kohort.data.column import Kind
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
 from kohort.pipeline.maps import ColumnMap, Maps
 from kohort.pipeline.request import Request, Treatment

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.pipeline.commitment import SALT_BYTES, new_salt
 
 __all__ = ["NO_SALT", "Salt", "read_salt", "salt_for", "write_salt"]

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError, MissingPackageError
+from kohort.files.checked import write_checked
 
 __all__ = ["is_signed_by", "make_keys", "read_private_key", "read_public_key", "sign_file", "signature_path"]
 
@@ -53,7 +53,7 @@ def read_private_key(path: str | Path) -> Any:
         ) from None
     except ValueError:
         raise InputError(
-            f"{str(path)!r} is no private key in PEM, or KOHORT_SIGN_PASSWORD is wrong. "
+            f"{str(path)!r} is not a private key in PEM, or KOHORT_SIGN_PASSWORD is wrong. "
             "Make a key with: kohort key mine.pem"
         ) from None
     return _checked(key, ed25519.Ed25519PrivateKey, path)
@@ -67,7 +67,7 @@ def read_public_key(path: str | Path) -> Any:
         key = serialization.load_pem_public_key(pem)
     except ValueError:
         raise InputError(
-            f"{str(path)!r} is no public key in PEM. Ask the signer for theirs; it begins with "
+            f"{str(path)!r} is not a public key in PEM. Ask the signer for theirs; it begins with "
             "-----BEGIN PUBLIC KEY-----."
         ) from None
     return _checked(key, ed25519.Ed25519PublicKey, path)

@@ -15,34 +15,44 @@ from kohort.errors import InputError
 __all__ = ["SourceFile", "opened", "read_once", "sha256_of"]
 
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
+_IN_MEMORY = 1 << 25  # bytes; files up to this size are read once and parsed from memory
 
 
 class SourceFile(type(Path())):  # type: ignore[misc]
     """The path of a file that is held open: its text is the user's path, and opening it opens that same file.
 
     Messages name the file as the user did. Readers, which want a path, get by `os.fspath` a name that still
-    means the opened file when another one was put in its place.
+    means the opened file when another one was put in its place. Of a file that is parsed from memory,
+    `content` holds the bytes.
     """
 
     where: str | None = None
     sha256: str = ""
+    content: bytes | None = None
 
     def __fspath__(self) -> str:
         return self.where or str(self)
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[SourceFile]:
-    """Hold a file open while it is read; afterwards refuse it if its bytes were changed meanwhile.
+def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
+    """Hold a file open while it is read; afterwards refuse it if it was changed meanwhile.
 
-    `sha256` of what is yielded is therefore the hash of what was read, however often that was read.
+    `sha256` of what is yielded is the hash of what was read. A small file is read once, into memory. A large
+    one, and one whose reader opens it `by_name`, is read several times, so its bytes are compared at the end.
     """
     source = SourceFile(path)
     with _open(path) as stream:
         source.where = _lasting_name(stream, path)
-        before, source.sha256 = _state(stream), _digest(stream, path)
+        before = _state(stream)
+        if by_name or before[0] > _IN_MEMORY:
+            source.sha256 = _digest(stream, path)
+        else:
+            source.content = _content(stream, path)
+            source.sha256 = hashlib.sha256(source.content).hexdigest()
         yield source
-        if (_state(stream), _digest(stream, path)) != (before, source.sha256) or not _is_at(source, stream):
+        same = _state(stream) == before and _is_at(source, stream)
+        if not same or (source.content is None and _digest(stream, path) != source.sha256):
             raise InputError(f"{path} was changed while it was read. Run this again once it is complete.")
 
 
@@ -83,6 +93,13 @@ def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
 def _state(stream: BinaryIO) -> tuple[int, int]:
     found = os.fstat(stream.fileno())
     return found.st_size, found.st_mtime_ns
+
+
+def _content(stream: BinaryIO, path: str | Path) -> bytes:
+    try:
+        return stream.read()
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def _digest(stream: BinaryIO, path: str | Path) -> str:

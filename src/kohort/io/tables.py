@@ -19,7 +19,7 @@ from kohort.io.delimited import read_delimited, write_delimited
 from kohort.io.excel import read_excel, write_excel
 from kohort.io.header import refuse_doubtful_header
 from kohort.io.json_lines import read_json_lines, write_json_lines
-from kohort.io.source_file import opened
+from kohort.io.source_file import SourceFile, opened
 from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
 from kohort.io.text_layout import HEADER_RECORDS, detect_layout
 from kohort.parameters import check_option
@@ -49,7 +49,7 @@ SUFFIXES = {
     ".zsav": "spss",
     ".dta": "stata",
 }
-COMPRESSIBLE = ("csv", "jsonl")
+COMPRESSIBLE = ("csv", "jsonl")  # read as a stream of bytes; the readers of the others open a name
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     "parquet": read_parquet,
@@ -77,9 +77,9 @@ class TableFile:
 
     table: pa.Table
     format: str
-    delimiter: str | None
-    encoding: str | None
     sha256: str
+    delimiter: str | None = None
+    encoding: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -104,27 +104,37 @@ def read_table(
     kind = format_of(path)
     check_option(header_option.replace("-", "_"), header, bool | None)
     _refuse_stray_options(kind, delimiter, encoding, sheet, header)
-    notes: tuple[str, ...] = ()
-    with opened(path) as source:
+    first_line: dict[str, Any] = {"header": header, "header_option": header_option}
+    with opened(path, by_name=kind not in COMPRESSIBLE) as source:
         try:
             if kind == "csv":
-                asked: dict[str, Any] = {"header": header, "header_option": header_option}
-                layout = detect_layout(source, delimiter=delimiter, encoding=encoding, **asked)
-                _refuse_doubles(layout.header, str(path))
-                delimiter, encoding = layout.delimiter, layout.encoding
-                table = read_delimited(source, layout)
+                file = _read_text(source, delimiter=delimiter, encoding=encoding, **first_line)
             elif kind == "excel":
-                table, notes = read_excel(source, sheet=sheet, header=header)
+                file = _read_excel(source, sheet=sheet, **first_line)
             else:
-                table = READERS[kind](source)
+                file = TableFile(READERS[kind](source), kind, sha256=source.sha256)
         except (*DAMAGED, pa.ArrowException):
             raise InputError(f"{path} is damaged, or not what its extension says.") from None
-    if kind == "excel" and header is None:
-        refuse_doubtful_header(table.column_names, _first_texts(table), str(path), header_option)
-    _refuse_doubles(table.column_names, str(path))
-    if not table.num_columns or not table.num_rows:
+    _refuse_doubles(file.table.column_names, str(path))
+    if not file.table.num_columns or not file.table.num_rows:
         raise InputError(f"{path} has no records.")
-    return TableFile(table, kind, delimiter, encoding, source.sha256, notes)
+    return file
+
+
+def _read_text(source: SourceFile, **options: Any) -> TableFile:
+    layout = detect_layout(source, **options)
+    _refuse_doubles(layout.header, str(source))
+    table = read_delimited(source, layout)
+    return TableFile(table, "csv", source.sha256, layout.delimiter, layout.encoding)
+
+
+def _read_excel(
+    source: SourceFile, *, sheet: str | int | None, header: bool | None, header_option: str
+) -> TableFile:
+    table, notes = read_excel(source, sheet=sheet, header=header)
+    if header is None:
+        refuse_doubtful_header(table.column_names, _first_texts(table), str(source), header_option)
+    return TableFile(table, "excel", source.sha256, notes=notes)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
@@ -161,7 +171,7 @@ def format_of(path: str | Path) -> str:
 
 
 def refuse_unreadable(path: Path) -> None:
-    """Refuse a path that is no file, or an empty one."""
+    """Refuse a path that is not a file, and an empty file."""
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.")
     if not path.exists():
@@ -187,7 +197,7 @@ def _first_texts(table: pa.Table) -> list[list[str | None]]:
 def _refuse_stray_options(
     kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None, header: bool | None
 ) -> None:
-    """An option that would be ignored is a misunderstanding."""
+    """Refuse options that would be ignored."""
     if kind != "csv" and (delimiter is not None or encoding is not None):
         raise InputError(
             "A delimiter or an encoding can only be given for delimited text (.csv, .tsv, .txt)."

@@ -122,7 +122,7 @@ def detect_encoding(path: Path) -> str:
         try:
             decoder.decode(chunk, final=len(chunk) < CHUNK_BYTES)
         except UnicodeDecodeError:
-            return _likeliest_encoding(path, _telling_lines(chunk, first=number == 0))
+            return _likeliest_encoding(path, _non_ascii_lines(chunk, first=number == 0))
     return "utf-8"
 
 
@@ -132,7 +132,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _telling_lines(chunk: bytes, *, first: bool) -> bytes:
+def _non_ascii_lines(chunk: bytes, *, first: bool) -> bytes:
     """The lines with bytes beyond ASCII; a chunk's first and last line may be cut in two."""
     lines = chunk.split(b"\n")
     whole = [line for line in lines[0 if first else 1 : -1] if not line.isascii()]

@@ -119,7 +119,7 @@ def apply_maps(
         maps=maps,
         withheld=n_withheld,
         remarks=(
-            *withheld_notes(n_withheld, published.kept, published.broken),
+            *withheld_notes(n_withheld, published.n_left_out, published.broken),
             *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions),
         ),

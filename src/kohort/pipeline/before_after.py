@@ -15,10 +15,11 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
-from kohort.verification.covering import Covering, read_covering
+from kohort.verification.covering import Covering, covering_of
+from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:
-    from kohort.pipeline.release import Release
+    from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
 
@@ -59,9 +60,14 @@ class BeforeAfter:
     baskets: BasketPair | None = None
 
     @cached_property
+    def readings(self) -> list[Reading]:
+        """What the published labels of each quasi-identifier mean."""
+        return [read_labels(column.texts, a) for column, a in zip(self.labels, self.attributes)]
+
+    @cached_property
     def coverings(self) -> list[Covering]:
-        """Per quasi-identifier what its published labels cover."""
-        return [read_covering(column.texts, a) for column, a in zip(self.labels, self.attributes)]
+        """What the published labels of each quasi-identifier cover."""
+        return [covering_of(reading) for reading in self.readings]
 
     @cached_property
     def before(self) -> Classes:
@@ -81,8 +87,8 @@ class BeforeAfter:
         return place
 
 
-def before_after(release: Release) -> BeforeAfter:
-    """The two sides of a release; the published one is read from the table that is published."""
+def before_after(release: VerifiedRelease) -> BeforeAfter:
+    """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
     published = Dataset(release.arrow)
     attributes = release.problem.attributes
     labels = tuple(published.column(attribute.name) for attribute in attributes)
@@ -94,7 +100,7 @@ def before_after(release: Release) -> BeforeAfter:
     return BeforeAfter(
         attributes=attributes,
         labels=labels,
-        sensitive=tuple(release.dataset.column(name) for name in release.roles.having("sensitive")),
+        sensitive=tuple(release.dataset.sensitive_column(name) for name in release.roles.having("sensitive")),
         rows=rows,
         withheld=withheld,
         n_records=release.dataset.n_records,
@@ -112,7 +118,7 @@ def _starred(column: Column) -> np.ndarray:
     return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
 
 
-def _baskets(release: Release, published: Dataset) -> BasketPair | None:
+def _baskets(release: VerifiedRelease, published: Dataset) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items

@@ -19,7 +19,6 @@ from kohort.algorithms import (
     is_for_items,
     items_algorithm_named,
     parameters_of,
-    resolved,
 )
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
@@ -74,7 +73,7 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
 
 
 def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None) -> Choice:
-    algorithm, why = resolved(_asked(request), problem, request.time_limit)
+    algorithm, why = _asked(request).choice_for(problem, request.time_limit)
     parameters = parameters_of(algorithm)
     unmet = _unmet_models(algorithm, problem)
     solver: Solver = algorithm
@@ -99,7 +98,7 @@ def _asked(request: Request) -> Algorithm:
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if request.scheme is not None or request.schemes:
         algorithm = for_scheme(algorithm, request.scheme, request.schemes)
-    if request.suppression == 1 and not hasattr(algorithm, "scheme"):
+    if request.suppression == 1 and not algorithm.takes_scheme:
         raise InputError(
             f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
             "scheme take 1, which lets them withhold whatever is in small classes."
@@ -114,8 +113,8 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
     """
     asked = {model.name for model in problem.models}
     unmet = tuple(sorted(asked - set(algorithm.models)))
-    makes_groups = getattr(algorithm, "recoding", Groups) is Groups
-    if unmet and not (makes_groups and all(model.survives_unions for model in problem.models)):
+    can_unite = issubclass(algorithm.recoding, Groups) and all(m.survives_unions for m in problem.models)
+    if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
             f"{algorithm.name} does not meet {', '.join(unmet)}. "

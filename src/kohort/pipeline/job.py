@@ -13,7 +13,7 @@ from kohort.pipeline.order import PublishedOrder, settle_order
 from kohort.pipeline.prepare import Prepared, prepare
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.published_items import ItemsPart
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution, solve
 from kohort.pipeline.withheld import refuse_dropping
@@ -28,7 +28,7 @@ def make_release(
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
-) -> Release:
+) -> VerifiedRelease:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases."""
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
@@ -73,11 +73,11 @@ def _release(
     figures: Figures,
     order: PublishedOrder,
     clock: Clock,
-) -> Release:
+) -> VerifiedRelease:
     recoding, request = solution.recoding, prepared.request
     extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
     verdict = verified.verdict.cautioned(*extremes, *order.cautions)
-    return Release(
+    return VerifiedRelease(
         dataset=prepared.dataset,
         request=request,
         roles=prepared.roles,

@@ -17,7 +17,6 @@ from kohort.pipeline.solve import Solution
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import AlphaDeassociation
 from kohort.problem.problem import Problem
 from kohort.verification import Caution, Verdict
 
@@ -40,7 +39,7 @@ def release_notes(
         *_withholding_notes(prepared.problem, verdict.withheld),
         *_model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
-        *withheld_notes(verdict.withheld, published.kept, published.broken),
+        *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
         *order.notes,
         *solution.recoding.notes,
         *formula_notes(published, prepared.request),
@@ -55,16 +54,13 @@ def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
 
 
 def _model_notes(problem: Problem) -> list[str]:
-    notes = []
-    for model in problem.models:
-        if isinstance(model, AlphaDeassociation) and model.attribute is not None:
-            unknown = model.unknown_values(problem.sensitive[model.attribute].context)
-            if unknown:
-                notes.append(
-                    f"{counted(len(unknown), 'value', 'values')} that alpha protects in {model.attribute!r} "
-                    f"{'does' if len(unknown) == 1 else 'do'} not occur in the table."
-                )
-    return notes
+    """What models have to say about the sensitive columns of the table."""
+    return [
+        note
+        for model in problem.models
+        if model.attribute is not None
+        for note in model.notes(problem.sensitive[model.attribute].context)
+    ]
 
 
 def _basket_notes(items: ItemsProblem | None) -> list[str]:

@@ -8,7 +8,8 @@ undoes that has the sorted release. No secret is needed, and no guess about the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
+from kohort.pipeline.sorters import Sorter, find_sorters
 from kohort.verification import Caution, OrderAttack, attack_on_order
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "attack_sentence",
     "dealt_order",
     "settle_order",
+    "sorter_sentence",
 ]
 
 CLASSES = (
@@ -46,6 +49,7 @@ class PublishedOrder:
     tells     columns of which the original order tells something, or `the classes`; empty for shuffle: true,
               where nobody looked
     attack    what an attacker gets from the order that was kept; None where there is nothing to attack
+    sorters   columns, published as they are, that put the records in an order that tells something
     """
 
     asked: bool | str
@@ -53,6 +57,7 @@ class PublishedOrder:
     shuffled: bool
     tells: tuple[str, ...] = ()
     attack: OrderAttack | None = None
+    sorters: tuple[Sorter, ...] = ()
 
     @property
     def costs(self) -> bool:
@@ -69,11 +74,12 @@ class PublishedOrder:
 
     @property
     def cautions(self) -> list[Caution]:
-        """What the promises do not cover where the order is kept although it tells something."""
-        if not self.costs:
-            return []
-        below = None if self.attack is None else self.attack.below
-        return [Caution("order", self.cost_sentence, ADVICE, records=below)]
+        """What the promises do not cover: an order that is kept, or can be had again, and tells something."""
+        found = []
+        if self.costs:
+            below = None if self.attack is None else self.attack.below
+            found.append(Caution("order", self.cost_sentence, ADVICE, records=below))
+        return found + [_sorter_caution(sorter) for sorter in self.sorters]
 
     @property
     def notes(self) -> list[str]:
@@ -96,27 +102,51 @@ ADVICE = "Say shuffle: auto, which publishes the records in an order that tells 
 
 def attack_sentence(found: OrderAttack) -> str:
     """What an attack on the order comes to."""
-    orders = " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
+    return f"Somebody who knows that they are sorted {_orders(found)} {_gain(found)}"
+
+
+def sorter_sentence(sorter: Sorter) -> str:
+    """What sorting the records by a published column comes to."""
     return (
-        f"Somebody who knows that they are sorted {orders} narrows the labels of "
-        f"{counted(found.narrowed, 'record')}: {found.below:,} of {found.records:,} then look like fewer "
-        f"than {found.k:,}, {found.unique:,} like no other, and {counted(found.exact, 'value')} "
-        f"{'is' if found.exact == 1 else 'are'} known exactly."
+        f"Whoever sorts the records by {sorter.column!r}, which is published as it is, has them sorted "
+        f"{_orders(sorter.attack)}, too, and {_gain(sorter.attack)}"
+    )
+
+
+def _sorter_caution(sorter: Sorter) -> Caution:
+    advice = f"Give {sorter.column!r} the role identifier, which drops it, or quasi-identifier."
+    return Caution(
+        "order", sorter_sentence(sorter), advice, column=sorter.column, records=sorter.attack.below
+    )
+
+
+def _orders(found: OrderAttack) -> str:
+    return " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
+
+
+def _gain(found: OrderAttack) -> str:
+    return (
+        f"narrows the labels of {counted(found.narrowed, 'record')}: {found.below:,} of {found.records:,} "
+        f"then look like fewer than {found.k:,}, {found.unique:,} like no other, and "
+        f"{counted(found.exact, 'value')} {'is' if found.exact == 1 else 'are'} known exactly."
     )
 
 
 def settle_order(prepared: Prepared, published: Published) -> PublishedOrder:
     """Decide on the order of the records, and say why."""
     asked = prepared.request.shuffle
+    attack = partial(_attack, prepared, published)
     tells: tuple[str, ...] = ()
     found = None
     if asked is not True:
         tells = _tells(prepared, published)
         if not (tells and asked == "auto"):
-            found = _attack(prepared, published)
+            found = attack(published.rows)
     if asked is True or (asked == "auto" and (tells or found is not None)):
-        return PublishedOrder(asked, dealt_order(published, prepared.request.seed), True, tells)
-    return PublishedOrder(asked, published.kept, False, tells, found)
+        dealt = dealt_order(published, prepared.request.seed)
+        return PublishedOrder(asked, dealt, True, tells, sorters=find_sorters(prepared, dealt, attack))
+    sorters = find_sorters(prepared, published.rows, attack)
+    return PublishedOrder(asked, published.kept, False, tells, found, sorters)
 
 
 def dealt_order(published: Published, seed: int) -> np.ndarray:
@@ -130,16 +160,17 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
     return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
 
 
-def _attack(prepared: Prepared, published: Published) -> OrderAttack | None:
-    """What an attack on the original order of the records comes to; None where there is nothing to attack."""
+def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> OrderAttack | None:
+    """What an attack on the records in this order comes to; None where there is nothing to attack."""
     if not prepared.attributes:
         return None
+    in_order = published if rows is published.rows else replace(published, kept=rows)
     return attack_on_order(
-        Dataset(published.arrow),
+        Dataset(in_order.arrow),
         prepared.dataset,
         prepared.attributes,
         prepared.untouched,
-        published.rows,
+        rows,
         prepared.request.k,
     )
 

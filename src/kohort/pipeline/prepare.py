@@ -85,7 +85,7 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
-    if any(model.name == "t-closeness" for model in models):
+    if any(model.compares_with_whole_table for model in models):
         raise UnsupportedError(
             "t-closeness compares every class with the whole table, which records that are left out would "
             "change. Use suppressed: star, or suppression: 0."
@@ -149,7 +149,7 @@ def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> di
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
-    column = _ordered(dataset.column(name), request)
+    column = _ordered(dataset.sensitive_column(name), request)
     source = request.hierarchies.get(name)
     if source is None:
         return SensitiveAttribute(column)

@@ -45,10 +45,15 @@ class Published:
         """The published columns."""
         return [name for name in self.dataset.names if self.columns.get(name, ...) is not None]
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
         """Per published record the number of its original."""
         return np.arange(self.dataset.n_records) if self.kept is None else self.kept
+
+    @property
+    def n_left_out(self) -> int:
+        """How many records are not published."""
+        return 0 if self.kept is None else self.dataset.n_records - len(self.kept)
 
     @cached_property
     def arrow(self) -> pa.Table:

@@ -1,21 +1,18 @@
-"""A release: the published table, the verdict on it, and everything that a certificate holds."""
+"""What the job makes: the published table, the verdict on it, and every fact that a certificate holds."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.checked_write import write_checked
 from kohort.data.dataset import Dataset
+from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.commitment import committed
-from kohort.pipeline.maps import maps_of
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published
@@ -27,25 +24,27 @@ from kohort.recoding.recoding import Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__
 
-__all__ = ["Release"]
+__all__ = ["VerifiedRelease"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(HoldsOriginal):
-    """A verified release. `table` is the published table, of the kind that came in.
+class VerifiedRelease(HoldsOriginal):
+    """A release that has passed its verification. `table` is the published table, of the kind that came in.
+
+    It touches no file. `kohort.publication.Release` is the same with methods that judge and write it.
 
     loss      every cost by its name, measured on what is published
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
-    notes     sentences that the one who signs should read
+    notes     sentences that the person who signs should read
     problem   what was asked, in codes
     items     what became of the column of items, or None
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes
-    cut_by_time  whether a time limit cut the search: only then may the same input, spec, version and seed
-              give another release
-    order     in which order the records are published, and what the original order tells
+    cut_by_time  whether a time limit ended the search; only then may the same input, spec, version and seed
+              give a different release
+    order     the order in which the records are published, and what the original order gives away
     """
 
     _instead = (
@@ -87,6 +86,11 @@ class Release(HoldsOriginal):
         """The published table in Arrow, with dictionaries where values repeat."""
         return self._published.arrow
 
+    @cached_property
+    def sides(self) -> BeforeAfter:
+        """The original and the published table in codes, read once for risk, utility and report."""
+        return before_after(self)
+
     @property
     def published_names(self) -> list[str]:
         return self._published.names
@@ -111,7 +115,7 @@ class Release(HoldsOriginal):
 
     @property
     def original_rows(self) -> np.ndarray:
-        """Per published record the number of its original, from 0 on."""
+        """The number of the original of each published record, counted from 0."""
         return self._published.rows
 
     @property
@@ -169,79 +173,3 @@ class Release(HoldsOriginal):
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
         }
-
-    def risk(self, **options: Any) -> dict[str, Any]:
-        """How likely people are found, before and after; the options are those of `kohort.assess_risk`."""
-        from kohort.risk import assess_risk
-
-        return assess_risk(self, **options)
-
-    def utility(self, **options: Any) -> dict[str, Any]:
-        """How useful the release still is; the options are those of `kohort.measure_utility`."""
-        from kohort.utility import measure_utility
-
-        return measure_utility(self, **options)
-
-    def report(
-        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
-    ) -> None:
-        """Write a page for people, HTML or PDF by its ending: is it safe, what did it cost, what to do next.
-
-        The internal version shows values of the original; the public one may go with the release. `more` may
-        hold `sha256` and `salt` (see `facts`), `making` (the command and the spec) and `progress`.
-        """
-        from kohort.io.atomic import replacing
-        from kohort.report.html import check_report_path, write_report
-
-        check_report_path(path)
-        with replacing(path) as draft:
-            write_report(self, draft, version=version, **more)
-
-    def _repr_html_(self) -> str:
-        """How a notebook shows a release: the verdict and its figures, no value of the data."""
-        from kohort.report.html import notebook_page
-
-        return notebook_page(self)
-
-    def certificate(
-        self,
-        path: str | Path,
-        *,
-        sha256: Mapping[str, str | None] | None = None,
-        salt: bytes | None = None,
-        sign: str | Path | None = None,
-    ) -> None:
-        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig.
-
-        `sha256` and `salt` are those of `facts`.
-        """
-        from kohort.io.atomic import replacing_all
-        from kohort.io.signature import read_private_key, sign_file, signature_path
-
-        key = None if sign is None else read_private_key(sign)
-        text = json.dumps(self.facts(sha256=sha256, salt=salt), indent=2, ensure_ascii=False)
-        files = [path] if key is None else [path, signature_path(path)]
-        with replacing_all(files) as drafts:
-            write_checked(drafts[0], text + "\n")
-            if key is not None:
-                sign_file(drafts[0], drafts[1], key)
-
-    def order_file(self, path: str | Path) -> None:
-        """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
-
-        Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
-        """
-        from kohort.io.atomic import replacing_all
-        from kohort.io.order_file import write_order
-
-        with replacing_all([path], private=[path]) as drafts:
-            write_order(self.original_rows, drafts[0])
-
-    def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
-        """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
-        from kohort.io.atomic import replacing
-        from kohort.io.maps import write_maps
-
-        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        with replacing(path) as draft:
-            write_maps(replace(maps, spec_sha256=spec_sha256), draft)

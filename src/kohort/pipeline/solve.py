@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kohort.algorithms import Progress, Run, bound_of
+from kohort.algorithms import Progress, Run, bound_of, time_for_bound
 from kohort.engines import engine_named
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.choose import Choice
@@ -40,7 +40,9 @@ def solve(
         recoding = engine_named(request.engine).solve(problem, choice.solver, run)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:
-        bound = bound_of(problem, recoding, clock.seconds["solve"], lambda: compiling.seconds)
+        seconds = time_for_bound(clock.seconds["solve"], request.time_limit)
+        judging = Run(time_limit=seconds, progress=progress, besides=lambda: compiling.seconds)
+        bound = bound_of(problem, recoding, judging)
     clock.set_apart("compile", compiling.seconds, of="bound")
     cut = _cut_note(request.time_limit) if run.was_cut else ()
     return Solution(recoding, bound.value, run.was_cut, (*bound.notes, *cut))

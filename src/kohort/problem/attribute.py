@@ -48,7 +48,7 @@ class Attribute:
 
     @property
     def leaves(self) -> np.ndarray:
-        """For each record its leaf: looked up anew each time, since it is as large as the column."""
+        """For each record its leaf; not cached, since it is as large as the column."""
         return self.leaf_of_code[self.column.codes]
 
     @cached_property

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from kohort.data.dataset import distinct_rows
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
+from kohort.problem.encoding.coded import Coded, DistinctRows
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ClassCounts, KAnonymity, Model
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["DistinctRows", "Problem", "refuse_many_attributes"]
+__all__ = ["Problem", "refuse_many_attributes"]
 
 
 MOST_ATTRIBUTES = 1_000
@@ -30,15 +31,6 @@ def refuse_many_attributes(n_attributes: int) -> None:
             f"The table has {n_attributes:,} quasi-identifiers; at most {MOST_ATTRIBUTES:,} are possible. "
             "Give this role only to columns that others may know about a person, and drop what nobody needs."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class DistinctRows:
-    """Distinct rows of leaves with counts; `of_record` says which one each record is."""
-
-    leaves: np.ndarray
-    counts: np.ndarray
-    of_record: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +94,34 @@ class Problem:
         return bool(self.attributes) and self.attributes[0].tight
 
     @cached_property
+    def coded(self) -> Coded:
+        """The encoding that all searches share: hierarchies, costs and distinct rows as arrays."""
+        return Coded(self.attributes, self.cost)
+
+    def varied(self, **changes: Any) -> Problem:
+        """The same problem with other fields, as by `dataclasses.replace`.
+
+        Shares the encoding where it stays the same: where neither attributes nor cost change.
+        """
+        other = replace(self, **changes)
+        if other.attributes is self.attributes and other.cost is self.cost:
+            vars(other)["coded"] = self.coded
+        return other
+
+    @property
     def weights(self) -> np.ndarray:
         """Attribute weights that add up to 1."""
-        weights = np.array([attribute.weight for attribute in self.attributes], dtype=float)
-        return weights / weights.sum()
+        return self.coded.weights
 
-    @cached_property
+    @property
     def leaves(self) -> np.ndarray:
         """Records by attributes: the leaf of each cell."""
-        return np.column_stack([attribute.leaves for attribute in self.attributes])
+        return self.coded.leaves
 
-    @cached_property
+    @property
     def rows(self) -> DistinctRows:
         """Equal records collapsed: most work happens here."""
-        return DistinctRows(*distinct_rows(self.leaves))
+        return self.coded.rows
 
     def satisfied(
         self, group_of_record: np.ndarray, records: np.ndarray | slice, n_groups: int

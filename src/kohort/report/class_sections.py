@@ -7,7 +7,7 @@ from typing import Any
 from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
-from kohort.report.words import percent
+from kohort.report.sentences import percent
 
 __all__ = ["classes_section", "riskiest_section", "sensitive_section"]
 

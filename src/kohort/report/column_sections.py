@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kohort.report import charts
-from kohort.report.attributes import STEPS
+from kohort.report.attribute_facts import STEPS
 from kohort.report.page import Figure, Section, Table, drawn
-from kohort.report.words import capital, percent
+from kohort.report.sentences import capitalized, percent
 
 __all__ = ["columns_section", "distributions_section"]
 
@@ -36,7 +36,7 @@ def _steps_figure(shares: list[tuple[str, dict[str, float]]]) -> Figure:
     kept = sum(steps["as it was"] for _, steps in shares) / len(shares)
     stars = sum(steps["*"] for _, steps in shares) / len(shares)
     sentence = (
-        f"{capital(percent(kept))} of all cells are published as they were, {percent(stars)} as *. "
+        f"{capitalized(percent(kept))} of all cells are published as they were, {percent(stars)} as *. "
         "Between them, the darker, the more values a cell stands for."
     )
     chart = charts.steps_chart(shares[:_MOST_ROWS])

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from kohort.algorithms import Progress
+from kohort.algorithms import Progress, Run
 from kohort.errors import InputError
-from kohort.pipeline.before_after import before_after
-from kohort.pipeline.release import Release
-from kohort.report.attributes import attribute_facts, distribution, item_levels
-from kohort.report.classes import class_size_facts, guess_facts, riskiest_classes
-from kohort.report.public import public_facts
-from kohort.report.published import PublishedValues, published_values
+from kohort.pipeline.release import VerifiedRelease
+from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
+from kohort.report.class_facts import class_size_facts, guess_facts, riskiest_classes
+from kohort.report.public_facts import public_facts
+from kohort.report.published_values import PublishedValues, published_values
 from kohort.risk import assess_risk
 from kohort.utility import measure_utility
 
@@ -27,7 +26,7 @@ MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 
 def report_facts(
-    release: Release,
+    release: VerifiedRelease,
     *,
     version: Version = "internal",
     sha256: Mapping[str, str | None] | None = None,
@@ -37,32 +36,23 @@ def report_facts(
 ) -> dict[str, Any]:
     """All that a report shows, as plain data. `making` may hold the `command` and the `spec`.
 
-    Of `sha256`, that of the input is shown in the internal version only; see `Release.facts` for the `salt`.
+    The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
     """
     check_version(version)
-    tell = progress or (lambda what, share: None)
-    tell("report: classes", 0.0)
-    sides, columns = before_after(release), published_values(release)
-    attributes = [attribute_facts(values) for values in columns]
-    guesses = [guess_facts(sides, column) for column in sides.sensitive]
+    run = Run(progress=progress)
+    run.report("report: classes", 0.0)
     facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
         "kohort": "report",
         "original_sha256": (sha256 or {}).get("input"),
         "report": "internal",
-        "attributes": attributes,
-        "class_sizes": class_size_facts(sides),
-        "guesses": [found for found in guesses if found is not None],
-        "item_levels": None if release.items is None else item_levels(release.items),
-        "sensitive": [column.name for column in sides.sensitive],
-        "distributions": _distributions(columns, attributes),
-        "riskiest": riskiest_classes(sides),
+        **_table_facts(release),
         "making": dict(making or {}),
     }
-    tell("report: risk", 0.1)
+    run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release)
-    tell("report: utility", 0.3)
+    run.report("report: utility", 0.3)
     facts["utility"] = measure_utility(release)
-    tell("report: charts", 0.8)
+    run.report("report: charts", 0.8)
     return facts if version == "internal" else public_facts(facts)
 
 
@@ -71,8 +61,24 @@ def check_version(version: str) -> None:
         raise InputError(f"The version of a report is internal or public. Got {version!r}.")
 
 
+def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
+    """What became of columns and classes."""
+    sides, columns = release.sides, published_values(release.sides)
+    attributes = [attribute_facts(values) for values in columns]
+    guesses = [guess_facts(sides, column) for column in sides.sensitive]
+    return {
+        "attributes": attributes,
+        "class_sizes": class_size_facts(sides),
+        "guesses": [found for found in guesses if found is not None],
+        "item_levels": None if release.items is None else item_levels(release.items),
+        "sensitive": [column.name for column in sides.sensitive],
+        "distributions": _distributions(columns, attributes),
+        "riskiest": riskiest_classes(sides),
+    }
+
+
 def _distributions(columns: list[PublishedValues], attributes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the columns that lost most, as many as a page can hold."""
+    """The distributions of the columns that lost most, as many as a page can hold."""
     loss = {attribute["name"]: attribute["loss"] for attribute in attributes}
     chosen = set(sorted(loss, key=lambda name: -loss[name])[:MOST_CHARTS])
     return {v.attribute.name: distribution(v) for v in columns if v.attribute.name in chosen}

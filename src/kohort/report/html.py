@@ -1,4 +1,4 @@
-"""The report: one self-contained page: is a release safe, what did it cost, what is to be done next."""
+"""The report, one self-contained page: is a release safe, what did it cost, what to do next."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.report.facts import report_facts
-from kohort.report.public import public_certificate
+from kohort.report.public_facts import public_certificate
 from kohort.report.sections import sections
-from kohort.report.signal import advice_of, signal_of, spec_to_add
-from kohort.report.story import number
-from kohort.report.words import percent, verdict_words, withheld_words
+from kohort.report.sentences import percent, verdict_sentences, withheld_text
+from kohort.report.terminal import number
+from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from kohort.pipeline.release import Release
+    from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
-def write_report(release: Release, path: str | Path, **options: Any) -> None:
+def write_report(release: VerifiedRelease, path: str | Path, **options: Any) -> None:
     """Write the report as HTML or, by its ending, as PDF. Options are those of `report_facts`."""
     check_report_path(path)
     page = report_page(report_facts(release, **options))
@@ -55,8 +55,8 @@ def report_page(facts: dict[str, Any]) -> str:
     template = _templates().get_template("report.html")
     return template.render(
         facts=facts,
-        signal=signal_of(facts),
-        verdict=verdict_words(facts),
+        light=traffic_light_of(facts),
+        verdict=verdict_sentences(facts),
         advice=advice_of(facts),
         add=spec_to_add(facts),
         figures=_big_figures(facts),
@@ -64,14 +64,14 @@ def report_page(facts: dict[str, Any]) -> str:
     )
 
 
-def notebook_page(release: Release) -> str:
+def notebook_page(release: VerifiedRelease) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
     facts = public_certificate(release.facts())
     template = _templates().get_template("notebook.html")
     return template.render(
         facts=facts,
-        signal=signal_of(facts),
-        verdict=verdict_words(facts),
+        light=traffic_light_of(facts),
+        verdict=verdict_sentences(facts),
         figures=_big_figures(facts),
     )
 
@@ -98,79 +98,46 @@ def _figure_like(value: Any) -> bool:
     return isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
 
 
+def _figure(name: str, fact: str, value: Any, text: str, note: str) -> dict[str, Any]:
+    """A big figure: its name, the path of its fact, its value, the value as text, what it means."""
+    return {"name": name, "fact": fact, "value": value, "text": text, "note": note}
+
+
 def _big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is asked first: name, figure, what it means, and the fact that it is."""
+    """The figures that people ask for first."""
     found = [*_promised(facts), _loss(facts), _gap(facts)]
     if facts["quasi_identifiers"]:
-        found.append(
-            {
-                "name": "records withheld",
-                "fact": "suppressed",
-                "value": facts["suppressed"],
-                "text": withheld_words(facts),
-                "note": f"of {facts['records']:,}",
-            }
-        )
+        of = f"of {facts['records']:,}"
+        withheld = facts["suppressed"]
+        found.append(_figure("records withheld", "suppressed", withheld, withheld_text(facts), of))
     return found
 
 
 def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """k asked and measured, of classes or of baskets."""
+    """k asked and measured, of classes or of baskets; without k, the smallest class."""
     name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
     place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
     if model is None:
-        return [
-            {
-                "name": "smallest class",
-                "fact": "smallest_class",
-                "value": facts["smallest_class"],
-                "text": number(facts["smallest_class"]),
-                "note": f"records, in {facts['classes']:,} classes",
-            }
-        ]
+        size, note = facts["smallest_class"], f"records, in {facts['classes']:,} classes"
+        return [_figure("smallest class", "smallest_class", size, number(size), note)]
+    asked, measured = model["asked"], model["measured"]
     kept = "k was kept" if model["holds"] else "k was not kept"
     return [
-        {
-            "name": "k asked",
-            "fact": f"models.{place}.asked",
-            "value": model["asked"],
-            "text": number(model["asked"]),
-            "note": "records alike, at least",
-        },
-        {
-            "name": "k measured",
-            "fact": f"models.{place}.measured",
-            "value": model["measured"],
-            "text": number(model["measured"]),
-            "note": kept,
-        },
+        _figure("k asked", f"models.{place}.asked", asked, number(asked), "records alike, at least"),
+        _figure("k measured", f"models.{place}.measured", measured, number(measured), kept),
     ]
 
 
 def _loss(facts: dict[str, Any]) -> dict[str, Any]:
-    value = facts["loss"][facts["cost"]]
-    ranged = facts["cost"] in ("loss", "ncp", "tree", "distortion", "suppressions")
-    return {
-        "name": facts["cost"],
-        "fact": f"loss.{facts['cost']}",
-        "value": value,
-        "text": number(value),
-        "note": "0 nothing lost, 1 everything" if ranged else "less is better",
-    }
+    cost, value = facts["cost"], facts["loss"][facts["cost"]]
+    ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
+    note = "0 nothing lost, 1 everything" if ranged else "less is better"
+    return _figure(cost, f"loss.{cost}", value, number(value), note)
 
 
 def _gap(facts: dict[str, Any]) -> dict[str, Any]:
     gap = facts["gap"]
-    return {
-        "name": "proven gap",
-        "fact": "gap",
-        "value": gap,
-        "text": "unknown" if gap is None else percent(gap),
-        "note": _gap_note(gap),
-    }
-
-
-def _gap_note(gap: float | None) -> str:
     if gap is None:
-        return "no lower bound is known"
-    return "nothing better is possible" if gap == 0 else "at most above the best possible"
+        return _figure("proven gap", "gap", gap, "unknown", "no lower bound is known")
+    note = "nothing better is possible" if gap == 0 else "at most above the best possible"
+    return _figure("proven gap", "gap", gap, percent(gap), note)

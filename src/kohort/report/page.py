@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.report.charts import svg_of
+from kohort.charts import svg_of
 
 __all__ = ["Figure", "Section", "Table", "drawn"]
 
@@ -34,7 +34,7 @@ class Figure:
 
 
 def drawn(heading: str, chart: dict[str, Any], sentence: str, table: Table, *, shape: str = "Bars") -> Figure:
-    """A chart, drawn; those who cannot see it are told its shape and the sentence."""
+    """Draw a chart; its text alternative says its shape and the sentence."""
     return Figure(heading, svg_of(chart, alternative=f"{shape}. {sentence}"), sentence, table)
 
 

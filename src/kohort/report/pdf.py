@@ -6,8 +6,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from kohort.checked_write import write_checked
 from kohort.errors import MissingPackageError
+from kohort.files.checked import write_checked
 
 __all__ = ["require_weasyprint", "write_pdf"]
 

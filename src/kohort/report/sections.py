@@ -7,9 +7,9 @@ from typing import Any
 from kohort.problem.costs import COSTS
 from kohort.report.class_sections import classes_section, riskiest_section, sensitive_section
 from kohort.report.column_sections import columns_section, distributions_section
-from kohort.report.judged_sections import risk_section, utility_section
 from kohort.report.page import Section, Table
-from kohort.report.words import capital, done_words, next_words
+from kohort.report.risk_and_utility_sections import risk_section, utility_section
+from kohort.report.sentences import advice_sentences, capitalized, method_sentences
 
 __all__ = ["sections"]
 
@@ -34,20 +34,23 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 
 
 def _next(facts: dict[str, Any]) -> Section | None:
-    points = next_words(facts)
+    points = advice_sentences(facts)
     return Section("next", "What to do next", points=points) if points else None
 
 
 def _done(facts: dict[str, Any]) -> Section:
-    models = [[capital(m["promise"]), m["asked"], m["measured"], _holds(m["holds"])] for m in facts["models"]]
+    models = [
+        [capitalized(m["promise"]), m["asked"], m["measured"], _holds(m["holds"])] for m in facts["models"]
+    ]
     checks = [
-        [check.get("detail", capital(check["check"])), _holds(check["holds"])] for check in facts["checks"]
+        [check.get("detail", capitalized(check["check"])), _holds(check["holds"])]
+        for check in facts["checks"]
     ]
     held = sum(check["holds"] is True for check in facts["checks"])
     return Section(
         "done",
         "What was done, and why",
-        done_words(facts),
+        method_sentences(facts),
         tables=[
             Table(("promise", "asked", "measured", "holds"), models),
             Table(("check against the original", "holds"), checks, f"{held} of {len(checks)} checks hold"),

@@ -10,8 +10,8 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter, before_after
-from kohort.pipeline.release import Release
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
@@ -25,7 +25,7 @@ _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statisti
 
 
 def assess_risk(
-    release: Release,
+    release: VerifiedRelease,
     *,
     known: Sequence[str] | None = None,
     known_items: int | None = None,
@@ -62,7 +62,7 @@ def assess_risk(
     _check(release, known, sampling_fraction, targets)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
-    sides = before_after(release)
+    sides = release.sides
     kept = _kept_sizes(sides)
     run.report("looking people up", 0.2)
     attack = linkage_attack(
@@ -76,11 +76,7 @@ def assess_risk(
         "withheld": sides.n_records - len(sides.rows) + int(sides.withheld.sum()),
         "quasi_identifiers": [attribute.name for attribute in sides.attributes],
         "threshold": threshold,
-        "prosecutor": _prosecutor(sides, kept, threshold),
-        "journalist": _journalist(sides, kept, people, threshold),
-        "marketer": _marketer(sides, kept, people),
-        "k_map": _k_map(kept, people),
-        "uniqueness": _uniqueness(sides, kept),
+        **_class_risks(sides, kept, people, threshold),
         "population_uniqueness": _population_uniqueness(sides, kept, sampling_fraction),
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
@@ -90,7 +86,22 @@ def assess_risk(
     }
 
 
-def _threshold(release: Release, threshold: float | None) -> float:
+def _class_risks(
+    sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
+) -> dict[str, Any]:
+    """The risks that follow from the sizes of classes, each by its name; those that do not apply are None."""
+    if not sides.attributes:
+        return dict.fromkeys(("prosecutor", "journalist", "marketer", "k_map", "uniqueness"))
+    return {
+        "prosecutor": _prosecutor(sides, kept, threshold),
+        "journalist": _journalist(sides, kept, people, threshold),
+        "marketer": _marketer(sides, kept, people),
+        "k_map": _k_map(kept, people),
+        "uniqueness": _uniqueness(sides, kept),
+    }
+
+
+def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
     if threshold is not None:
         check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
@@ -99,7 +110,9 @@ def _threshold(release: Release, threshold: float | None) -> float:
     return 1 / k if k > 1 else _THRESHOLD
 
 
-def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
+def _check(
+    release: VerifiedRelease, known: Sequence[str] | None, fraction: float | None, targets: int
+) -> None:
     check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("known", known, Sequence[str] | None)
@@ -119,15 +132,13 @@ def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
     return sizes
 
 
-def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
+def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if not sides.attributes:
-        raise InputError("A population is compared by quasi-identifiers, and the release has none.")
+        raise InputError("A population is compared by quasi-identifiers, but the release has none.")
     return population_of(release, population, sides.labels, run)
 
 
-def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any]:
     before = record_risks(1 / sides.before.sizes, sides.before.sizes, threshold)
     found: dict[str, Any] = {"before": before, "after": _after(1 / np.maximum(kept, 1), kept, threshold)}
     found["sentence"] = (
@@ -141,16 +152,14 @@ def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[
 
 def _journalist(
     sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
-) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+) -> dict[str, Any]:
     if people is None:
         found = _prosecutor(sides, kept, threshold)
-        assert found is not None
         found["basis"] = "sample"
         found["sentence"] = (
             "Somebody who wants to find anybody, not knowing who is in the table, does at most as well as "
-            f"one who knows it: {percent(found['after']['maximum'])} at most. A population table would tell."
+            f"one who knows it: {percent(found['after']['maximum'])} at most. "
+            "A table of the population would show how well."
         )
         return found
     before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
@@ -167,9 +176,7 @@ def _journalist(
     }
 
 
-def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any]:
     if people is None:
         before = float(len(sides.before.sizes) / sides.n_records)
         after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
@@ -211,9 +218,7 @@ def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None
     return found
 
 
-def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any] | None:
-    if not sides.attributes:
-        return None
+def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any]:
     before, after = unique_share(sides.before.sizes), unique_share(kept[kept > 0])
     return {
         "before": before,

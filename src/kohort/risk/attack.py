@@ -47,7 +47,7 @@ def linkage_attack(
 
 
 def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
-    """The best chance for one whose record is withheld as `*`; None where none of the targets' is."""
+    """The highest chance among targets whose record is withheld as `*`; None if there are none."""
     place = sides.published_of[targets]
     withheld = (place >= 0) & sides.withheld[place]
     return float(after.chance[withheld].max()) if withheld.any() else None
@@ -67,7 +67,7 @@ def _sentence(found: dict[str, Any]) -> str:
 
 
 def _warning(found: dict[str, Any]) -> str:
-    """A record that is withheld as `*` is the only one that fits a person whom no class fits."""
+    """A sentence about a withheld record that is found: only `*` fits a person whom no class fits."""
     best = found["after_withheld"]
     if best is None or best < found["after"]["maximum"]:
         return ""

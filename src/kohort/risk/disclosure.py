@@ -47,7 +47,7 @@ def _disclosure(sides: BeforeAfter, column: Column, show_values: bool) -> dict[s
 
 
 class _Guesses:
-    """Per class its size and the count of its most frequent value; per value its best confidence."""
+    """Each class's size and count of its most frequent value; each value's best confidence."""
 
     def __init__(self, class_of: np.ndarray, value: np.ndarray, count: np.ndarray, n_values: int) -> None:
         n_classes = int(class_of.max(initial=-1)) + 1

@@ -30,7 +30,7 @@ _CELLS = 2**24  # people times classes that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """What an adversary finds: per target the candidates, and the place of the own record among them.
+    """The candidates that an adversary finds for each target, and the place of its own record among them.
 
     `place` is -1 where the target's record is not among the candidates, or not published at all.
     """
@@ -40,7 +40,7 @@ class Lookup:
 
     @property
     def chance(self) -> np.ndarray:
-        """Per target the probability that a candidate picked at random is the one."""
+        """The probability, for each target, that a candidate picked at random is the right one."""
         return np.where(self.place >= 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
 
     def facts(self, rng: np.random.Generator, threshold: float) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def look_up(
 
 
 class ClassIndex:
-    """Published classes sorted by their labels, the column that tells most first, to look people up in.
+    """Published classes sorted by their labels, the most selective column first, to look people up in.
 
     order  the class at each place of the sorted ones
     """
@@ -130,7 +130,7 @@ class ClassIndex:
             yield block, fits
 
     def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
-        """Per class how many people it fits; people[p] of them are like person p."""
+        """How many people each class fits; people[p] of them are like person p."""
         fitting = np.zeros(len(self.labels), dtype=np.int64)
         for block, lookup in self.blocks(known, 2**12):
             run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
@@ -181,7 +181,7 @@ def _own_classes(classes: Classes, records: np.ndarray) -> Iterator[Block]:
 
 
 def _rank_in_class(classes: Classes) -> np.ndarray:
-    """Per record how many records of its class come before it."""
+    """How many records of its class come before each record."""
     order = np.argsort(classes.of_record, kind="stable")
     starts = np.cumsum(classes.sizes) - classes.sizes
     rank = np.empty(len(order), dtype=np.int64)
@@ -190,7 +190,7 @@ def _rank_in_class(classes: Classes) -> np.ndarray:
 
 
 def _items(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per original record its items, each a range of its own."""
+    """The items of each original record, each as a range of one leaf."""
     leaves = leaves_of(pair)
     return pair.original.offsets, leaves, leaves
 
@@ -202,7 +202,7 @@ def leaves_of(pair: BasketPair) -> np.ndarray:
 
 
 def _label_ranges(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per published record the ranges of items that its labels stand for."""
+    """The ranges of items that the labels of each published record cover."""
     occurrence, node, _ = published_nodes(pair.published, pair.hierarchy)
     per_record = np.bincount(pair.published.record_of_item[occurrence], minlength=len(pair.published))
     offsets = np.concatenate([[0], np.cumsum(per_record)]).astype(np.int64)

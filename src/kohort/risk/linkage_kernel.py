@@ -42,8 +42,8 @@ def _next_fit(row, known, covered, start, width, labels, ends):
 def fitting_classes(known, covered, start, width, labels, ends):
     """For each person and each class whether every label of the class covers what is known of the person.
 
-    Attribute a has width[a] labels; person p is told by known[p, a], a row of the attribute's table of
-    labels, and covered[start[a] + known[p, a] * width[a] + label] says whether the label covers it. Classes
+    Attribute a has width[a] labels. What is known of person p is known[p, a], a row of the attribute's table
+    of labels; covered[start[a] + known[p, a] * width[a] + label] says whether the label covers it. Classes
     are sorted by their labels. O(people * classes * attributes), mostly far less: classes that begin with the
     same labels are passed over together.
     """

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.order import attack_sentence
-from kohort.pipeline.release import Release
+from kohort.pipeline.order import attack_sentence, sorter_sentence
+from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.attack_on_order import untouched_columns
 from kohort.verification.order_attack import attack_order, sighted
 
@@ -19,10 +19,12 @@ _NOTHING = (
 )
 
 
-def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
+def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
     k  records that look like fewer others, once labels are narrowed, are counted
+
+    `by_column` has the same for each published column that puts the records in such an order.
     """
     if not sides.attributes:
         return None
@@ -33,5 +35,8 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
     untouched = [*release.roles.having("sensitive"), *release.roles.having("insensitive")]
     kept = untouched_columns(release.dataset, untouched, np.asarray(sides.rows))
     found = attack_order(quasi, kept, k)
-    sentence = attack_sentence(found) if found.orders else _NOTHING
-    return {**found.to_dict(), "sentence": sentence}
+    sentences = [attack_sentence(found) if found.orders else _NOTHING]
+    sorters = () if release.order is None else release.order.sorters
+    sentences += map(sorter_sentence, sorters)
+    by_column = {sorter.column: sorter.attack.to_dict() for sorter in sorters}
+    return {**found.to_dict(), "by_column": by_column, "sentence": " ".join(sentences)}

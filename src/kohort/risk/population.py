@@ -14,7 +14,7 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.prepare import build_attributes
-from kohort.pipeline.release import Release
+from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.risk.linkage import ClassIndex
@@ -25,10 +25,10 @@ __all__ = ["Population", "attributes_of_both", "population_of"]
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """How many people of a population there are to a record.
+    """How many people of a population match each record.
 
-    before  per original record the people with the same values
-    after   per published class the people whom it fits
+    before  the people who have the same values as each original record
+    after   the people whom each published class fits
     """
 
     records: int
@@ -36,7 +36,9 @@ class Population:
     after: np.ndarray
 
 
-def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
+def population_of(
+    release: VerifiedRelease, population: Any, labels: tuple[Column, ...], run: Run
+) -> Population:
     """How many people of a population look like each original class, and fit each published one.
 
     Both tables are read together, so that an interval covers values that only one of them has.
@@ -59,7 +61,7 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...],
     )
 
 
-def attributes_of_both(release: Release, other: Dataset) -> tuple[Attribute, ...]:
+def attributes_of_both(release: VerifiedRelease, other: Dataset) -> tuple[Attribute, ...]:
     """The quasi-identifiers of a release over the records of its table and then of another one.
 
     Hierarchies that are built from the data are built from both; values that a given one lacks are covered
@@ -81,6 +83,6 @@ def _texts(column: Column) -> pa.Array:
 
 
 def _same_people(both: Classes, n: int) -> np.ndarray:
-    """Per original record how many people have the same values."""
+    """How many people have the same values as each original record."""
     people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
     return people[both.of_record[:n]]

@@ -26,25 +26,21 @@ def association(sides: BeforeAfter, *, seed: int) -> dict[str, Any] | None:
     """
     before, after = original_side(sides, _GROUPS), published_side(sides, _GROUPS)
     pairs = list(combinations(range(len(before)), 2))
-    every = len(pairs)
     if not pairs:
         return None
-    if every > _MOST_PAIRS:
-        drawn = np.random.default_rng(seed).choice(every, _MOST_PAIRS, replace=False)
-        pairs = [pairs[i] for i in np.sort(drawn)]
     found: list[dict[str, Any]] = [
         {
             "attributes": [before[a].name, before[b].name],
             "before": _strength(before[a], before[b]),
             "after": _strength(after[a], after[b]),
         }
-        for a, b in pairs
+        for a, b in _sample(pairs, seed)
     ]
     was, now = (float(np.mean([pair[side] for pair in found])) for side in ("before", "after"))
     change = float(np.mean([abs(pair["before"] - pair["after"]) for pair in found]))
     return {
         "pairs": found,
-        "sampled": len(found) < every,
+        "sampled": len(found) < len(pairs),
         "mean_before": was,
         "mean_after": now,
         "mean_change": change,
@@ -55,6 +51,14 @@ def association(sides: BeforeAfter, *, seed: int) -> dict[str, Any] | None:
     }
 
 
+def _sample(pairs: list[tuple[int, int]], seed: int) -> list[tuple[int, int]]:
+    """All pairs, or 200 of them drawn at random, in their order."""
+    if len(pairs) <= _MOST_PAIRS:
+        return pairs
+    drawn = np.random.default_rng(seed).choice(len(pairs), _MOST_PAIRS, replace=False)
+    return [pairs[i] for i in np.sort(drawn)]
+
+
 def _strength(left: Encoded, right: Encoded) -> float:
     shape = len(left.shares), len(right.shares)
     a, b, count = count_pairs(left.labels, right.labels, *shape)
@@ -62,7 +66,7 @@ def _strength(left: Encoded, right: Encoded) -> float:
 
 
 def cramers_v(table: np.ndarray) -> float:
-    """How strongly rows and columns of a table of counts go together: 0 not at all, 1 one tells the other.
+    """The association of rows and columns of a table of counts: 0 none, 1 if one determines the other.
 
     >>> cramers_v(np.array([[10.0, 0.0], [0.0, 10.0]]))
     1.0

@@ -58,7 +58,7 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
 
 
 def _classes(target: Column) -> np.ndarray:
-    """Per record its class: the value or, where numbers have many values, their quarter."""
+    """The class of each record: the value or, where numbers have many values, their quarter."""
     many = target.ordered and len(target.texts) > _CLASSES
     return group_values(target, 4 + int(target.has_null) if many else _CLASSES)[target.codes]
 

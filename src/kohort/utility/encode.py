@@ -21,7 +21,7 @@ class Encoded:
     shares: np.ndarray
 
     def features(self, records: np.ndarray) -> np.ndarray:
-        """Per record and group the share."""
+        """The share of each group in each record."""
         return self.shares[self.labels[records]]
 
 

@@ -56,7 +56,7 @@ def _holding(pair: BasketPair, item: int) -> np.ndarray:
 
 
 def _suggested(pair: BasketPair, items: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Per item the published baskets that may hold it, and with which probability: by the narrowest label."""
+    """The published baskets that may hold each item, and how probably: by the narrowest label."""
     hierarchy, published = pair.hierarchy, pair.published
     observed = np.zeros(len(hierarchy.leaves) + 1, dtype=np.int64)
     leaf = np.array([hierarchy.leaf_of[text] for text in pair.original.items.texts], dtype=np.int64)
@@ -76,7 +76,7 @@ def _suggested(pair: BasketPair, items: np.ndarray) -> dict[int, tuple[np.ndarra
 
 
 def _together(parts: list[tuple[np.ndarray, np.ndarray]], n_records: int) -> float:
-    """The sum over records of the product of what each part says of them; 0 where it says nothing."""
+    """The sum over records of the product of their probabilities in each part; 0 where one has none."""
     product = np.ones(n_records)
     for records, share in parts:
         own = np.zeros(n_records)

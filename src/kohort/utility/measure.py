@@ -9,8 +9,8 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter, before_after
-from kohort.pipeline.release import Release
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.costs import COSTS
 from kohort.utility.association import association
 from kohort.utility.classification import classification
@@ -21,7 +21,7 @@ __all__ = ["measure_utility"]
 
 
 def measure_utility(
-    release: Release,
+    release: VerifiedRelease,
     *,
     queries: int = 1000,
     target: str | None = None,
@@ -43,7 +43,7 @@ def measure_utility(
     column = _target(release, target)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
-    sides = before_after(release)
+    sides = release.sides
     run.report("asking queries", 0.1)
     answered = query_error(sides, queries=queries, seed=seed)
     items = None if sides.baskets is None else item_query_error(sides.baskets, queries=queries, seed=seed)
@@ -60,7 +60,7 @@ def measure_utility(
     }
 
 
-def _costs(release: Release) -> dict[str, Any]:
+def _costs(release: VerifiedRelease) -> dict[str, Any]:
     return {
         name: {"value": value, "sentence": f"{name} is {_figure(value)}: {_meaning(name)}."}
         for name, value in release.loss.items()
@@ -85,12 +85,12 @@ def _classification(
     return classification(sides, column, seed=seed)
 
 
-def _target(release: Release, name: str | None) -> Column | None:
+def _target(release: VerifiedRelease, name: str | None) -> Column | None:
     sensitive, insensitive = (release.roles.having(role) for role in ("sensitive", "insensitive"))
     if name is not None:
         if name not in (*sensitive, *insensitive):
             raise InputError(
-                f"'target' must be a sensitive or insensitive column, and {name!r} is none. "
+                f"'target' must be a sensitive or insensitive column, but {name!r} is not. "
                 f"{did_you_mean(name, [*sensitive, *insensitive])}"
             )
         return release.dataset.column(name)

@@ -49,7 +49,7 @@ def check_columns(
 
 
 def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
-    """Without the original: no identifier that is to be dropped is published, and no column without a role."""
+    """Without the original: no dropped identifier is published, and no column without a role."""
     shown = [
         name
         for name in roles.having("identifier")

@@ -11,9 +11,9 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
-from kohort.verification.reading import read_labels
+from kohort.verification.reading import Reading, read_labels
 
-__all__ = ["Covering", "read_covering"]
+__all__ = ["Covering", "covering_of", "read_covering"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,12 @@ def read_covering(labels: Sequence[str | None], attribute: Attribute) -> Coverin
 
     O(values log values + labels), and what scattered labels cover.
     """
-    reading = read_labels(labels, attribute)
+    return covering_of(read_labels(labels, attribute))
+
+
+def covering_of(reading: Reading) -> Covering:
+    """What labels that were read cover; a label that means nothing is refused."""
+    attribute = reading.attribute
     unread = int((~reading.understood).sum())
     if unread:
         raise InputError(

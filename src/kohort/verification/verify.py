@@ -63,7 +63,7 @@ def verify(
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
         checks=found.checks,
-        sensitive=[published.column(n) for n in roles.having("sensitive") if n in published.names],
+        sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
         verdict = with_items(verdict, classes, shown, demands.km)
@@ -86,8 +86,8 @@ def _compared(
 
 
 def _dropped(published: Dataset, demands: Demands, original: Original | None) -> int:
-    """How many records were left out."""
-    if original is None or not demands.may_drop:
+    """How many records were left out; where none may be, their number is a check of its own."""
+    if original is None or (original.rows is None and not demands.may_drop):
         return 0
     return max(original.dataset.n_records - published.n_records, 0)
 

@@ -44,7 +44,7 @@ def test_a_release_is_made_exactly_if_the_whole_table_keeps_alpha(name, case):
             assert len(group) >= case.privacy[0].k
             assert all(keeps(group, model) for model in case.privacy[1:])
         return
-    with pytest.raises(InfeasibleError, match="what can be had is alpha = "):
+    with pytest.raises(InfeasibleError, match="so alpha must be at least "):
         case.anonymize(name)
 
 

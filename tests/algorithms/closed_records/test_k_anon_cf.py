@@ -22,14 +22,22 @@ from by_definition.k_anon_cf import (
     total_cost,
 )
 from kohort.algorithms import Run
+from kohort.algorithms.closed_records.greedy_cover import cover_sets
 from kohort.algorithms.closed_records.k_anon import KAnon, disjoint
-from kohort.algorithms.closed_records.k_anon_cf import KAnonCF, cover_sets, first_slots, record_costs
-from kohort.algorithms.closed_records.kernels.cover import CLUSTERS, LEFT, cover_greedily, new_cover
-from kohort.algorithms.mining.closed_records import Table, guess_number, mine, mine_closed_records
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
+from kohort.algorithms.closed_records.kernels.greedy_cover import cover_greedily, new_cover
+from kohort.algorithms.mining.closed_records import (
+    MinedRows,
+    guess_number,
+    mine,
+    mine_closed_records,
+    record_costs,
+)
 from kohort.data.column import code_column
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
+from kohort.problem.slots import first_slots
 from small_problems import ShortRun
 from strategies import PLAIN_TEXTS, hierarchies
 
@@ -86,15 +94,15 @@ def test_the_example_of_ten_shoppers():
 def test_every_pick_has_the_least_ratio_of_all_closed_records(problem, work):
     k = problem.k
     closed = mine_closed_records(problem)
-    table = Table.of(problem)
+    table = MinedRows.of(problem)
     sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
     cover = new_cover(sets, slots, k)
-    while cover.counts[LEFT]:
+    while cover.counts[0].left:
         cover_greedily(sets, slots, k, cover, work)
     costs = record_costs(problem, closed)
     sets = [(closed.support(s).tolist(), costs[s]) for s in range(len(closed))]
     uncovered = problem.rows.counts.tolist()
-    for pick in cover.chosen[: cover.counts[CLUSTERS]]:
+    for pick in cover.chosen[: cover.counts[0].n_clusters]:
         now = ratios(problem, sets, uncovered, k)
         assert now[pick] == pytest.approx(min(now.values()))
         most = 2 * k - 1
@@ -137,7 +145,7 @@ def test_little_memory_gives_the_same_clusters(problem):
 
 @given(problems(max_records=12, max_k=4))
 def test_the_guess_of_few_closed_records_is_exact(problem):
-    assert guess_number(Table.of(problem), problem.k, run=Run()) == len(mine_closed_records(problem))
+    assert guess_number(MinedRows.of(problem), problem.k, run=Run()) == len(mine_closed_records(problem))
 
 
 def test_the_guess_of_many_closed_records_is_near():
@@ -145,7 +153,7 @@ def test_the_guess_of_many_closed_records_is_near():
     asked = {"quasi_identifiers": {name: ko.auto() for name in names}, "privacy": [ko.KAnonymity(5)]}
     adult = ko.datasets.load_adult(split="train").select(names)
     problem = ko.anonymize(adult, algorithm="hilbert", **asked).problem
-    guess, number = guess_number(Table.of(problem), 5, run=Run()), len(mine_closed_records(problem))
+    guess, number = guess_number(MinedRows.of(problem), 5, run=Run()), len(mine_closed_records(problem))
     assert number > 60_000
     assert number / 3 < guess < number * 3
 
@@ -261,5 +269,5 @@ def adult_problem(n_attributes, k):
 @pytest.mark.parametrize("n_attributes", [5, 6, 7, 8])
 def test_the_number_of_closed_records_on_adult(n_attributes, k):
     problem = adult_problem(n_attributes, k)
-    mined = mine(Table.of(problem), k, max_support_rows=0, run=Run())
+    mined = mine(MinedRows.of(problem), k, max_support_rows=0, run=Run())
     assert len(mined) == ORACLE[k][n_attributes - 5]

@@ -11,10 +11,9 @@ import pytest
 
 import kohort as ko
 from by_definition.approximation import least_cost
-from by_definition.clusters import cost_function, total_cost
+from by_definition.cluster_cells import cost_function, total_cost
 from kohort.algorithms import ALGORITHMS, Run
 from kohort.algorithms.closed_records import optimal
-from kohort.algorithms.closed_records.k_anon_cf import node_costs
 from kohort.algorithms.closed_records.optimal import Optimal
 from kohort.errors import MissingPackageError, UnsupportedError
 from random_tables import random_problem
@@ -60,7 +59,7 @@ def test_records_are_withheld_where_that_costs_least(k):
     for _ in range(25):
         problem = replace(random_problem(rng, k, most_records=7), suppression=0.3)
         n = problem.n_records
-        star = sum(float(cost[0]) for cost in node_costs(problem))
+        star = problem.coded.star_cost
         least = min(
             gone * star + (least_cost_of(problem, kept, k) if kept else 0.0)
             for gone in range(problem.max_withheld + 1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.agglomerative import agglomerate
-from by_definition.clusters import as_clusters, cost_function, total_cost
+from by_definition.cluster_cells import as_clusters, cost_function, total_cost
 from kohort.algorithms import Run
 from kohort.algorithms.clustering.agglomerative import KINDS, STOPPED, Agglomerative
 from kohort.errors import InputError, UnsupportedError

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.clusters import as_clusters, cost_function, total_cost
+from by_definition.cluster_cells import as_clusters, cost_function, total_cost
 from by_definition.hilbert import cheapest_cut, places_in_the_plane
 from kohort.algorithms import Run
 from kohort.algorithms.clustering.hilbert import Hilbert, hilbert_order

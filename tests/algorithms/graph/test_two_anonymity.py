@@ -11,12 +11,12 @@ from hypothesis import assume, given
 
 import kohort as ko
 from by_definition.approximation import least_cost, least_one_two_factor
-from by_definition.clusters import total_cost
+from by_definition.cluster_cells import total_cost
 from kohort.algorithms import Run
 from kohort.algorithms.graph import edge_cover
-from kohort.algorithms.graph.edge_cover import least_cover
+from kohort.algorithms.graph.edge_cover import least_edge_cover
 from kohort.algorithms.graph.two_anonymity import TwoAnonymity
-from kohort.algorithms.proofs.graph import Graph
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.errors import InputError, UnsupportedError
 from random_tables import random_problem, table_problem
 from small_problems import problem_of, problems
@@ -27,8 +27,8 @@ def solved(problem, **parameters):
 
 
 def cover_of(problem, exact=100):
-    graph = Graph.of(problem)
-    return graph, least_cover(graph, graph.nearest(2, Run()), exact=exact, run=Run())
+    graph = NeighbourGraph.of(problem)
+    return graph, least_edge_cover(graph, graph.nearest(2, Run()), exact=exact, run=Run())
 
 
 def with_k_2(problem):

@@ -9,20 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.assigning import audit, placed
-from by_definition.dual import shortfall_by_definition, slack_by_definition
+from by_definition.assignment import audit, placed
+from by_definition.dual_prices import shortfall_by_definition, slack_by_definition
 from kohort.algorithms import Run
-from kohort.algorithms.closed_records.k_anon_cf import KAnonCF, node_costs, record_costs
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.improve.assigning import Search
-from kohort.algorithms.improve.halves import ruin_in_halves
+from kohort.algorithms.improve.assignment_search import AssignmentSearch
 from kohort.algorithms.improve.improve import Improve, improve
-from kohort.algorithms.improve.kernels.assignment import LOGGED, MU, undo
-from kohort.algorithms.improve.kernels.opening import try_close, try_open
+from kohort.algorithms.improve.kernels.assignment import undo
 from kohort.algorithms.improve.kernels.promises import recount, shortfall
-from kohort.algorithms.improve.promised import promises_of
-from kohort.algorithms.mining.closed_records import mine_closed_records
+from kohort.algorithms.improve.kernels.slot_opening import try_close, try_open
+from kohort.algorithms.improve.model_rules import promises_of
+from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.errors import InputError, UnsupportedError
@@ -45,7 +44,7 @@ def adult(n, k=5, *, names=COLUMNS, **options):
 
 def with_trees(problem):
     try:
-        hierarchies_of(problem)
+        _ = problem.coded.hierarchies
     except UnsupportedError:
         return False
     return True
@@ -53,7 +52,7 @@ def with_trees(problem):
 
 def started(problem):
     closed = mine_closed_records(problem)
-    cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
+    cost, star = record_costs(problem, closed), problem.coded.star_cost
     prices = dual_prices(problem, closed, cost, Run())
     return closed, cost, star, prices
 
@@ -96,7 +95,7 @@ def test_it_is_never_worse_than_its_start(problem, start):
 @given(problems().filter(with_trees))
 def test_what_the_search_counts_is_what_the_groups_cost(problem):
     closed, cost, star, prices = started(problem)
-    search = Search(problem, closed, cost, star, prices)
+    search = AssignmentSearch(problem, closed, cost, star, prices)
     assert search.construct(Run())
     search.improve(Run())
     search.ruin_and_recreate(search.near(), 0, 20)
@@ -106,7 +105,7 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
     # groups are published as what they need, which is at most the closed record that they were given
     if problem.cost.monotone:
         assert _total(problem, groups) <= search.total + 1e-9
-    slots = search.state.slots[: search.nowhere, 1]
+    slots = search.state.slots.n_records[: search.nowhere]
     assert search.total == pytest.approx(float(np.dot(slots, cost)))
 
 
@@ -114,15 +113,15 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
 def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, withheld, random):
     problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
     closed, cost, star, prices = started(problem)
-    search = Search(problem, closed, cost, star, prices)
+    search = AssignmentSearch(problem, closed, cost, star, prices)
     audit(search)
     search.start_from(Mondrian().solve(problem, Run()))
     audit(search)
     for _ in range(6):
         before, total = placed(search.state), search.total
         slot = random.randrange(len(closed))
-        search.state.amounts[MU] = 1.0
-        search.state.numbers[LOGGED] = 0
+        search.state.figures[0].mu = 1.0
+        search.state.figures[0].logged = 0
         step = random.choice([try_open, try_close])
         extra = (search.scratch,) if step is try_open else ()
         done = step(search.offers, search.promises, search.state, slot, *extra)
@@ -142,7 +141,7 @@ def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, wit
 def test_tallies_of_sensitive_values_are_always_right(model):
     problem = adult(60, 3, sensitive=["occupation"], privacy=[model], algorithm="mondrian").problem
     closed, cost, star, prices = started(problem)
-    search = Search(problem, closed, cost, star, prices)
+    search = AssignmentSearch(problem, closed, cost, star, prices)
     search.construct(Run())
     audit(search)
     for seed in range(5):
@@ -158,7 +157,7 @@ def test_two_halves_are_searched_apart_and_joined(suppression):
     closed, cost, star, prices = started(problem)
 
     def searched(seed):
-        search = Search(problem, closed, cost, star, prices)
+        search = AssignmentSearch(problem, closed, cost, star, prices)
         search.start_from(Mondrian().solve(problem, Run()))
         before = search.total
         assert len(search.open_slots) >= 40  # else they are not halved
@@ -176,7 +175,7 @@ def test_two_halves_are_searched_apart_and_joined(suppression):
 
 def _total(problem, group_of_record):
     total = 0.0
-    for attribute, cost in zip(problem.attributes, node_costs(problem)):
+    for attribute, cost in zip(problem.attributes, problem.coded.node_costs):
         tree = attribute.domain
         for group in np.unique(group_of_record):
             leaves = attribute.leaves[group_of_record == group]

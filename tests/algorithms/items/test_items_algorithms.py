@@ -106,7 +106,7 @@ def test_every_class_is_cut_by_itself(case):
 
 
 def test_fewer_filled_baskets_than_k_are_refused():
-    with pytest.raises(InfeasibleError, match="k is at most 4"):
+    with pytest.raises(InfeasibleError, match="k can be at most 4"):
         fig_2(k=5).problem()
 
 

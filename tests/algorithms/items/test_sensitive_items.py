@@ -58,7 +58,7 @@ def test_a_limit_is_refused_exactly_if_the_share_in_all_baskets_is_above_it(draw
     if feasible(case, limit):
         posed(case, limit, m)
         return
-    with pytest.raises(InfeasibleError, match="The limit is at least") as refused:
+    with pytest.raises(InfeasibleError, match="The limit must be at least") as refused:
         posed(case, limit, m)
     least = Fraction(str(refused.value).rsplit("(")[-1].rstrip(")."))
     assert least > limit

@@ -20,8 +20,10 @@ from by_definition.mondrian import (
     value_cuts,
 )
 from kohort.algorithms.kernels.generalization import part_cost
-from kohort.algorithms.mondrian.kernels.mondrian import _summaries, deal_out, find_cuts, part_records
-from kohort.algorithms.tables import kernel_tables, searched_leaves
+from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
+from kohort.algorithms.mondrian.kernels.group_summaries import Sample, summaries
+from kohort.algorithms.mondrian.kernels.node_children import dense, pool_children
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
@@ -30,7 +32,7 @@ KIND_PLAIN = ("integer", "float", "date", "boolean", "plain")
 
 
 def plain_attributes(case, problem):
-    rows, weights = searched_leaves(problem), problem.weights
+    rows, weights = problem.coded.searched_leaves(), problem.weights
     found = []
     for j, attribute in enumerate(problem.attributes):
         domain = domain_of(attribute.column, paths=case.paths.get(attribute.name), tight=attribute.tight)
@@ -66,19 +68,21 @@ def groups(draw):
 
 
 def found_cuts(problem, order, starts, ends, *, strict, widest=False):
-    rows = searched_leaves(problem)[order]
-    cuts = find_cuts(rows, starts, ends, kernel_tables(problem), problem.k, strict, widest, 16)
+    rows = problem.coded.searched_leaves()[order]
+    cuts = find_cuts(rows, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
     return [[tuple(cut) for cut in of_group if cut[0] >= 0] for of_group in cuts.tolist()]
 
 
 @given(groups())
 def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
     case, problem, order, starts, ends = drawn
-    attributes, tables = plain_attributes(case, problem), kernel_tables(problem)
+    attributes, tables = plain_attributes(case, problem), problem.coded.tables
     for start, end in zip(starts, ends):
         group = order[start:end]
-        rows = searched_leaves(problem)[group]
-        _, lo, hi, words = _summaries(rows, 0, 1, np.zeros(len(group), dtype=np.int64), 1, tables)
+        rows = problem.coded.searched_leaves()[group]
+        _, lo, hi, words = summaries(
+            Sample(rows, 0, 1, len(group), 1, False), np.zeros(len(group), dtype=np.int64), 1, tables
+        )
         cost = part_cost(tables, lo[0], hi[0], words[0])
         assert cost == pytest.approx(record_cost(attributes, group.tolist()), abs=1e-9)
 
@@ -136,7 +140,7 @@ def test_cuts_into_children_score_what_they_save_per_bit(drawn, strict):
 def test_records_go_to_the_parts_that_the_cut_says(drawn, strict, widest):
     case, problem, order, starts, ends = drawn
     attributes = plain_attributes(case, problem)
-    rows, tables = searched_leaves(problem)[order], kernel_tables(problem)
+    rows, tables = problem.coded.searched_leaves()[order], problem.coded.tables
     cuts = find_cuts(rows, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
     parts, n_parts = part_records(rows, starts, ends, cuts, tables, problem.k, strict)
     place = 0
@@ -179,7 +183,7 @@ def test_the_widest_attribute_comes_first_and_is_cut_most_evenly(drawn, strict):
 @given(groups(), st.randoms(use_true_random=False))
 def test_dealing_out_sorts_by_part_and_keeps_the_order_inside(drawn, random):
     _, problem, order, starts, ends = drawn
-    rows, records = searched_leaves(problem)[order], order.copy()
+    rows, records = problem.coded.searched_leaves()[order], order.copy()
     n_parts = [random.randint(1, 3) for _ in starts]
     parts = np.array(
         [random.randrange(n) for n, size in zip(n_parts, (ends - starts).tolist()) for _ in range(size)],
@@ -192,7 +196,7 @@ def test_dealing_out_sorts_by_part_and_keeps_the_order_inside(drawn, random):
         for _, record in sorted(zip(parts[start:end], order[start:end]), key=lambda pair: pair[0])
     ]
     assert records.tolist() == expected
-    assert (rows == searched_leaves(problem)[expected]).all()
+    assert (rows == problem.coded.searched_leaves()[expected]).all()
 
 
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 9)), min_size=1))
@@ -211,10 +215,10 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
     rng = np.random.default_rng(3)
     ages = rng.integers(0, 200, 600)
     problem = _problem_of({"age": ages.tolist()}, k=5)
-    rows, tables = searched_leaves(problem), kernel_tables(problem)
+    rows, tables = problem.coded.searched_leaves(), problem.coded.tables
     starts, ends = np.array([0]), np.array([len(rows)])
     cut = find_cuts(rows, starts, ends, tables, 5, strict, False, 4)[0]
-    assert (cut[0][:2] == (BY_VALUE, 0)).all()
+    assert (cut[0].way, cut[0].attribute) == (BY_VALUE, 0)
     parts, _ = part_records(rows, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
     left, right = rows[parts == 0, 0], rows[parts == 1, 0]
     assert left.max() < right.min()
@@ -233,3 +237,16 @@ def _problem_of(columns, k):
         pa.table(columns), quasi_identifiers=list(columns), privacy=[ko.KAnonymity(k)], time_limit=1e-9
     )
     return release.problem
+
+
+def test_small_children_are_pooled_with_records_that_others_can_spare():
+    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, False)
+    assert apart.tolist() == [True, False, True] and (donor, borrowed) == (0, 2)
+    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, True)  # whole children, the smallest first
+    assert apart.tolist() == [True, False, False] and (donor, borrowed) == (-1, 0)
+
+
+@pytest.mark.parametrize("n_places", [10, 10_000])
+def test_places_that_occur_are_numbered_in_rising_order(n_places):
+    number, count = dense(np.array([7, 2, 7, 9]), n_places)
+    assert number.tolist() == [1, 0, 1, 2] and count == 3

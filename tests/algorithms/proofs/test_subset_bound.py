@@ -10,9 +10,9 @@ import kohort as ko
 from by_definition.subset_bound import least_by_definition, least_cost_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.proofs.graph import METRIC_COSTS, in_measured_units
+from kohort.algorithms.proofs.charge_bound import METRIC_COSTS
+from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.subset_bound import subset_bound
-from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.problem.costs import cost_named
 from small_problems import problem_of, problems
@@ -37,7 +37,7 @@ def tight(problem):
 @given(problem=problems(6))
 def test_it_is_the_least_over_all_sets_of_columns_and_below_the_least_cost(problem, labels):
     problem = labels(problem)
-    tables, rows = kernel_tables(problem), searched_leaves(problem)
+    tables, rows = problem.coded.tables, problem.coded.searched_leaves()
     expected = in_measured_units(problem, sum(least_by_definition(tables, rows, problem.k)))
     found = subset_bound(problem, Run())
     assert found == (expected if expected is None else pytest.approx(expected, rel=1e-6))

@@ -22,7 +22,7 @@ IN = float("inf")
 
 @st.composite
 def tables(draw):
-    """Cells of a few groups and parts; each group lies in a widest one."""
+    """CellCosts of a few groups and parts; each group lies in a widest one."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_parts, n_groups = draw(st.integers(1, 5)), draw(st.integers(1, 4))
     there = rng.random((n_groups, n_parts)) < 0.6

@@ -10,23 +10,22 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.schemes import best_recoding, recoding_cost
 from kohort.algorithms import Run
-from kohort.algorithms.schemes import (
-    SEARCHES,
-    BottomUp,
-    OptimalRecoding,
-    TopDownSearch,
-    branch_and_bound,
-)
-from kohort.algorithms.schemes.branch_and_bound import Search
-from kohort.algorithms.schemes.pricing import COSTS_OF_SCHEMES, Pricing
-from kohort.algorithms.schemes.schemes import SCHEMES, scheme_spaces
-from kohort.algorithms.schemes.spaces import blocks_of
+from kohort.algorithms.schemes import branch_and_bound
+from kohort.algorithms.schemes.bottom_up import BottomUp
+from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
+from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
+from kohort.algorithms.schemes.partition_space import blocks_of
+from kohort.algorithms.schemes.pricing import Pricing
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES, scheme_spaces
+from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.schemes.warm_starts import from_fewer_columns, warm_starts
 from kohort.errors import InputError, UnsupportedError
 from small_problems import ShortRun, problem_of
 from strategies import PLAIN_TEXTS, hierarchies
 
+SEARCHES = (OptimalRecoding, BottomUp, TopDownSearch)
 PAPER_COSTS = ("discernibility", "hierarchical-discernibility")
+SOME_COSTS = (*PAPER_COSTS, "loss", "ncp", "tree")
 SWITCHES = (
     "node_pruning",
     "applicator_pruning",
@@ -39,7 +38,9 @@ SWITCHES = (
 
 
 @st.composite
-def scheme_problems(draw, costs=COSTS_OF_SCHEMES[:5], schemes=tuple(SCHEMES), most_columns=2, most_leaves=4):
+def scheme_problems(
+    draw, costs=(*PAPER_COSTS, "loss", "ncp", "tree"), schemes=tuple(SCHEMES), most_columns=2, most_leaves=4
+):
     """A small table, a scheme for each column, any cost, any limit of what is withheld."""
     n = draw(st.integers(3, 12))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -167,11 +168,11 @@ def test_warm_starts_are_recodings_of_the_schemes_at_the_cost_they_have(posed):
 def test_warm_starts_change_no_optimum(posed):
     problem, chosen = posed
     spaces = scheme_spaces(problem, chosen)
-    without = Search(Pricing(problem, spaces)).solve(Run())
+    without = BranchAndBound(Pricing(problem, spaces)).solve(Run())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(branch_and_bound, "_STARTS", 0)  # so that they matter
         patch.setattr(branch_and_bound, "_NODES_BEFORE_WARM_STARTS", 0)
-        found = Search(Pricing(problem, spaces)).solve(Run(), from_fewer_columns)
+        found = BranchAndBound(Pricing(problem, spaces)).solve(Run(), from_fewer_columns)
     assert found.cost == pytest.approx(without.cost, abs=1e-9)
     assert found.bound == found.cost and found.withheld <= problem.max_withheld
 
@@ -190,7 +191,7 @@ def test_warm_starts_leave_out_one_column_each_where_that_helps(scheme, cost, n)
 @given(posed=scheme_problems())
 def test_the_bound_of_the_first_node_is_below_the_least_cost(posed):
     problem, chosen = posed
-    search = Search(Pricing(problem, scheme_spaces(problem, chosen)))
+    search = BranchAndBound(Pricing(problem, scheme_spaces(problem, chosen)))
     least = least_cost(problem, chosen) * (1 if problem.cost.name in PAPER_COSTS else problem.n_records)
     node = search.bounds.node(tuple(side.start for side in search.sides))
     assert node.bound <= least + 1e-9
@@ -208,7 +209,7 @@ def test_no_recoding_of_a_node_costs_less_than_boxes_say(posed, seed, steps):
     """Neither at the first node nor after random decisions, nor with any choice made."""
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
-    search, rng = Search(pricing), np.random.default_rng(seed)
+    search, rng = BranchAndBound(pricing), np.random.default_rng(seed)
     everything = product(*(sorted(space.space) for space in pricing.spaces))
     allowed = [
         (r, found.cost) for r in everything if (found := pricing.evaluate(r)).withheld <= search.most_withheld

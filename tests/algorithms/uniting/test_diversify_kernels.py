@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.algorithms.tables import closure_tables
 from kohort.algorithms.uniting.kernels import diversify as kernels
 from kohort.algorithms.uniting.kernels.diversify import (
     Climbs,
@@ -13,10 +12,10 @@ from kohort.algorithms.uniting.kernels.diversify import (
     added_costs,
     cheapest_partners,
     fill_buckets,
+    first_leaves,
     merged_cells,
-    node_starts,
     raise_costs,
-    record_costs,
+    range_costs,
 )
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
@@ -28,21 +27,21 @@ def summaries(draw, n_groups=80):
     case = draw(cases(("integer", "boolean", "plain"), max_records=30))
     case.privacy = case.privacy[:1]
     problem = case.anonymize(algorithm="mondrian", time_limit=1e-9).problem
-    tables = closure_tables(problem)
+    tables = problem.coded.closure_tables
     rng = np.random.default_rng(draw(st.integers(0, 9)))
     sizes = rng.integers(1, 4, n_groups)
     records = rng.integers(0, problem.n_records, sizes.sum())
     group = np.repeat(np.arange(n_groups), sizes)
     ranges = [ranges_by_group(a.leaves[records], group, n_groups) for a in problem.attributes]
     lo, hi = (np.column_stack(ends) for ends in zip(*ranges))
-    return Climbs(tables, *node_starts(tables)), Summaries(lo, hi, sizes, record_costs(tables, lo, hi))
+    return Climbs(tables, *first_leaves(tables)), Summaries(lo, hi, sizes, range_costs(tables, lo, hi))
 
 
 def added_by_definition(climbs, groups, a, b):
     """Eq. 9."""
     union = np.minimum(groups.lo[[a]], groups.lo[[b]]), np.maximum(groups.hi[[a]], groups.hi[[b]])
     apart = groups.size[a] * groups.cost[a] + groups.size[b] * groups.cost[b]
-    return (groups.size[a] + groups.size[b]) * record_costs(climbs.tables, *union)[0] - apart
+    return (groups.size[a] + groups.size[b]) * range_costs(climbs.tables, *union)[0] - apart
 
 
 def all_others(groups, head):
@@ -83,7 +82,7 @@ def unite(climbs, groups, buckets, a, b):
     )
     groups.size[a] += groups.size[b]
     groups.size[b] = 0
-    groups.cost[[a]] = record_costs(climbs.tables, groups.lo[[a]], groups.hi[[a]])
+    groups.cost[[a]] = range_costs(climbs.tables, groups.lo[[a]], groups.hi[[a]])
     raise_costs(buckets, groups, np.array([a]))
 
 

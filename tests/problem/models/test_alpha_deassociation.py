@@ -139,8 +139,8 @@ def test_refusal():
     whole, context = counts_of([[31, 69]]), ValueContext(labels=("HIV", "flu"))
     assert AlphaDeassociation("x", 0.31, ["HIV"]).refusal(whole, context) is None
     assert AlphaDeassociation("x", 0.3, ["HIV"]).refusal(whole, context) == (
-        "alpha = 0.3 cannot be had: the listed values make up 0.31 of 'x' in the whole table; "
-        "what can be had is alpha = 0.31"
+        "alpha = 0.3 is impossible: the listed values make up 0.31 of 'x' in the whole table, "
+        "so alpha must be at least 0.31"
     )
     separately = AlphaDeassociation("x", 0.3, ["HIV", "flu"], combine=False).refusal(whole, context)
     assert "a listed value makes up 0.69" in separately
@@ -153,7 +153,7 @@ def test_refusal_under_the_ceiling_knows_k():
     whole, context = counts_of([[4, 2]]), ValueContext(labels=("c", "n"))
     assert model.refusal(whole, context, k=3) is None
     assert model.refusal(whole, context) is None
-    assert model.refusal(whole, context, k=4).endswith("what can be had is alpha = 0.667, or a k below 4")
+    assert model.refusal(whole, context, k=4).endswith("alpha must be at least 0.667, or k must be below 4")
     assert model.refusal(counts_of([[3, 3]]), context, k=4) is None
 
 

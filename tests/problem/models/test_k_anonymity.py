@@ -34,7 +34,7 @@ def test_refusal():
     assert KAnonymity(5).refusal(ClassCounts.of_sizes([5])) is None
     assert (
         KAnonymity(6).refusal(ClassCounts.of_sizes([5]))
-        == "k = 6 cannot be had: the table has 5 records, so k is at most 5"
+        == "k = 6 is impossible: the table has 5 records, so k can be at most 5"
     )
     assert "0 records" in KAnonymity(6).refusal(ClassCounts.of_sizes([]))
 

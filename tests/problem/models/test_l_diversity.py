@@ -132,22 +132,22 @@ def test_refusal():
     whole = counts_of([[31, 29, 20, 20]])
     assert LDiversity("x", 3).refusal(whole) is None
     assert LDiversity("x", 9).refusal(whole) == (
-        "l = 9 cannot be had: the most frequent value of 'x' makes up 0.31 of all records, "
-        "so l is at most 3.22"
+        "l = 9 is impossible: the most frequent value of 'x' makes up 0.31 of all records, "
+        "so l can be at most 3.22"
     )
     assert LDiversity("x", 5, "distinct").refusal(whole) == (
-        "l = 5 cannot be had: 'x' has 4 different values in the whole table, so l is at most 4"
+        "l = 5 is impossible: 'x' has 4 different values in the whole table, so l can be at most 4"
     )
-    assert LDiversity("x", 4, "entropy").refusal(whole).endswith("l is at most 3.91")
+    assert LDiversity("x", 4, "entropy").refusal(whole).endswith("l can be at most 3.91")
     assert LDiversity("x", 3, "recursive", 0.5).refusal(whole).endswith("c must be above 0.775")
-    assert LDiversity("x", 5, "recursive", 2).refusal(whole).endswith("so l is at most 4")
+    assert LDiversity("x", 5, "recursive", 2).refusal(whole).endswith("so l can be at most 4")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("x", 0), r"The 'l' parameter of LDiversity must be a number >= 1\. Got 0\."),
-        (("x", "many"), r"must be a number >= 1\. Got 'many'\."),
+        (("x", "many"), r"must be a number >= 1\. Got 'many' \(a text\)\."),
         (("x", float("nan")), r"must be a number >= 1\. Got nan\."),
         (("x", True), "Got True"),
         (("x", 3, "often"), "must be one of: frequency, distinct, entropy, recursive. Got 'often'"),

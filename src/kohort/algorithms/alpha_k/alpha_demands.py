@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.clustering.clustering import refuse_other_costs
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import AlphaDeassociation, KAnonymity, Model
 from kohort.problem.problem import Problem
 
@@ -33,7 +32,7 @@ class Demand:
 def refuse_alpha_k(algorithm: Algorithm, problem: Problem) -> None:
     """Raise UnsupportedError for what the local methods of Wong et al. cannot do."""
     refuse_other_costs(algorithm, problem)
-    hierarchies_of(problem)
+    refuse_without_hierarchies(problem)
     try:
         replace(problem, models=tuple(alpha_k_models(problem)))
     except InfeasibleError as error:  # the problem itself can be solved: alpha is rounded up

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.alpha_k.alpha_demands import (
     Demand,
     alpha_demands,
@@ -14,16 +15,15 @@ from kohort.algorithms.alpha_k.alpha_demands import (
     refuse_alpha_k,
     rounding_notes,
 )
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import closure_tables
-from kohort.algorithms.uniting.kernels.diversify import record_costs
+from kohort.algorithms.uniting.kernels.diversify import range_costs
 from kohort.errors import InternalError
 from kohort.kernels.grouping import ranges_by_group
+from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import CountedCells
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -33,7 +33,7 @@ DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 
 
 
 @dataclass(frozen=True)
-class Progressive:
+class Progressive(Algorithm):
     """Progressive local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 1).
 
     Generalizes all records one level at a time, each time in the attribute whose values have the highest
@@ -41,8 +41,8 @@ class Progressive:
 
     - *trunks*: of a class that satisfies the models, the largest part in which exactly the share alpha is
       sensitive (only where alpha bounds one value, or several as one);
-    - *further removal*: other parts of at least k records that satisfy the models, at most so many that alpha
-      can still be kept by those that stay: |D| - |(D, s)| / alpha for every sensitive value s.
+    - *further removal*: other parts of at least k records that satisfy the models, as long as those that stay
+      can still keep alpha. At most this many leave: |D| - |(D, s)| / alpha for every sensitive value s.
 
     If all classes satisfy the models, all leave. What is left at the end and is less than k joins the group
     that it adds least cost to. A group is published as the smallest generalized record that covers it.
@@ -63,8 +63,15 @@ class Progressive:
     summary: ClassVar[str] = "generalizes level by level; records leave as soon as they are safe; near-linear"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "alpha-deassociation")
-    costs: ClassVar[tuple[str, ...]] = (*SEPARABLE_COSTS, "distortion")
+    recoding: ClassVar[type[Groups]] = Groups
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.separable
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return model.only_counts or model.bounds_shares
 
     def refuse(self, problem: Problem) -> None:
         refuse_alpha_k(self, problem)
@@ -100,7 +107,7 @@ class _Remaining:
         self.demands = alpha_demands(self.table)
         one_value = len(self.demands) == 1 and self.demands[0].n_values == 1
         self.simple = self.demands[0] if one_value else None  # the simple model: one value, or several as one
-        self.nodes = [level_nodes(hierarchy).astype(np.int32) for hierarchy in hierarchies_of(problem)]
+        self.nodes = [level_nodes(hierarchy).astype(np.int32) for hierarchy in problem.coded.hierarchies]
         self.levels = [0] * len(self.nodes)
         self.starts = np.cumsum([0, *(nodes.shape[1] for nodes in self.nodes)])[:-1]
         self.cells = np.arange(len(self.table.counts), dtype=np.int32)
@@ -152,7 +159,7 @@ class _Remaining:
         self.remove(np.where(wanted[self.class_of] > 0, self.counts, part))
 
     def _most_removable(self) -> int:
-        """Lemma 5: so many may leave that alpha can be kept by the others, whatever values leave."""
+        """Lemma 5: how many records may leave, whatever their values, so that the rest can keep alpha."""
         n = int(self.counts.sum())
         most = n
         for demand in self.demands:
@@ -164,7 +171,7 @@ class _Remaining:
         return most
 
     def _part(self, of_class: int, most: int) -> np.ndarray:
-        """Of a valid class at most so many records that are valid themselves; none if these are under k."""
+        """A valid part of a valid class, with at most `most` records; none if it would be under k."""
         nothing = np.zeros_like(self.counts)
         if most < self.problem.k or self.simple is None:
             return nothing
@@ -187,7 +194,7 @@ class _Remaining:
         return sum_by_class(self.class_of, counts, self.n_classes)
 
     def _first(self, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """The first so many records of each class."""
+        """Per cell how many of the first `wanted` records of each class it has."""
         order = np.argsort(self.class_of, kind="stable")
         in_order, class_of = counts[order], self.class_of[order]
         before = np.cumsum(in_order) - in_order
@@ -197,7 +204,7 @@ class _Remaining:
         return taken
 
     def remove(self, taken: np.ndarray) -> None:
-        """Let so many records of each cell leave, as one group per class."""
+        """Let `taken` records of each cell leave, as one group per class."""
         leaving = taken > 0
         if not leaving.any():
             return
@@ -211,7 +218,7 @@ class _Remaining:
             self._classify()
 
     def generalize(self) -> bool:
-        """One level up in the attribute of highest entropy; False if the records that stay look all alike."""
+        """Go one level up in the attribute of highest entropy; False if all records that stay look alike."""
         entropies = np.round([self._entropy(j) for j in range(len(self.nodes))], DIGITS)
         if entropies.max() <= 0:
             return False
@@ -247,10 +254,10 @@ class _Remaining:
         leaves, rest = self.table.leaves[cells], self.table.leaves[self.cells]
         ranges = [ranges_by_group(column, group, len(numbers)) for column in leaves.T]
         lo, hi = (np.column_stack(ends) for ends in zip(*ranges))
-        tables = closure_tables(self.problem)
-        alone = record_costs(tables, lo, hi) * sizes
+        tables = self.problem.coded.closure_tables
+        alone = range_costs(tables, lo, hi) * sizes
         lo, hi = np.minimum(lo, rest.min(axis=0)), np.maximum(hi, rest.max(axis=0))
-        together = record_costs(tables, lo, hi) * (sizes + int(self.counts.sum()))
+        together = range_costs(tables, lo, hi) * (sizes + int(self.counts.sum()))
         return int(numbers[np.argmin(together - alone)])
 
     def groups(self) -> np.ndarray:

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.alpha_k.alpha_demands import alpha_demands, refuse_alpha_k, rounding_notes
 from kohort.algorithms.alpha_k.kernels.group_splits import CellTable
 from kohort.algorithms.alpha_k.kernels.top_down import specialize
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import trees_of
 from kohort.algorithms.run import Run
+from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import CountedCells
+from kohort.problem.models import Model
 from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -24,7 +25,7 @@ BATCH = 5_000_000  # cells times attributes between two looks at the clock
 
 
 @dataclass(frozen=True)
-class TopDown:
+class TopDown(Algorithm):
     """Top-down local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 2, for many attributes).
 
     Starts with all records as one group. A group is specialized in the attribute that specializes most of
@@ -53,15 +54,23 @@ class TopDown:
     summary: ClassVar[str] = "specializes groups, attribute by attribute, while they are safe; near-linear"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "alpha-deassociation")
-    costs: ClassVar[tuple[str, ...]] = (*SEPARABLE_COSTS, "distortion")
+    recoding: ClassVar[type[Groups]] = Groups
+    scheme_search: ClassVar[str | None] = "top-down-search"
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.separable
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return model.only_counts or model.bounds_shares
 
     def refuse(self, problem: Problem) -> None:
         refuse_alpha_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         cells = CountedCells.of(problem)
-        table, trees = cell_table(cells), trees_of(problem)
+        table, trees = cell_table(cells), problem.coded.trees
         left = np.arange(len(cells.counts), dtype=np.int32), cells.counts, np.zeros(1, dtype=np.int64)
         finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         notes = rounding_notes(problem, self.name)

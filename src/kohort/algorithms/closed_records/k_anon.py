@@ -9,11 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS, KAnonCF, guarantee_of
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.closed_records.greedy_cover import cover_guarantee
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.kernels.generalization import part_cost
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import closure_tables
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -24,7 +25,7 @@ MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
-class KAnon:
+class KAnon(Algorithm):
     """The basic O(ln k) algorithm (Kenig and Tassa, Algorithms 1 to 3), literally.
 
     Covers the table greedily by sets out of all sets of k to 2k-1 records, each time the one of least cost
@@ -38,15 +39,11 @@ class KAnon:
     )
     paper: ClassVar[str] = "Gionis, Tassa: k-anonymization with minimal loss of information, TKDE 21 (2009)"
     promise: ClassVar[str] = KAnonCF.promise
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"k-anon cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}."
-            )
-        closure_tables(problem)
+        self.refuse_cost(problem.cost)
+        _ = problem.coded.closure_tables  # raises for a cost that is not known for these columns
         sets = sum(comb(problem.n_records, size) for size in _sizes(problem))
         if sets > MOST_SETS:
             raise UnsupportedError(
@@ -64,7 +61,7 @@ class KAnon:
         group_of_record = np.empty(problem.n_records, dtype=np.int32)
         for number, cluster in enumerate(disjoint(cover, problem.k)):
             group_of_record[list(cluster)] = number
-        return Groups(group_of_record, guarantee=guarantee_of(problem))
+        return Groups(group_of_record, guarantee=cover_guarantee(problem))
 
 
 def greedy_cover(
@@ -106,7 +103,7 @@ def disjoint(cover: list[set[int]], k: int) -> list[set[int]]:
 
 def _costs(problem: Problem, sets: list[frozenset[int]]) -> list[float]:
     """The cost of one record published as the closure of each set."""
-    tables = closure_tables(problem)
+    tables = problem.coded.closure_tables
     leaves = problem.leaves
     no_words = np.zeros(0, dtype=np.uint64)
     costs = []

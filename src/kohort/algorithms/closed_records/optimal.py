@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS, node_costs, record_costs
-from kohort.algorithms.clustering.clustering import groups_of_pieces, refuse_other_costs
-from kohort.algorithms.hierarchy_trees import hierarchies_of
-from kohort.algorithms.mining.closed_records import ClosedRecords, Table, mine
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.programs import Program, Solution, exact_package, solve_program
-from kohort.algorithms.proofs.graph import in_measured_units, searches_what_is_measured
+from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
+from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Optimal"]
@@ -26,7 +26,7 @@ _FIRST_SLACK = 0.02  # of the bound: how far from it a closed record may be in t
 
 
 @dataclass(frozen=True)
-class Optimal:
+class Optimal(Algorithm):
     """The optimum itself, for teaching, and as the measure of everything else.
 
     Groups that are published alike can be one, so a release is a choice of closed generalized records, each
@@ -44,7 +44,7 @@ class Optimal:
     ...     people, quasi_identifiers={"age": ko.intervals(5, 10)}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="optimal",
     ... )
-    >>> release.table["age"].to_pylist(), release.guarantee
+    >>> sorted(release.table["age"].to_pylist()), release.guarantee
     (['[20, 25)', '[20, 25)', '[20, 25)', '[40, 50)', '[40, 50)', '[40, 50)'], 1.0)
     """
 
@@ -52,12 +52,12 @@ class Optimal:
     summary: ClassVar[str] = "the least cost there is, by integer programming; for small tables"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); integer programs: HiGHS, highs.dev"
     promise: ClassVar[str] = "the least cost"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
-        hierarchies_of(problem)
+        refuse_without_hierarchies(problem)
         if problem.tight:
             raise UnsupportedError(
                 "optimal is exact for hierarchy nodes only, not for tight labels. Use labels: hierarchy."
@@ -68,7 +68,7 @@ class Optimal:
         run.report("mining closed records", 0.0)
         in_full = Run()  # the limits keep it short, and without all of them there is no proof
         closed = mine(
-            Table.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
+            MinedRows.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
         )
         if not (closed.complete and closed.has_supports):
             raise UnsupportedError(
@@ -97,7 +97,7 @@ class _Choices:
     @classmethod
     def of(cls, problem: Problem, closed: ClosedRecords) -> _Choices:
         n_rows = len(problem.rows.counts)
-        star = sum(float(cost[0]) for cost in node_costs(problem))
+        star = problem.coded.star_cost
         n_withheld = n_rows if problem.max_withheld else 0
         record = np.repeat(np.arange(len(closed)), np.diff(closed.start))
         return cls(
@@ -232,7 +232,7 @@ def _groups(problem: Problem, choices: _Choices, found: _Found) -> Groups:
     copies = found.x[: len(choices.row)].astype(np.int64)
     used = copies > 0
     group = np.where(choices.record == len(choices.paid) - 1, -1, choices.record)
-    groups = groups_of_pieces(problem, choices.row[used], copies[used], group[used])
+    groups = groups_from_pieces(problem.rows.of_record, choices.row[used], copies[used], group[used])
     if (group[used] < 0).any():
         groups -= 1  # withheld records came first
     proven = found.value - found.bound <= 1e-9 * max(found.value, 1.0)

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.mining.closed_records import Table
-from kohort.problem.costs import SeparableCost
+from kohort.algorithms.mining.closed_records import MinedRows
 from kohort.problem.problem import Problem
 
 __all__ = ["split_region"]
 
 
-def split_region(table: Table, problem: Problem) -> list[np.ndarray] | None:
+def split_region(table: MinedRows, problem: Problem) -> list[np.ndarray] | None:
     """The rows of each part, or None where the table cannot be cut.
 
     The parts are the children of the table's node in one attribute, children with fewer than k records
     pooled; of all attributes the one whose parts cost least.
     """
-    assert isinstance(problem.cost, SeparableCost)
-    cell = [
-        weight * problem.cost.cell(attribute.nodes())
-        for attribute, weight in zip(problem.attributes, problem.weights)
-    ]
     best, best_cost = None, np.inf
     for attribute, node in enumerate(table.closure()):
         parts = _parts(table, attribute, int(node), problem.k)
         if len(parts) < 2:
             continue
-        cost = sum(_cost(table.part(rows), cell) for rows in parts)
+        cost = sum(_cost(table.part(rows), problem.coded.node_costs) for rows in parts)
         if cost < best_cost:
             best, best_cost = parts, cost
     return best
 
 
-def _parts(table: Table, attribute: int, node: int, k: int) -> list[np.ndarray]:
+def _parts(table: MinedRows, attribute: int, node: int, k: int) -> list[np.ndarray]:
     child = table.nodes_at(attribute, table.lineages.depth[node] + 1)
     if child is None:
         return []
@@ -45,6 +39,6 @@ def _parts(table: Table, attribute: int, node: int, k: int) -> list[np.ndarray]:
     return parts
 
 
-def _cost(part: Table, cell: list[np.ndarray]) -> float:
+def _cost(part: MinedRows, node_costs: list[np.ndarray]) -> float:
     nodes = part.closure() - part.node_start
-    return float(part.counts.sum()) * sum(float(cost[node]) for cost, node in zip(cell, nodes))
+    return float(part.counts.sum()) * sum(float(cost[node]) for cost, node in zip(node_costs, nodes))

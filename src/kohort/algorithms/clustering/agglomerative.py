@@ -8,12 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.clustering.clustering import (
-    cluster_tables,
-    groups_of_pieces,
-    refuse_other_costs,
-    rows_of,
-)
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.hilbert import cut_into_runs, hilbert_order
 from kohort.algorithms.clustering.kernels.agglomerative import (
     ADDED,
@@ -24,16 +19,18 @@ from kohort.algorithms.clustering.kernels.agglomerative import (
     join_leftovers,
     join_nearest,
 )
-from kohort.algorithms.clustering.kernels.clusters import Rows
-from kohort.algorithms.clustering.kernels.open_clusters import N_PIECES, OPEN, Clusters, fill_clusters
-from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
+from kohort.algorithms.clustering.kernels.growing_clusters import COUNTS, GrowingClusters, fill_clusters
+from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
+from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
-from kohort.parameters import check_parameters
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
-__all__ = ["STOPPED", "Agglomerative", "Pieces", "join_clusters"]
+__all__ = ["STOPPED", "Agglomerative", "ClusterPieces", "join_clusters"]
 
 Distance = Literal["log", "added", "plain", "ratio"]
 KINDS: dict[Distance, int] = {"log": LOG, "added": ADDED, "plain": PLAIN, "ratio": RATIO}
@@ -42,7 +39,7 @@ STOPPED = "Stopped at the time limit: clusters that were still too small were cu
 
 
 @dataclass(frozen=True)
-class Agglomerative:
+class Agglomerative(Algorithm):
     """The modified agglomerative algorithm of k-anonymization revisited (Gionis, Mazza and Tassa, 2008).
 
     Starts with every distinct row as a cluster of its own (equal records are together from the beginning)
@@ -74,14 +71,10 @@ class Agglomerative:
     summary: ClassVar[str] = "joins the nearest clusters until all have k records; quadratic in the rows"
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-anonymization revisited, ICDE 2008"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     distance: Distance = "log"
     shed: bool = True
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
@@ -94,10 +87,12 @@ class Agglomerative:
             problem, rows, tables, every_row, distance=self.distance, shed=self.shed, run=run
         )
         notes = () if pieces.complete else (STOPPED,)
-        return Groups(groups_of_pieces(problem, pieces.row, pieces.copies, pieces.group), notes=notes)
+        return Groups(
+            groups_from_pieces(problem.rows.of_record, pieces.row, pieces.copies, pieces.group), notes=notes
+        )
 
 
-class Pieces(NamedTuple):
+class ClusterPieces(NamedTuple):
     """Some copies of a row are in a group. `complete`: not cut short by the time limit."""
 
     row: np.ndarray
@@ -108,14 +103,14 @@ class Pieces(NamedTuple):
 
 def join_clusters(
     problem: Problem,
-    rows: Rows,
+    rows: RowCells,
     tables: Tables,
     cluster_of_row: np.ndarray,
     *,
     distance: Distance,
     shed: bool,
     run: Run,
-) -> Pieces:
+) -> ClusterPieces:
     """Join clusters of fewer than k records until there are none; `cluster_of_row` numbers them from 0."""
     clusters = _allocate(rows, cluster_of_row, problem.k, shed)
     fill_clusters(clusters, rows, tables, cluster_of_row, problem.k)
@@ -123,22 +118,22 @@ def join_clusters(
     complete = _find_nearest(clusters, tables, KINDS[distance], logs, run)
     if complete:
         complete = _join(clusters, rows, tables, KINDS[distance], logs, problem.k, shed, run)
-    n = int(clusters.counts[N_PIECES])
-    pieces = Pieces(clusters.row[:n], clusters.copies[:n], clusters.group[:n], complete)
+    n = int(clusters.counts[0].n_pieces)
+    pieces = ClusterPieces(clusters.row[:n], clusters.copies[:n], clusters.group[:n], complete)
     if not complete:
         pieces = _cut_from_curve(problem, rows, tables, pieces, run)
     join_leftovers(rows, tables, pieces.row, pieces.copies, pieces.group)
     return pieces
 
 
-def _allocate(rows: Rows, cluster_of_row: np.ndarray, k: int, shed: bool) -> Clusters:
+def _allocate(rows: RowCells, cluster_of_row: np.ndarray, k: int, shed: bool) -> GrowingClusters:
     """Room for all clusters and pieces that there can be: with shedding, as many as records are open."""
     size = np.bincount(cluster_of_row, weights=rows.copies)
     most = int(size[size < k].sum()) if shed else int((size < k).sum())
     room = most + most // 7 + 2 * k + 8  # holes are closed when they are an eighth
     n_pieces = len(rows.copies) + (most if shed else 0)
     r = len(rows.low)
-    return Clusters(
+    return GrowingClusters(
         low=np.zeros((r, room), dtype=np.int32),
         high=np.zeros((r, room), dtype=np.int32),
         size=np.zeros(room, dtype=np.int64),
@@ -151,13 +146,13 @@ def _allocate(rows: Rows, cluster_of_row: np.ndarray, k: int, shed: bool) -> Clu
         row=np.zeros(n_pieces, dtype=np.int64),
         copies=np.zeros(n_pieces, dtype=np.int64),
         group=np.zeros(n_pieces, dtype=np.int64),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(1, dtype=COUNTS).view(np.recarray),
     )
 
 
-def _find_nearest(clusters: Clusters, tables: Tables, kind: int, logs: np.ndarray, run: Run) -> bool:
+def _find_nearest(clusters: GrowingClusters, tables: Tables, kind: int, logs: np.ndarray, run: Run) -> bool:
     """Every cluster's nearest younger one, on all cores; whether the time was enough."""
-    n = int(clusters.counts[OPEN])
+    n = int(clusters.counts[0].n_open)
     batch = max(64, BATCH // max(n * len(clusters.low), 1))
     for start in range(0, n, batch):
         run.report("finding the nearest clusters", 1 - ((n - start) / n) ** 2)
@@ -172,8 +167,8 @@ def _find_nearest(clusters: Clusters, tables: Tables, kind: int, logs: np.ndarra
 
 
 def _join(
-    clusters: Clusters,
-    rows: Rows,
+    clusters: GrowingClusters,
+    rows: RowCells,
     tables: Tables,
     kind: int,
     logs: np.ndarray,
@@ -182,19 +177,21 @@ def _join(
     run: Run,
 ) -> bool:
     """Join until one cluster is left; whether the time was enough."""
-    n, share = max(int(clusters.counts[OPEN]), 1), 0.0
+    n, share = max(int(clusters.counts[0].n_open), 1), 0.0
     more = True
     while more:
         run.report("joining clusters", share)
         if run.out_of_time:
-            return int(clusters.counts[OPEN]) <= 1
+            return int(clusters.counts[0].n_open) <= 1
         more = join_nearest(clusters, rows, tables, kind, logs, k, shed, BATCH)
-        share = max(share, 1 - int(clusters.counts[OPEN]) / n)
+        share = max(share, 1 - int(clusters.counts[0].n_open) / n)
     run.report("joining clusters", 1.0)
     return True
 
 
-def _cut_from_curve(problem: Problem, rows: Rows, tables: Tables, pieces: Pieces, run: Run) -> Pieces:
+def _cut_from_curve(
+    problem: Problem, rows: RowCells, tables: Tables, pieces: ClusterPieces, run: Run
+) -> ClusterPieces:
     """Groups for the pieces that have none, in a moment: runs along the Hilbert curve."""
     still_open = pieces.group < 0
     if pieces.copies[still_open].sum() < problem.k:
@@ -204,7 +201,7 @@ def _cut_from_curve(problem: Problem, rows: Rows, tables: Tables, pieces: Pieces
     row_at = open_rows[np.argsort(place[open_rows], kind="stable")]
     run_at, _ = cut_into_runs(rows, tables, row_at, problem.k, run)
     finished = pieces.group[~still_open]
-    return Pieces(
+    return ClusterPieces(
         row=np.concatenate([pieces.row[~still_open], row_at]),
         copies=np.concatenate([pieces.copies[~still_open], np.ones_like(row_at)]),
         group=np.concatenate([finished, run_at + finished.max(initial=-1) + 1]),

@@ -7,20 +7,18 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from kohort.algorithms.clustering.clustering import (
-    cluster_tables,
-    groups_of_pieces,
-    refuse_other_costs,
-    rows_of,
-)
-from kohort.algorithms.clustering.kernels.clusters import Rows
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
 from kohort.algorithms.clustering.kernels.hilbert import cheapest_runs, hilbert_keys
-from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
+from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.attribute import Attribute
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Hilbert", "cut_into_runs", "hilbert_order"]
@@ -31,7 +29,7 @@ BATCH = 50_000_000  # cells between two looks at the clock
 
 
 @dataclass(frozen=True)
-class Hilbert:
+class Hilbert(Algorithm):
     """Order along the Hilbert curve, cut by dynamic programming (Ghinita, Karras, Kalnis, Mamoulis, 2007).
 
     Every record is a point: a coordinate per attribute, its leaf in the order of the tree. The Hilbert curve
@@ -63,14 +61,10 @@ class Hilbert:
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
     promise: ClassVar[str] = "no bound on the loss; the best cut of its order"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     bits: Annotated[int, Within(1, MAX_BITS)] = 16
     spacing: Spacing = "tree"
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
@@ -82,7 +76,9 @@ class Hilbert:
         row_at = np.repeat(order, rows.copies[order])
         run_at, complete = cut_into_runs(rows, tables, row_at, problem.k, run)
         notes = () if complete else ("Stopped at the time limit: the rest was cut into equal runs.",)
-        return Groups(groups_of_pieces(problem, row_at, np.ones_like(row_at), run_at), notes=notes)
+        return Groups(
+            groups_from_pieces(problem.rows.of_record, row_at, np.ones_like(row_at), run_at), notes=notes
+        )
 
 
 def hilbert_order(problem: Problem, *, bits: int = 16, spacing: Spacing = "tree") -> np.ndarray:
@@ -120,7 +116,7 @@ def _by_tree(hierarchy: Hierarchy, bits: int) -> np.ndarray:
 
 
 def cut_into_runs(
-    rows: Rows, tables: Tables, row_at: np.ndarray, k: int, run: Run
+    rows: RowCells, tables: Tables, row_at: np.ndarray, k: int, run: Run
 ) -> tuple[np.ndarray, bool]:
     """The cheapest cut of an order of rows into runs of k to 2k - 1: the run at each place, and whether so.
 

@@ -7,20 +7,24 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.clustering.agglomerative import STOPPED, join_clusters
-from kohort.algorithms.clustering.clustering import (
-    cluster_tables,
-    groups_of_pieces,
-    refuse_other_costs,
-    rows_of,
-)
 from kohort.algorithms.clustering.hilbert import hilbert_order
-from kohort.algorithms.clustering.kernels.clusters import Rows
-from kohort.algorithms.clustering.kernels.sequential import Partition, cut_in_two, fill_partition, move_rows
-from kohort.algorithms.kernels.generalization import Tables
+from kohort.algorithms.clustering.kernels.cluster_cells import RowCells
+from kohort.algorithms.clustering.kernels.sequential import (
+    Partition,
+    Scan,
+    cut_in_two,
+    fill_partition,
+    move_rows,
+)
+from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
+from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 __all__ = ["Sequential"]
@@ -29,7 +33,7 @@ BATCH = 200_000_000  # cells between two looks at the clock
 
 
 @dataclass(frozen=True)
-class Sequential:
+class Sequential(Algorithm):
     """Sequential clustering of efficient anonymizations with enhanced utility (Goldberger and Tassa, 2010).
 
     Starts with clusters of about alpha * k records. In every pass each record, in random order, moves to the
@@ -68,8 +72,7 @@ class Sequential:
         "Goldberger, Tassa: Efficient anonymizations with enhanced utility, Trans. Data Privacy 3 (2010)"
     )
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     start: Literal["random", "hilbert"] = "hilbert"
     alpha: Annotated[float, Within(above=0, most=1)] = 0.2
@@ -77,9 +80,6 @@ class Sequential:
     passes: Annotated[int, Within(1, 1_000_000_000)] = 8
     scan: Annotated[int, Within(1, 1_000_000_000)] = 32_768
     polish: bool = False
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
@@ -93,7 +93,8 @@ class Sequential:
         )
         if not pieces.complete:
             return Groups(
-                groups_of_pieces(problem, pieces.row, pieces.copies, pieces.group), notes=(STOPPED,)
+                groups_from_pieces(problem.rows.of_record, pieces.row, pieces.copies, pieces.group),
+                notes=(STOPPED,),
             )
         groups = moving.polished(pieces.group) if self.polish else pieces.group
         return Groups(groups[problem.rows.of_record].astype(np.int32), notes=moving.notes)
@@ -102,7 +103,9 @@ class Sequential:
 class _Moving:
     """Rows that move between clusters, with all that they need to know for it."""
 
-    def __init__(self, problem: Problem, rows: Rows, tables: Tables, options: Sequential, run: Run) -> None:
+    def __init__(
+        self, problem: Problem, rows: RowCells, tables: Tables, options: Sequential, run: Run
+    ) -> None:
         self.k, self.monotone = problem.k, problem.cost.monotone
         self.rows, self.tables, self.options, self.run = rows, tables, options, run
         self.rng = np.random.default_rng(problem.seed)
@@ -192,18 +195,8 @@ class _Moving:
         moved = 0
         for start in range(0, len(order), batch):
             some = slice(start, start + batch)
-            moved += move_rows(
-                partition,
-                self.rows,
-                self.tables,
-                order[some],
-                windows[some],
-                scan,
-                keep,
-                self.monotone,
-                self.row_at,
-                self.place,
-            )
+            trying = Scan(scan, windows[some], self.row_at, self.place)
+            moved += move_rows(partition, self.rows, self.tables, order[some], trying, keep, self.monotone)
             if self.run.out_of_time:
                 break
         return moved

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.algorithms.full_domain.incognito import levels_note, nothing_found
-from kohort.algorithms.full_domain.lattice_costs import lattice_cost
-from kohort.algorithms.hierarchy_trees import hierarchies_of
+from kohort.algorithms.full_domain.lattice_costs import has_lattice_cost, lattice_cost
 from kohort.algorithms.run import Run
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError, counted
+from kohort.problem.costs import Cost
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 
@@ -25,7 +27,7 @@ _SAME = 1e-12  # costs nearer than this share of the best are the same
 
 
 @dataclass(frozen=True)
-class FullDomain:
+class FullDomain(Algorithm):
     """The best full-domain generalization with at most a share of the records withheld.
 
     Every value of an attribute is published at the same level of its hierarchy; records in classes that fail
@@ -61,10 +63,10 @@ class FullDomain:
     >>> people = pa.table({"postcode": postcodes, "sex": ["f", "f", "m", "m", "m"]})
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
-    ...     algorithm="full-domain", suppression=0.2,
+    ...     algorithm="full-domain", suppression=0.2, suppressed="drop",
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
-    (['435*', '435*', '436*', '436*', '*'], ['f', 'f', 'm', 'm', '*'])
+    (['435*', '435*', '436*', '436*'], ['f', 'f', 'm', 'm'])
     """
 
     name: ClassVar[str] = "full-domain"
@@ -74,28 +76,25 @@ class FullDomain:
         "Prasser, Eckert, Kemper, Kuhn: Flash, PASSAT 2012; the bounds are our own"
     )
     promise: ClassVar[str] = "the least cost of all full-domain generalizations within the suppression limit"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
-    costs: ClassVar[tuple[str, ...]] = (
-        "loss",
-        "ncp",
-        "tree",
-        "distortion",
-        "suppressions",
-        "entropy",
-        "monotone-entropy",
-        "ambiguity",
-        "discernibility",
-        "hierarchical-discernibility",
-        "average-class-size",
-    )
+    recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
+    withholds: ClassVar[bool] = True
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return has_lattice_cost(cost)
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
+        self.refuse_cost(problem.cost)
         if problem.tight:
             raise UnsupportedError(
                 "full-domain publishes the labels of the hierarchies. Say labels: hierarchy, or choose "
                 "incognito, which prints tight labels on what it finds."
             )
-        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
                 f"full-domain would have to search {nodes:,} generalizations; it is for up to "
@@ -103,7 +102,7 @@ class FullDomain:
             )
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
-        search = _Search(problem)
+        search = _LatticeSearch(problem)
         search.run(run)
         if search.best is None:
             raise nothing_found(out_of_time=run.out_of_time)
@@ -134,7 +133,7 @@ class _Look(NamedTuple):
     valid: bool
 
 
-class _Search:
+class _LatticeSearch:
     """Bounds for all nodes of the lattice, raised by every look until the best is proven."""
 
     def __init__(self, problem: Problem) -> None:
@@ -148,7 +147,7 @@ class _Search:
         self.looks = 0
         self._stars = [
             np.array([label == STAR for label in hierarchy.published], dtype=bool)[nodes]
-            for hierarchy, nodes in zip(hierarchies_of(problem), self.table.nodes)
+            for hierarchy, nodes in zip(problem.coded.hierarchies, self.table.nodes)
         ]
 
     def run(self, run: Run) -> None:
@@ -212,7 +211,7 @@ class _Search:
         self.bound[levels] = np.inf
 
     def _least_cost(self, nodes: tuple, *, withheld: int) -> np.ndarray:
-        """Of some nodes of the lattice, with at least so many records withheld and at most the limit."""
+        """A lower bound on the cost of each of some nodes where at least `withheld` records are withheld."""
         least, each = self.cost.least[nodes], self.cost.per_withheld[nodes]
         return least + np.where(each > 0, withheld, self.limit) * each
 

@@ -7,16 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.counted_cells import CountedCells
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
+from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.problem import Problem
 
 __all__ = ["ClassTable", "GeneralizedTable", "Levels"]
 
-ROOM = 16  # class tables that are kept to roll up from have together so many times the rows of the table
+ROOM = 16  # times the rows of the table: the rows of all class tables kept to roll up from
 
 Levels = tuple[int, ...]  # one per attribute: a node of the lattice of generalizations
 
@@ -29,7 +28,7 @@ class GeneralizedTable:
 
     def __init__(self, problem: Problem) -> None:
         self.cells = CountedCells.of(problem)
-        self.nodes = [level_nodes(hierarchy) for hierarchy in hierarchies_of(problem)]
+        self.nodes = [level_nodes(hierarchy) for hierarchy in problem.coded.hierarchies]
         self.shape = tuple(len(levels) for levels in self.nodes)
         mapping = _Mapping(self.cells, self.nodes)
         self._sizes = _RollUps(mapping, len(self.nodes))
@@ -99,9 +98,9 @@ class ClassTable(NamedTuple):
 
 
 class _RollUps:
-    """Class tables at any levels by the first so many columns, each rolled up from a finer one.
+    """Class tables at any levels by the first `n_columns` columns, each rolled up from a finer one.
 
-    A class at some levels is a part of a class at higher ones, so the table at these is had from the cells
+    A class at some levels is a part of a class at higher ones, so the table at these is made from the cells
     that stand for the classes. It is rolled up from the table where one attribute more is not generalized,
     and so on. Attributes that lose most of their values are generalized first, to have few rows soon.
     """
@@ -133,8 +132,8 @@ class _RollUps:
     def classes(self, rows: np.ndarray, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
         """The class of each row at these levels, and the first row of each class."""
         mapping = self._mapping
-        told = [j for j, level in enumerate(levels) if mapping.n_nodes[j][level] > 1]  # others tell nothing
-        columns = np.array([*told, *range(len(levels), self._n_columns)], dtype=np.int64)
+        varied = [j for j, level in enumerate(levels) if mapping.n_nodes[j][level] > 1]  # others are constant
+        columns = np.array([*varied, *range(len(levels), self._n_columns)], dtype=np.int64)
         return number_classes(
             mapping.values, rows, columns, mapping.start(levels), mapping.mapped, mapping.radix(levels)
         )

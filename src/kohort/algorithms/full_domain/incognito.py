@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import SEPARABLE_COSTS
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
 from kohort.algorithms.full_domain.lattice_costs import lattice_cost
-from kohort.algorithms.hierarchy_trees import hierarchies_of
 from kohort.algorithms.run import Run
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
+from kohort.problem.costs import Cost
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
@@ -26,7 +26,7 @@ MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Incognito:
+class Incognito(Algorithm):
     """The extended Incognito of (alpha, k)-anonymity (Wong et al., section 3).
 
     A full-domain generalization publishes every value of an attribute at the same level of its hierarchy.
@@ -56,16 +56,19 @@ class Incognito:
         "LeFevre, DeWitt, Ramakrishnan: Incognito, SIGMOD 2005"
     )
     promise: ClassVar[str] = "the least cost of all full-domain generalizations"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
-    costs: ClassVar[tuple[str, ...]] = (*SEPARABLE_COSTS, "distortion")
+    recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.separable
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"incognito cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}; "
-                "any other cost is measured and reported anyway."
-            )
-        nodes = prod(hierarchy.height + 1 for hierarchy in hierarchies_of(problem))
+        self.refuse_cost(problem.cost)
+        nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
                 f"incognito would have to look at {nodes:,} full-domain generalizations; it is for up to "

@@ -13,10 +13,12 @@ import numpy as np
 from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import SeparableCost
+from kohort.problem.costs import CellCost, Cost
+from kohort.problem.costs.ambiguity import Ambiguity
+from kohort.problem.costs.discernibility import AverageClassSize, Discernibility
 from kohort.problem.problem import Problem
 
-__all__ = ["LatticeCost", "lattice_cost"]
+__all__ = ["LatticeCost", "has_lattice_cost", "lattice_cost"]
 
 
 class LatticeCost(Protocol):
@@ -42,12 +44,12 @@ class LatticeCost(Protocol):
 
 def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
     """The cost that the problem asks for."""
-    of_classes: dict[str, Callable[[Problem, GeneralizedTable], LatticeCost]] = {
-        "ambiguity": _Ambiguity,
-        "discernibility": _Discernibility,
-        "average-class-size": _AverageClassSize,
-    }
-    return of_classes.get(problem.cost.name, _OfCells)(problem, table)
+    return _OF_CLASSES.get(type(problem.cost), _OfCells)(problem, table)
+
+
+def has_lattice_cost(cost: Cost) -> bool:
+    """Whether full-domain generalizations can be searched for the least of a cost."""
+    return isinstance(cost, CellCost) or type(cost) in _OF_CLASSES
 
 
 class _OfCells:
@@ -57,7 +59,7 @@ class _OfCells:
         cells, self._withheld = _cell_costs(problem, table.nodes)
         counts = [attribute.leaf_counts for attribute in problem.attributes]
         self._cells, self._table = cells, table
-        self._same_in_class = problem.cost.name != "hierarchical-discernibility"
+        self._same_in_class = problem.cost.separable
         self.least = _over_lattice(np.add, [cell @ count for cell, count in zip(cells, counts)])
         dearest = [cell[:, count > 0].max(axis=1) for cell, count in zip(cells, counts)]
         self.per_withheld = self._withheld - _over_lattice(np.add, dearest)
@@ -80,23 +82,19 @@ class _OfCells:
 
 def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:
     """Per attribute, level and leaf the cost of a record's cell; and the cost of a withheld record."""
+    cost = problem.cost
+    assert isinstance(cost, CellCost)
     values = [_as_measured(attribute) for attribute in problem.attributes]
-    if problem.cost.name == "hierarchical-discernibility":
-        cells = [
-            weight * _discernibility(attribute, value.mass[levels])
-            for attribute, weight, value, levels in zip(problem.attributes, problem.weights, values, nodes)
-        ]
-        return cells, 1.0
-    cost, n = problem.cost, problem.n_records
-    assert isinstance(cost, SeparableCost)
-    weights = problem.weights / n
-    if cost.name == "distortion":
-        weights /= problem.weights @ [value.height for value in values]
-    if cost.name == "suppressions":
-        weights = np.ones(len(weights))
-    cells = [weight * cost.cell(value)[levels] for weight, value, levels in zip(weights, values, nodes)]
+    heights = np.array([value.height for value in values])
+    weights = cost.cell_weights(problem.weights, heights, problem.n_records)
+    cells = [
+        weight * cost.by_original(value, levels, attribute.leaf_counts)
+        for attribute, weight, value, levels in zip(problem.attributes, weights, values, nodes)
+    ]
+    if cost.withheld_record is not None:
+        return cells, cost.withheld_record
     stars = [_stars(attribute) for attribute in problem.attributes]
-    return cells, float(sum(weight * cost.cell(star)[0] for weight, star in zip(weights, stars)))
+    return cells, float(sum(weight * cost.block(star)[0] for weight, star in zip(weights, stars)))
 
 
 def _as_measured(attribute: Attribute) -> GeneralizedValues:
@@ -119,12 +117,6 @@ def _stars(attribute: Attribute) -> GeneralizedValues:
     """The single value `*`."""
     everything = attribute.generalized(np.array([0]), np.array([attribute.n_leaves - 1]))
     return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
-
-
-def _discernibility(attribute: Attribute, together: np.ndarray) -> np.ndarray:
-    alone = attribute.leaf_counts
-    others = len(attribute.column) - alone
-    return np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)
 
 
 class _Ambiguity:
@@ -187,6 +179,13 @@ class _AverageClassSize:
 
     def least_above(self, classes: ClassTable) -> float:
         return max(self._k, self._published / len(classes.rows))
+
+
+_OF_CLASSES: dict[type[Cost], Callable[[Problem, GeneralizedTable], LatticeCost]] = {
+    Ambiguity: _Ambiguity,
+    Discernibility: _Discernibility,
+    AverageClassSize: _AverageClassSize,
+}
 
 
 def _most_classes(table: GeneralizedTable) -> np.ndarray:

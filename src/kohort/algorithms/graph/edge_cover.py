@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import first_slots
-from kohort.algorithms.kernels.nearest import box_tree
+from kohort.algorithms.kernels.nearest_rows import box_tree
 from kohort.algorithms.programs import Program, exact_package, solve_program
-from kohort.algorithms.proofs.graph import Graph, Neighbours, near_pairs
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours, near_pairs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
+from kohort.problem.slots import first_slots
 
-__all__ = ["Cover", "least_cover"]
+__all__ = ["EdgeCover", "least_edge_cover"]
 
 MOST_EDGES = 2_000_000
 _SECONDS_PER_SQUARE = 6e-8  # of the matching, for the square of the records in a piece
@@ -21,7 +21,7 @@ _UNIT = 2.0**40  # the matching counts in whole numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Cover:
+class EdgeCover:
     """Edges between slots (copies of rows, side by side) that touch every one but those at home.
 
     at_home   slots of rows that have copies at no distance: they need no edge
@@ -36,18 +36,20 @@ class Cover:
 
 
 @dataclass(frozen=True, eq=False)
-class _Edges:
+class _GainingEdges:
     """Edges between numbered records, and what a matching gains by each."""
 
     one: np.ndarray
     other: np.ndarray
     gain: np.ndarray
 
-    def some(self, chosen: np.ndarray) -> _Edges:
-        return _Edges(self.one[chosen], self.other[chosen], self.gain[chosen])
+    def subset(self, chosen: np.ndarray) -> _GainingEdges:
+        return _GainingEdges(self.one[chosen], self.other[chosen], self.gain[chosen])
 
 
-def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -> Cover | None:
+def least_edge_cover(
+    graph: NeighbourGraph, neighbours: Neighbours, *, exact: int, run: Run
+) -> EdgeCover | None:
     """An edge cover of least weight, where no piece of the graph has more than `exact` records.
 
     None where the time was up before its edges were found.
@@ -72,7 +74,7 @@ def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -
     row = row_of_slot[alone]
     next_copy = starts[row] + (alone - starts[row] + 1) % graph.counts[row]
     target = np.where(graph.counts[row] > 1, next_copy, starts[neighbours.rows[row, 0]])
-    return Cover(
+    return EdgeCover(
         one=np.concatenate([one, alone]),
         other=np.concatenate([other, target]),
         at_home=at_home,
@@ -81,13 +83,15 @@ def least_cover(graph: Graph, neighbours: Neighbours, *, exact: int, run: Run) -
     )
 
 
-def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray, run: Run) -> _Edges | None:
+def _gaining_edges(
+    graph: NeighbourGraph, rows: np.ndarray, nearest: np.ndarray, run: Run
+) -> _GainingEdges | None:
     """Edges that are lighter than both ends going to their nearest, between places of `rows`.
 
     None when the time is up.
     """
     if not len(rows):
-        return _Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+        return _GainingEdges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
     tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
     reach = nearest[tree.order]
     found = near_pairs(graph.tables, tree, reach, MOST_EDGES, run)
@@ -100,10 +104,10 @@ def _gaining_edges(graph: Graph, rows: np.ndarray, nearest: np.ndarray, run: Run
             "two-anonymity. Choose forest or k-anon-cf."
         )
     gain = reach[pairs[:, 0]] + reach[pairs[:, 1]] - weight
-    return _Edges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)
+    return _GainingEdges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)
 
 
-def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
+def _matching(edges: _GainingEdges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
     """Edges of a matching, the most that any matching gains (or a bound), and whether it gains that."""
     if not len(edges.gain):
         return np.zeros(0, dtype=np.int64), 0.0, True
@@ -115,8 +119,8 @@ def _matching(edges: _Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, 
         return matched, float(edges.gain[matched].sum()), True
     price = _prices(edges, n, run)
     tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.gain < 1e-9 * edges.gain.max())
-    pieces = [piece for piece in _pieces(edges.some(tight), n) if len(piece) <= exact]
-    matched = tight[_match_pieces(edges.some(tight), pieces, run)]
+    pieces = [piece for piece in _pieces(edges.subset(tight), n) if len(piece) <= exact]
+    matched = tight[_match_pieces(edges.subset(tight), pieces, run)]
     return _extended(edges, matched, n), float(price.sum() + 1e-12 * n), False
 
 
@@ -128,7 +132,7 @@ def _in_time(seconds: float, run: Run) -> bool:
     return False
 
 
-def _prices(edges: _Edges, n: int, run: Run) -> np.ndarray:
+def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
     """Prices of records such that no edge gains more than its ends cost: no matching gains more than all of
     them. Those of the linear relaxation; where time runs out, half of the best gain at each record."""
     columns = np.arange(len(edges.gain))
@@ -156,7 +160,7 @@ def _prices(edges: _Edges, n: int, run: Run) -> np.ndarray:
     return price
 
 
-def _pieces(edges: _Edges, n: int) -> list[list[int]]:
+def _pieces(edges: _GainingEdges, n: int) -> list[list[int]]:
     """The connected components that have edges."""
     graph = exact_package("rustworkx").PyGraph()
     graph.add_nodes_from(range(n))
@@ -165,7 +169,7 @@ def _pieces(edges: _Edges, n: int) -> list[list[int]]:
     return [sorted(piece) for piece in rustworkx.connected_components(graph) if len(piece) > 1]
 
 
-def _match_pieces(edges: _Edges, pieces: list[list[int]], run: Run) -> np.ndarray:
+def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np.ndarray:
     """The matching of most gain in each piece that there is time for: numbers of edges."""
     rustworkx = exact_package("rustworkx")
     piece_of = np.full(max((piece[-1] for piece in pieces), default=-1) + 2, -1)
@@ -193,7 +197,7 @@ def _match_pieces(edges: _Edges, pieces: list[list[int]], run: Run) -> np.ndarra
     return np.array(sorted(matched), dtype=np.int64)
 
 
-def _extended(edges: _Edges, matched: np.ndarray, n: int) -> np.ndarray:
+def _extended(edges: _GainingEdges, matched: np.ndarray, n: int) -> np.ndarray:
     """The matching and further edges between free records, those of most gain first."""
     free = np.ones(n, dtype=bool)
     free[edges.one[matched]] = free[edges.other[matched]] = False

@@ -7,27 +7,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
+from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.graph.kernels.forest import cut_forest, grow_forest
 from kohort.algorithms.graph.kernels.withhold import withhold_outliers
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import (
-    METRIC_COSTS,
-    Graph,
-    Neighbours,
-    charge_bound,
-    refuse_without_graph,
-    searches_what_is_measured,
-)
+from kohort.algorithms.proofs.charge_bound import charge_bound
+from kohort.algorithms.proofs.measured_units import searches_what_is_measured
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours
+from kohort.algorithms.refusals import refuse_without_graph
 from kohort.algorithms.run import Run
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
+from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 __all__ = ["Forest", "forest_groups", "record_forest"]
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(Algorithm):
     """k-anonymity within max(2k-1, 3k-5) of the least cost (Aggarwal et al., section 4).
 
     FOREST gives records an edge to one of their k - 1 nearest records until every tree has k: its edges weigh
@@ -59,14 +57,18 @@ class Forest:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most max(2k-1, 3k-5) times the least cost"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_without_graph(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
-        graph = Graph.of(problem)
+        graph = NeighbourGraph.of(problem)
         neighbours = graph.nearest(problem.k, run.share_of_time(SHARE_BEFORE))
         if neighbours is None:
             return mondrian_instead(problem, run, "the nearest records were found")
@@ -78,13 +80,13 @@ class Forest:
         )
 
 
-def forest_groups(problem: Problem, graph: Graph, neighbours: Neighbours) -> np.ndarray:
+def forest_groups(problem: Problem, graph: NeighbourGraph, neighbours: Neighbours) -> np.ndarray:
     """The group of each record."""
     part_of_slot = cut_forest(record_forest(graph, neighbours, problem.k), problem.k)
-    return of_records(problem, part_of_slot)
+    return groups_from_slots(problem.rows.of_record, part_of_slot)
 
 
-def record_forest(graph: Graph, neighbours: Neighbours, k: int) -> np.ndarray:
+def record_forest(graph: NeighbourGraph, neighbours: Neighbours, k: int) -> np.ndarray:
     """For each slot the one that its edge leads to, or -1: copies of a row hang together in a chain, whose
     last one has the edge of the row and those that lead to it."""
     to_row = grow_forest(graph.tables, graph.leaves, graph.counts, neighbours.rows, k)
@@ -95,12 +97,12 @@ def record_forest(graph: Graph, neighbours: Neighbours, k: int) -> np.ndarray:
     return to
 
 
-def _largest_that_pays(graph: Graph, groups: np.ndarray) -> float:
+def _largest_that_pays(graph: NeighbourGraph, groups: np.ndarray) -> float:
     """The size of the largest group that costs anything: those that cost nothing need no factor."""
     return float(np.bincount(groups)[graph.group_costs(groups) > 0].max(initial=1))
 
 
-def _without_outliers(problem: Problem, graph: Graph, groups: np.ndarray) -> np.ndarray:
+def _without_outliers(problem: Problem, graph: NeighbourGraph, groups: np.ndarray) -> np.ndarray:
     if not problem.max_withheld:
         return groups
     rows = graph.leaves[graph.row_of_record]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.kernels.nearest import BoxTree, box_tree
+from kohort.algorithms.kernels.nearest_rows import BoxTree, box_tree
 from kohort.algorithms.programs import Program, exact_package, solve_program
-from kohort.algorithms.proofs.graph import Graph, near_pairs, near_rows
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.algorithms.run import Run
 
-__all__ = ["Cut", "Edges", "Prices", "Search", "components", "cycles_program", "relaxed"]
+__all__ = ["BlossomCut", "CycleSearch", "Edges", "RelaxedCycles", "components", "cycles_program", "relaxed"]
 
 _FIRST_NEIGHBOURS = 8
 _MOST_PAIRS = 4_000_000  # looked at in one round of pricing
@@ -36,7 +36,7 @@ class Edges:
     def keys(self) -> np.ndarray:
         return self.one.astype(np.int64) * 2**31 + self.other
 
-    def some(self, chosen: np.ndarray) -> Edges:
+    def subset(self, chosen: np.ndarray) -> Edges:
         return Edges(self.one[chosen], self.other[chosen], self.weight[chosen])
 
     def joined(self, more: Edges) -> Edges:
@@ -46,17 +46,17 @@ class Edges:
             np.concatenate([self.other, more.other]),
             np.concatenate([self.weight, more.weight]),
         )
-        return both.some(np.unique(both.keys, return_index=True)[1])
+        return both.subset(np.unique(both.keys, return_index=True)[1])
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    graph: Graph
+class CycleSearch:
+    graph: NeighbourGraph
     rows: np.ndarray  # at each place of the tree
     tree: BoxTree  # of the vertices
 
     @classmethod
-    def of(cls, graph: Graph, rows: np.ndarray) -> Search:
+    def of(cls, graph: NeighbourGraph, rows: np.ndarray) -> CycleSearch:
         tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
         return cls(graph, rows[tree.order], tree)
 
@@ -106,7 +106,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class BlossomCut:
     """A blossom inequality: of the edges inside the handle and the odd number of teeth that leave it, at most
     `most` are in a set of cycles."""
 
@@ -119,20 +119,20 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class RelaxedCycles:
     """The relaxation: its edges, how much of each, prices of vertices and (none above 0) of cuts, and the
     bound that the prices prove."""
 
     edges: Edges
     x: np.ndarray
     price: np.ndarray
-    cuts: list[Cut]
+    cuts: list[BlossomCut]
     cut_price: np.ndarray
     bound: float
     complete: bool
 
     @property
-    def binding_cuts(self) -> list[Cut]:
+    def binding_cuts(self) -> list[BlossomCut]:
         return [cut for cut, price in zip(self.cuts, self.cut_price) if price < 0]
 
     def worth(self, edges: Edges) -> np.ndarray:
@@ -144,7 +144,7 @@ class Prices:
         return worth
 
 
-def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[Cut] = ()) -> Program:
+def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[BlossomCut] = ()) -> Program:
     """Two edges at every vertex."""
     columns = np.arange(len(edges))
     in_cut = [np.flatnonzero(cut.has(edges)) for cut in cuts]
@@ -160,7 +160,7 @@ def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[Cut] =
     )
 
 
-def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
+def relaxed(search: CycleSearch, run: Run, *, cutting: bool) -> RelaxedCycles | None:
     """The linear relaxation over all pairs, with blossom inequalities as long as some are found to be broken.
 
     For any prices the sum of 2y over vertices, of the cuts' prices times what they allow, and of all negative
@@ -169,8 +169,10 @@ def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
     edges = search.first_edges(run)
     if edges is None:
         return None
-    best = Prices(edges, np.zeros(len(edges)), np.zeros(search.n), [], np.zeros(0), 0.0, complete=False)
-    cuts: list[Cut] = []
+    best = RelaxedCycles(
+        edges, np.zeros(len(edges)), np.zeros(search.n), [], np.zeros(0), 0.0, complete=False
+    )
+    cuts: list[BlossomCut] = []
     before, stalled = 0.0, 0
     for number in range(_MOST_ROUNDS):
         run.report("pricing all pairs of records", number / _MOST_ROUNDS)
@@ -180,13 +182,13 @@ def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
         if not solution.optimal or solution.x is None:
             break
         price, cut_price = solution.price[: search.n], np.minimum(solution.price[search.n :], 0.0)
-        now = Prices(edges, solution.x, price, cuts, cut_price, 0.0, complete=False)
+        now = RelaxedCycles(edges, solution.x, price, cuts, cut_price, 0.0, complete=False)
         cheap, all_seen = search.edges_below(price, 0.0, run)  # cuts only raise what edges are worth
         worth = now.worth(cheap)
         bound = 2 * price.sum() + np.minimum(worth, 0.0).sum()
         bound += sum(cut.most * price for cut, price in zip(cuts, cut_price))
         order = np.argsort(worth, kind="stable")[: _PAIRS_AT_A_TIME * search.n]
-        more = edges.joined(cheap.some(order[worth[order] < -1e-10]))
+        more = edges.joined(cheap.subset(order[worth[order] < -1e-10]))
         now = replace(now, bound=float(bound) if all_seen else 0.0)
         if len(more) > len(edges) or not all_seen:
             if not best.complete:
@@ -202,12 +204,12 @@ def relaxed(search: Search, run: Run, *, cutting: bool) -> Prices | None:
     return best
 
 
-def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[Cut]:
+def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[BlossomCut]:
     """Blossom inequalities that the solution breaks: handles are pieces of edges neither in nor out."""
     found = []
     for least in (1e-6, 0.1, 0.3):
         between = np.flatnonzero((x > least) & (x < 1 - least))
-        for piece in _pieces(edges.some(between), n):
+        for piece in _pieces(edges.subset(between), n):
             handle = np.zeros(n, dtype=bool)
             handle[piece] = True
             leaving = np.flatnonzero((handle[edges.one] != handle[edges.other]) & (x > 0.5))
@@ -216,7 +218,7 @@ def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[Cut]:
                 leaving = leaving[np.argsort(x[leaving], kind="stable")][1:]
             most = handle.sum() + (len(leaving) - 1) / 2
             if len(leaving) and inside + x[leaving].sum() > most + 0.02:
-                found.append(Cut(handle, edges.some(leaving).keys, float(most)))
+                found.append(BlossomCut(handle, edges.subset(leaving).keys, float(most)))
     return found
 
 

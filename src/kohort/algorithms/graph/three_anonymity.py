@@ -8,23 +8,26 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.graph.fixed_k import better_bound, proven_factor, refuse_other_k
 from kohort.algorithms.graph.kernels.cycles import cut_cycle, walk_cycles
-from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
 from kohort.algorithms.graph.two_factor import TwoFactor, lightest_cycles
-from kohort.algorithms.kernels.generalization import SET
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import METRIC_COSTS, Graph, charge_bound, is_binary
+from kohort.algorithms.proofs.charge_bound import charge_bound
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, is_binary
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
+from kohort.problem.costs import Cost
+from kohort.problem.encoding.layout import SET
 from kohort.problem.problem import Problem
+from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 __all__ = ["ThreeAnonymity"]
 
 
 @dataclass(frozen=True)
-class ThreeAnonymity:
+class ThreeAnonymity(Algorithm):
     """3-anonymity within 2 of the least cost on binary tables, within 3 on others (section 6).
 
     The lightest set of cycles through all records is found by HiGHS; each cycle is cut into groups of three
@@ -57,25 +60,25 @@ class ThreeAnonymity:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 3 times the least cost, 2 times where every attribute has two values"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 1500
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
-        graph = Graph.of(problem)
+        graph = NeighbourGraph.of(problem)
         out = np.where(graph.counts > 5, 3, graph.counts)
         soon = run.share_of_time(SHARE_BEFORE)
         factor = lightest_cycles(graph, np.repeat(np.arange(len(out)), out), exact=self.exact, run=soon)
         if factor is None:
             return mondrian_instead(problem, run, "cycles through all records were found")
-        groups = of_records(problem, _groups_of_slots(graph, out, factor))
+        groups = groups_from_slots(problem.rows.of_record, _groups_of_slots(graph, out, factor))
         neighbours = graph.nearest(3, run)
         charge = None if neighbours is None else charge_bound(problem, graph, neighbours)
         bound = better_bound(problem, charge, _weight_to_cost(graph) * (factor.bound + _at_home(graph, out)))
@@ -96,24 +99,24 @@ _NOT_PROVEN = (
 )
 
 
-def _weight_to_cost(graph: Graph) -> float:
+def _weight_to_cost(graph: NeighbourGraph) -> float:
     """Lemma 10: the least cost is at least 3/2 of the lightest cycles on binary tables, else all of it."""
     return 1.5 if is_binary(graph) else 1.0
 
 
-def _at_home(graph: Graph, out: np.ndarray) -> float:
+def _at_home(graph: NeighbourGraph, out: np.ndarray) -> float:
     """What copies at home add to the cycles: nothing, unless they hold values that are published as `*`."""
     rows = np.arange(len(out))
     return float(np.dot(graph.counts - out, graph.distances(rows, rows)))
 
 
-def _guarantee(graph: Graph) -> float:
+def _guarantee(graph: NeighbourGraph) -> float:
     """Lemma 11: the groups cost at most 3 times the cycles; 4 times with sets."""
     has_sets = bool((graph.tables.kind == SET).any()) and not is_binary(graph)
     return (4.0 if has_sets else 3.0) / _weight_to_cost(graph)
 
 
-def _groups_of_slots(graph: Graph, out: np.ndarray, factor: TwoFactor) -> np.ndarray:
+def _groups_of_slots(graph: NeighbourGraph, out: np.ndarray, factor: TwoFactor) -> np.ndarray:
     """The group of each slot: runs along the cycles, and copies at home."""
     row_of_vertex = np.repeat(np.arange(len(out)), out)
     order, starts = walk_cycles(

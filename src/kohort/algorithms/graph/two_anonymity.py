@@ -7,22 +7,25 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from kohort.algorithms.closed_records.k_anon_cf import first_slots, of_records
-from kohort.algorithms.graph.edge_cover import Cover, least_cover
-from kohort.algorithms.graph.kernels.covers import centers_of_cover, pair_leaves
-from kohort.algorithms.graph.one_k import better_bound, proven_factor, refuse_other_k
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.graph.edge_cover import EdgeCover, least_edge_cover
+from kohort.algorithms.graph.fixed_k import better_bound, proven_factor, refuse_other_k
+from kohort.algorithms.graph.kernels.cover_stars import centers_of_cover, pair_leaves
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
-from kohort.algorithms.proofs.graph import METRIC_COSTS, Graph, charge_bound, is_binary
+from kohort.algorithms.proofs.charge_bound import charge_bound
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, is_binary
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
+from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
+from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 __all__ = ["TwoAnonymity"]
 
 
 @dataclass(frozen=True)
-class TwoAnonymity:
+class TwoAnonymity(Algorithm):
     """2-anonymity within 1.5 of the least cost on binary tables, within 2 on all others (section 5).
 
     The lightest set of edges in which every record has one or two: its parts, pairs and triples, are the
@@ -52,25 +55,27 @@ class TwoAnonymity:
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 2 times the least cost, 1.5 times where every attribute has two values"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = METRIC_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 20_000
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.metric
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
-        graph = Graph.of(problem)
+        graph = NeighbourGraph.of(problem)
         soon = run.share_of_time(SHARE_BEFORE)
         neighbours = graph.nearest(2, soon)
-        cover = None if neighbours is None else least_cover(graph, neighbours, exact=self.exact, run=soon)
+        cover = (
+            None if neighbours is None else least_edge_cover(graph, neighbours, exact=self.exact, run=soon)
+        )
         if neighbours is None or cover is None:
             return mondrian_instead(problem, run, "the nearest records were found")
-        groups = of_records(problem, _groups_of_slots(graph, cover))
+        groups = groups_from_slots(problem.rows.of_record, _groups_of_slots(graph, cover))
         bound = better_bound(
             problem, charge_bound(problem, graph, neighbours), _factor_to_cost(graph) * cover.bound
         )
@@ -90,7 +95,7 @@ _IN_PIECES = (
 )
 
 
-def _factor_to_cost(graph: Graph) -> float:
+def _factor_to_cost(graph: NeighbourGraph) -> float:
     """Lemma 9: the least cost is at least twice the weight of a factor on binary tables, 3/2 of it on others.
 
     In a class of three with the distances a <= b <= c a record pays at least c, together 3c >= 3/2 (a + b),
@@ -99,13 +104,13 @@ def _factor_to_cost(graph: Graph) -> float:
     return 2.0 if is_binary(graph) else 1.5
 
 
-def _guarantee(problem: Problem, graph: Graph) -> float:
+def _guarantee(problem: Problem, graph: NeighbourGraph) -> float:
     """Lemma 8: the groups cost at most 3 times the factor. So 3/2 or 2 of the least cost; and 3 where records
     may be withheld, since a withheld one pays at least mu."""
     return 3.0 if problem.max_withheld else 3.0 / _factor_to_cost(graph)
 
 
-def _groups_of_slots(graph: Graph, cover: Cover) -> np.ndarray:
+def _groups_of_slots(graph: NeighbourGraph, cover: EdgeCover) -> np.ndarray:
     """The stars of a cover as groups, named by one of their slots; leaves that are too many go in pairs."""
     row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
     center = centers_of_cover(cover.one, cover.other, cover.at_home)

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.algorithms.graph.relaxed_cycles import Edges, Prices, Search, components, cycles_program, relaxed
+from kohort.algorithms.graph.relaxed_cycles import (
+    CycleSearch,
+    Edges,
+    RelaxedCycles,
+    components,
+    cycles_program,
+    relaxed,
+)
 from kohort.algorithms.programs import solve_program
-from kohort.algorithms.proofs.graph import Graph
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.algorithms.run import Run
 
 __all__ = ["TwoFactor", "lightest_cycles"]
@@ -25,7 +32,7 @@ class TwoFactor:
     exact: bool
 
 
-def lightest_cycles(graph: Graph, rows: np.ndarray, *, exact: int, run: Run) -> TwoFactor | None:
+def lightest_cycles(graph: NeighbourGraph, rows: np.ndarray, *, exact: int, run: Run) -> TwoFactor | None:
     """A set of cycles through all vertices; vertex v is a record of row rows[v]. There must be three or more.
 
     The linear relaxation is solved over edges to near records; whichever edge is priced below its worth among
@@ -34,7 +41,7 @@ def lightest_cycles(graph: Graph, rows: np.ndarray, *, exact: int, run: Run) -> 
     it. With more, the pieces where the relaxation is not whole are solved one by one. None when the time is
     up before the relaxation was solved once.
     """
-    search = Search.of(graph, rows)
+    search = CycleSearch.of(graph, rows)
     is_small = len(rows) <= exact
     prices = relaxed(search, run, cutting=is_small)
     if prices is None or not prices.x.any():
@@ -53,19 +60,19 @@ class _Chosen:
     weight: float
 
 
-def _whole_pieces(search: Search, prices: Prices, run: Run) -> _Chosen:
+def _whole_pieces(search: CycleSearch, prices: RelaxedCycles, run: Run) -> _Chosen:
     """A whole solution near the relaxed one: the pieces that it falls into, each solved on its own."""
     used = np.flatnonzero(prices.x > 1e-6)
     whole = np.ones(search.n, dtype=bool)
     part = used[prices.x[used] < 1 - 1e-6]
     whole[prices.edges.one[part]] = whole[prices.edges.other[part]] = False
     chosen, pieces = np.zeros(search.n, dtype=bool), []
-    for members in components(prices.edges.some(used), search.n):
+    for members in components(prices.edges.subset(used), search.n):
         if whole[members].all() and len(members) > 2:
             chosen[members] = True
         else:
             pieces.append(members)
-    found = prices.edges.some(used[chosen[prices.edges.one[used]]])
+    found = prices.edges.subset(used[chosen[prices.edges.one[used]]])
     for number, members in enumerate(_large_enough(pieces)):
         run.report("making cycles whole", number / len(pieces))
         found = found.joined(_whole_piece(search, prices.edges, members, run))
@@ -85,12 +92,12 @@ def _large_enough(pieces: list[np.ndarray]) -> list[np.ndarray]:
     return united
 
 
-def _whole_piece(search: Search, edges: Edges, members: np.ndarray, run: Run) -> Edges:
+def _whole_piece(search: CycleSearch, edges: Edges, members: np.ndarray, run: Run) -> Edges:
     """The lightest cycles through some vertices over the edges among them; out of time, one cycle."""
     around = search.edges(members, np.roll(members, -1))
     inside = np.zeros(search.n, dtype=bool)
     inside[members] = True
-    near = edges.some(inside[edges.one] & inside[edges.other]).joined(around)
+    near = edges.subset(inside[edges.one] & inside[edges.other]).joined(around)
     number = np.cumsum(inside) - 1
     program = cycles_program(
         Edges(number[near.one], number[near.other], near.weight), len(members), integer=True
@@ -98,10 +105,10 @@ def _whole_piece(search: Search, edges: Edges, members: np.ndarray, run: Run) ->
     solution = None if run.out_of_time else solve_program(program, run)
     if solution is None or solution.x is None:
         return around
-    return near.some(solution.x > 0.5)
+    return near.subset(solution.x > 0.5)
 
 
-def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFactor:
+def _proven(search: CycleSearch, prices: RelaxedCycles, best: _Chosen, run: Run) -> TwoFactor:
     """The integer program over the edges of the relaxation, then over all that a lighter set could have."""
     edges, bound = prices.edges, prices.bound
     for last in (False, True):
@@ -110,7 +117,7 @@ def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFacto
         if last:
             gap = (best.weight - prices.bound) * (1 + 1e-9) + 1e-12
             edges, all_seen = search.edges_below(prices.price, gap, run)
-            edges = edges.some(prices.worth(edges) <= gap)
+            edges = edges.subset(prices.worth(edges) <= gap)
             if not all_seen:
                 return TwoFactor(*search.ends(best.edges), best.weight, bound, exact=False)
         edges = edges.joined(best.edges)
@@ -118,7 +125,7 @@ def _proven(search: Search, prices: Prices, best: _Chosen, run: Run) -> TwoFacto
         program = cycles_program(edges, search.n, integer=True, cuts=prices.binding_cuts)
         solution = solve_program(program, run, start=start, doing="proving the lightest cycles")
         if solution.x is not None and solution.value < best.weight:
-            chosen = edges.some(solution.x > 0.5)
+            chosen = edges.subset(solution.x > 0.5)
             best = _Chosen(chosen, float(chosen.weight.sum()))
         if last:
             bound = min(max(solution.bound, bound), best.weight)

@@ -9,33 +9,29 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.closed_records.k_anon_cf import (
-    SEPARABLE_COSTS,
-    KAnonCF,
-    disjoint_cover,
-    node_costs,
-    of_records,
-    record_costs,
-)
+from kohort.algorithms.closed_records.greedy_cover import disjoint_cover
+from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.clustering.agglomerative import Agglomerative
-from kohort.algorithms.clustering.clustering import refuse_other_costs
 from kohort.algorithms.clustering.hilbert import Hilbert
 from kohort.algorithms.clustering.sequential import Sequential
-from kohort.algorithms.improve.assigning import Search
-from kohort.algorithms.improve.halves import ruin_in_halves
-from kohort.algorithms.improve.promised import refuse_other_models
-from kohort.algorithms.improve.regrouping import refuse_wide_hierarchies, regrouped
-from kohort.algorithms.mining.closed_records import ClosedRecords, Table, mine
+from kohort.algorithms.improve.assignment_search import AssignmentSearch
+from kohort.algorithms.improve.group_search import regrouped
+from kohort.algorithms.improve.model_rules import refuse_other_models
+from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.algorithms.proofs.dual_bound import Prices, dual_bound, dual_prices
-from kohort.algorithms.proofs.graph import in_measured_units, lower_bound
+from kohort.algorithms.proofs.charge_bound import lower_bound
+from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
+from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.subset_bound import subset_bound
+from kohort.algorithms.refusals import refuse_other_costs, refuse_wide_hierarchies
 from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.parameters import check_parameters
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_slots
 from kohort.recoding.groups import Groups
 
 __all__ = ["SECONDS", "Improve", "improve"]
@@ -63,7 +59,7 @@ _TOO_MANY = (
 
 
 @dataclass(frozen=True)
-class Improve:
+class Improve(Algorithm):
     """Local search over closed generalized records, with a lower bound on the least cost there is.
 
     A release opens some closed records and publishes every record as one of them. First, prices of records
@@ -92,18 +88,22 @@ class Improve:
     summary: ClassVar[str] = "searches for the least loss until the time is up, and proves how near it is"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); ruin and recreate: Schrimpf et al. (2000)"
     promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
-    models: ClassVar[tuple[str, ...]] = Mondrian.models
-    costs: ClassVar[tuple[str, ...]] = SEPARABLE_COSTS
+    recoding: ClassVar[type[Groups]] = Groups
+    withholds: ClassVar[bool] = True
 
     start: str = "prices"
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         if self.start != "prices" and self.start not in _STARTS:
             raise InputError(
                 "The 'start' parameter of improve must be prices or one of the algorithms "
                 f"{', '.join(_STARTS)}. Got {self.start!r}."
             )
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)
@@ -150,7 +150,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     if priced is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
     bound = dual_bound(problem, priced.prices, priced.star)
-    search = Search(problem, priced.closed, priced.cost, priced.star, priced.prices)
+    search = AssignmentSearch(problem, priced.closed, priced.cost, priced.star, priced.prices)
     if groups is None and not short and priced.prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
         search.construct(run)
@@ -184,7 +184,7 @@ class _Priced(NamedTuple):
     closed: ClosedRecords
     cost: np.ndarray
     star: float
-    prices: Prices
+    prices: DualPrices
     cover: Groups | None
 
 
@@ -199,7 +199,7 @@ def _priced(
     closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
     if closed is None:
         return None
-    cost, star = record_costs(problem, closed), sum(float(c[0]) for c in node_costs(problem))
+    cost, star = record_costs(problem, closed), problem.coded.star_cost
     pricing = run.share_of_time(_SHARE_FOR_BOUND)
     covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
     prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
@@ -210,8 +210,8 @@ def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
     """None where it would not meet every model, or the time is up."""
     if any(model.attribute is not None for model in problem.models):
         return None
-    clusters = disjoint_cover(Table.of(problem), closed, problem, run)
-    return None if clusters is None else Groups(of_records(problem, clusters))
+    clusters = disjoint_cover(MinedRows.of(problem), closed, problem, run)
+    return None if clusters is None else Groups(groups_from_slots(problem.rows.of_record, clusters))
 
 
 def _weak_bound(problem: Problem, run: Run) -> float | None:
@@ -228,7 +228,7 @@ def _can_mine(problem: Problem) -> bool:
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     """All closed records with their supports, or None where they are too many or time is up."""
     closed = mine(
-        Table.of(problem),
+        MinedRows.of(problem),
         problem.k,
         max_records=_MOST_RECORDS,
         max_support_rows=_MOST_SUPPORT_ROWS,
@@ -237,7 +237,9 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
     return closed if closed.complete and closed.has_supports else None
 
 
-def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, asked: bool) -> None:
+def _search_on(
+    search: AssignmentSearch, problem: Problem, run: Run, bound: float | None, asked: bool
+) -> None:
     """Ruin and recreate, with closed records and without in turn where a time limit was asked for."""
     if not asked:
         _ruin(search, problem, run, bound, _WORTH_IT)
@@ -255,7 +257,7 @@ def _search_on(search: Search, problem: Problem, run: Run, bound: float | None, 
 
 
 def _ruin(
-    search: Search, problem: Problem, run: Run, bound: float | None, worth: float, number: int = 0
+    search: AssignmentSearch, problem: Problem, run: Run, bound: float | None, worth: float, number: int = 0
 ) -> int:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves.
 
@@ -275,7 +277,7 @@ def _ruin(
     return number
 
 
-def _is_done(search: Search, problem: Problem, run: Run, bound: float | None) -> bool:
+def _is_done(search: AssignmentSearch, problem: Problem, run: Run, bound: float | None) -> bool:
     """Whether the time is up, or so little more than the bound is paid that no search is worth its time."""
     if run.out_of_time or search.total <= 0:
         return True

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.class_cuts import cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.items.sensitive import SensitiveItems
 from kohort.algorithms.run import Run
 from kohort.errors import counted
-from kohort.parameters import check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["AprioriItems", "finish", "finished", "repair_by_size", "told"]
+__all__ = ["AprioriItems", "climb_until_safe", "protect_and_refine", "repair_by_size", "repair_notes"]
 
 
 @dataclass(frozen=True)
-class AprioriItems:
+class AprioriItems(ItemsAlgorithm):
     """Apriori anonymization, AA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 4).
 
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
@@ -46,47 +46,53 @@ class AprioriItems:
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"
     )
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("km-anonymity", "item-confidence")
-    costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def meets(cls, model: type[Any]) -> bool:
+        return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def cut(search: CutSearch, run: Run) -> list[str]:
             repairs, climbed = repair_by_size(search, problem.model.m, run)
-            return told(search, repairs, climbed, *finished(problem, search, run, refine=self.refine))
+            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+            return repair_notes(search, repairs, climbed, splits, sensitive)
 
         return cut_each_class(problem, run, cut)
 
 
 def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]:
-    """Repair rare itemsets of 1 node, of 2, up to m; how many of each, and how many nodes climbed at last."""
+    """Repair rare itemsets of 1 node, of 2, up to m.
+
+    Returns how many of each size were repaired, and how many nodes climbed because time ran out.
+    """
     sizes, repairs = range(1, min(m, search.longest) + 1), []
     for size in sizes:
         part = run.part(f"itemsets of {size}", (size - 1) / len(sizes), size / len(sizes))
         repairs.append(search.repair(size, part))
         if run.out_of_time:
             break
-    climbed = finish(search, m, begin=len(repairs)) if run.out_of_time else 0
+    climbed = climb_until_safe(search, m, begin=len(repairs)) if run.out_of_time else 0
     run.report("itemsets", 1.0)
     return repairs, climbed
 
 
-def finish(search: CutSearch, m: int, *, begin: int = 1) -> int:
-    """Keep the promise at any cost, when time is out; how many nodes climbed for it.
+def climb_until_safe(search: CutSearch, m: int, *, begin: int = 1) -> int:
+    """Generalize level by level until no itemset is rare, when time is out. Returns how many nodes climbed.
 
-    Itemsets of fewer than `begin` nodes are known to be frequent.
+    begin  itemsets of fewer nodes than this are known to be frequent
     """
     return sum(search.climb(size) for size in range(begin, min(m, search.longest) + 1))
 
 
-def finished(
+def protect_and_refine(
     problem: ItemsProblem, search: CutSearch, run: Run, *, refine: bool
 ) -> tuple[int, SensitiveItems | None]:
-    """Keep sensitive items from being told, and undo what is not needed; how many nodes were split."""
+    """Keep sensitive items from being revealed, then undo generalizations that are not needed.
+
+    Returns how many nodes were published as their children again, and the search for sensitive items.
+    """
     sensitive = None
     if problem.confidence is not None:
         sensitive = SensitiveItems(problem, problem.confidence, search)
@@ -97,17 +103,17 @@ def finished(
     return search.refine(problem.model.m, run, may_split=may_split), sensitive
 
 
-def told(
+def repair_notes(
     search: CutSearch, repairs: list[int], climbed: int, splits: int, sensitive: SensitiveItems | None
 ) -> list[str]:
-    """What was done, in a sentence or two."""
+    """What a search did, in a sentence or two for the user."""
     by_size = ", ".join(f"{n:,}" for n in repairs)
     notes = [
         f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets "
         f"and lists took {search.bytes() / 1e6:,.1f} MB."
     ]
     if sensitive is not None:
-        notes.append(f"Itemsets repaired that told a sensitive item: {sensitive.repairs:,}.")
+        notes.append(f"Itemsets repaired that revealed a sensitive item: {sensitive.repairs:,}.")
         climbed += sensitive.climbed
     if climbed:
         notes.append(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from kohort.algorithms.items.apriori import AprioriItems, finish, finished, told
+from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.apriori import AprioriItems, climb_until_safe, protect_and_refine, repair_notes
+from kohort.algorithms.items.class_cuts import cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.run import Run
-from kohort.parameters import check_parameters
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -17,7 +17,7 @@ __all__ = ["DirectItems"]
 
 
 @dataclass(frozen=True)
-class DirectItems:
+class DirectItems(ItemsAlgorithm):
     """Direct anonymization, DA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 3).
 
     One walk through the itemsets of up to m nodes, in the order of the paper's count-tree; a rare one is
@@ -31,20 +31,20 @@ class DirectItems:
     summary: ClassVar[str] = "baskets: repairs rare itemsets of all sizes in one walk; for comparisons"
     paper: ClassVar[str] = AprioriItems.paper
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = AprioriItems.models
-    costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     refine: bool = True
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def meets(cls, model: type[Any]) -> bool:
+        return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         m = problem.model.m
 
         def cut(search: CutSearch, run: Run) -> list[str]:
             repairs = search.repair(min(m, search.longest), run.part("itemsets", 0.0, 1.0))
-            climbed = finish(search, m) if run.out_of_time else 0
-            return told(search, [repairs], climbed, *finished(problem, search, run, refine=self.refine))
+            climbed = climb_until_safe(search, m) if run.out_of_time else 0
+            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+            return repair_notes(search, [repairs], climbed, splits, sensitive)
 
         return cut_each_class(problem, run, cut)

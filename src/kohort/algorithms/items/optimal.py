@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Annotated, ClassVar
 
+from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
+from kohort.algorithms.items.class_cuts import cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.items_algorithm import cut_each_class
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.run import Run
-from kohort.parameters import Within, check_parameters
+from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -19,7 +21,7 @@ __all__ = ["OptimalItems"]
 
 
 @dataclass(frozen=True)
-class OptimalItems:
+class OptimalItems(ItemsAlgorithm):
     """Optimal anonymization, OA (Terrovitis, Mamoulis and Kalnis, 2008, section 4.2), by best-first search.
 
     The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
@@ -36,13 +38,8 @@ class OptimalItems:
     promise: ClassVar[str] = (
         "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
     )
-    models: ClassVar[tuple[str, ...]] = ("km-anonymity",)
-    costs: ClassVar[tuple[str, ...]] = ("ncp",)
 
     most_cuts: Annotated[int, Within(1, 1_000_000_000)] = 20_000
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []
@@ -60,7 +57,7 @@ class OptimalItems:
         return replace(found, bound=bounds[0] / len(problem.hierarchy.leaves) / max(len(problem.leaves), 1))
 
     def _best_cut(self, search: CutSearch, m: int, run: Run) -> int:
-        """Leaves the best cut in the search; a lower bound on the least cost."""
+        """Leave the best cut in the search, and return a lower bound on the least cost."""
         start = _Open(0, 0, _copied(search.cut), frozenset())
         repair_by_size(search, m, run)
         search.refine(m, run)
@@ -79,15 +76,9 @@ class OptimalItems:
             rare = search.first_rare(m)
             if not rare:
                 return least
-            for number, node in enumerate(rare):
-                above = int(search.tree.parent[node])
-                fixed = state.fixed.union(rare[:number])
-                if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
-                    continue
-                search.cut = _copied(state.cut)
-                search.generalize(above)
-                if search.cost < most:
-                    heappush(heap, _Open(search.cost, made, search.cut, fixed))
+            for child in _children(search, state, rare):
+                if child.cost < most:
+                    heappush(heap, replace(child, number=made))
                     made += 1
             run.report("cuts", min(made / self.most_cuts, 0.99))
         else:
@@ -104,6 +95,18 @@ class _Open:
     number: int
     cut: ItemCut = field(compare=False)
     fixed: frozenset[int] = field(compare=False)
+
+
+def _children(search: CutSearch, state: _Open, rare: list[int]) -> Iterator[_Open]:
+    """The cuts that generalize one node of a rare itemset; those after the first keep the earlier nodes."""
+    for place, node in enumerate(rare):
+        above = int(search.tree.parent[node])
+        fixed = state.fixed.union(rare[:place])
+        if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
+            continue
+        search.cut = _copied(state.cut)
+        search.generalize(above)
+        yield _Open(search.cost, 0, search.cut, fixed)
 
 
 def _copied(cut: ItemCut) -> ItemCut:

@@ -1,4 +1,4 @@
-"""Sensitive items: a cut is generalized further until no itemset tells one of them too surely."""
+"""Sensitive items: a cut is generalized further until no itemset implies one of them too surely."""
 
 from __future__ import annotations
 

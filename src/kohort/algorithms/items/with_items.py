@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.items.items_algorithm import ItemsAlgorithm
+from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import distinct_rows

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kohort.kernels.compiled import kernel
+from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["ORDERED", "SET", "TREE", "Tables", "child_of", "lowest_node", "ones", "part_cost", "range_cost"]
-
-TREE, ORDERED, SET = 0, 1, 2  # hierarchy nodes; intervals of an order; sets of values
-
-
-class Tables(NamedTuple):
-    """All attributes of a problem side by side; node and leaf arrays are concatenated.
-
-    Costs include the attributes' weights. An interval or set of w > 1 values costs base + slope * (w - 1);
-    one that holds a loner (a missing value) besides others costs `full`.
-    """
-
-    kind: np.ndarray  # per attribute: TREE, ORDERED or SET
-    leaf_start: np.ndarray  # per attribute: its first leaf
-    word_start: np.ndarray  # per attribute and one more: its first word in a bit set of values
-    loners_from: np.ndarray  # per attribute: leaves from here on mix with nothing
-    base: np.ndarray
-    slope: np.ndarray
-    full: np.ndarray
-    leaf_node: np.ndarray  # per leaf: its node
-    leaf_cost: np.ndarray  # per leaf: what it costs alone (a hidden one costs a star)
-    frequency_rank: np.ndarray  # per leaf: rank by falling frequency inside its attribute
-    parent: np.ndarray  # per node
-    last_leaf: np.ndarray  # per node, counted inside its attribute
-    sibling: np.ndarray  # per node: its place among its siblings
-    n_children: np.ndarray  # per node
-    node_cost: np.ndarray  # per node
+__all__ = ["child_of", "lowest_node", "ones", "part_cost", "range_cost"]
 
 
 @kernel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import SET, part_cost
+from kohort.algorithms.kernels.generalization import part_cost
 from kohort.kernels.compiled import kernel
+from kohort.problem.encoding.layout import SET
 
 __all__ = ["cost_without", "costs_by_group"]
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from kohort.algorithms.hierarchy_trees import hierarchies_of, lineages_of, node_starts
-from kohort.algorithms.mining.kernels.closed_records import Lineages, extend_closed, narrow, narrowings
+from kohort.algorithms.mining.kernels.closed_records import MiningTask, extend_closed, narrow, narrowings
 from kohort.algorithms.run import Run
+from kohort.problem.encoding.layout import Lineages
 from kohort.problem.problem import Problem
 
-__all__ = ["ClosedRecords", "Table", "guess_number", "mine", "mine_closed_records"]
+__all__ = ["ClosedRecords", "MinedRows", "guess_number", "mine", "mine_closed_records", "record_costs"]
 
 _SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
 _RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: supports shrink by this, until so many were found
@@ -52,7 +51,7 @@ class ClosedRecords:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class MinedRows:
     """Distinct rows to mine: all of a problem's, or a part."""
 
     lineages: Lineages
@@ -60,14 +59,14 @@ class Table:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem) -> Table:
-        starts = node_starts(hierarchies_of(problem))
-        return cls(lineages_of(problem), starts, problem.rows.counts.astype(np.int64))
+    def of(cls, problem: Problem) -> MinedRows:
+        coded = problem.coded
+        return cls(coded.lineages, coded.node_start, coded.rows.counts.astype(np.int64))
 
-    def part(self, rows: np.ndarray) -> Table:
+    def part(self, rows: np.ndarray) -> MinedRows:
         """Some of the rows."""
         lineages = self.lineages._replace(node=np.ascontiguousarray(self.lineages.node[:, rows]))
-        return Table(lineages, self.node_start, self.counts[rows])
+        return MinedRows(lineages, self.node_start, self.counts[rows])
 
     def nodes_at(self, attribute: int, depth: int) -> np.ndarray | None:
         """Per row its node of an attribute at some depth, or None where no hierarchy goes so deep."""
@@ -87,16 +86,24 @@ class Table:
         return nodes
 
 
+def record_costs(problem: Problem, closed: ClosedRecords) -> np.ndarray:
+    """The cost of one record published as each closed record."""
+    total = np.zeros(len(closed))
+    for cost, node in zip(problem.coded.node_costs, closed.nodes.T):
+        total += cost[node]
+    return total
+
+
 def mine_closed_records(problem: Problem, *, k: int | None = None, run: Run | None = None) -> ClosedRecords:
     """All closed generalized records with a support of at least k records (default: the problem's k).
 
     Time O(rows in the support * attributes) per record found, on all cores.
     """
-    return mine(Table.of(problem), problem.k if k is None else k, run=run or Run())
+    return mine(MinedRows.of(problem), problem.k if k is None else k, run=run or Run())
 
 
 def mine(
-    table: Table, k: int, *, max_records: int = 2**62, max_support_rows: int = 2**62, run: Run
+    table: MinedRows, k: int, *, max_records: int = 2**62, max_support_rows: int = 2**62, run: Run
 ) -> ClosedRecords:
     """The same for a table. Stops, incomplete, at about `max_records` records or when the time is up; keeps
     no supports if they would hold more than `max_support_rows` rows in all."""
@@ -105,11 +112,11 @@ def mine(
     if budget.records_left < 0:
         found.append((*_nothing(len(table.node_start)), False))
 
-    def work(task: _Task) -> tuple:
+    def work(task: MiningTask) -> tuple:
         if budget.records_left <= 0 or mining.out_of_time:
             return (*_nothing(len(task.above)), False)
         most = budget.most()
-        mined = extend_closed(table.lineages, table.counts, k, *task, most, budget.rows_left)
+        mined = extend_closed(table.lineages, table.counts, k, task, most, budget.rows_left)
         budget.take(mined)
         return mined
 
@@ -133,16 +140,7 @@ def _wait_for(task: Future, budget: _Budget, run: Run) -> None:
         raise
 
 
-class _Task(NamedTuple):
-    """Find all closed records that narrow `above`, which has these rows, first in `attribute` to `child`."""
-
-    above: np.ndarray
-    rows: np.ndarray
-    attribute: int
-    child: int
-
-
-def _first_records(table: Table, k: int) -> tuple[list[tuple], list[_Task]]:
+def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTask]]:
     """The most general record and those next to it, and what is below them: enough tasks for many cores."""
     rows = np.arange(len(table.counts), dtype=np.int32)
     root = table.closure().astype(np.int32)
@@ -154,11 +152,11 @@ def _first_records(table: Table, k: int) -> tuple[list[tuple], list[_Task]]:
             continue
         found.append(_found(record, inside, table.counts))
         below = narrowings(table.lineages, table.counts, k, record, attribute, inside)
-        tasks += [_Task(record, inside, *step) for step in below]
+        tasks += [MiningTask(record, inside, int(step[0]), int(step[1])) for step in below]
     return found, tasks
 
 
-def guess_number(table: Table, k: int, *, run: Run) -> float:
+def guess_number(table: MinedRows, k: int, *, run: Run) -> float:
     """About how many closed records there are, mostly within a factor of two, in a few seconds.
 
     Mines those with large supports first, then with smaller ones, until there are some ten thousand. From

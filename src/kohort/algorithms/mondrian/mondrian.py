@@ -7,12 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.mondrian import deal_out, find_cuts, part_records
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
+from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import LINEAR_COSTS, kernel_tables, searched_leaves
 from kohort.errors import UnsupportedError
 from kohort.kernels.threads import in_threads
-from kohort.parameters import check_parameters
+from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -20,7 +22,7 @@ __all__ = ["Mondrian"]
 
 
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Algorithm):
     """Mondrian multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan, 2006).
 
     Starts from one group of all records. A group is cut along one attribute: between two values where any
@@ -45,23 +47,19 @@ class Mondrian:
     summary: ClassVar[str] = "cuts the table into ever smaller groups; near-linear, for tables of any size"
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     promise: ClassVar[str] = "no bound on the loss"
-    models: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity", "alpha-deassociation", "t-closeness")
-    costs: ClassVar[tuple[str, ...]] = ("loss", "ncp", "tree", "suppressions", "entropy", "monotone-entropy")
+    recoding: ClassVar[type[Groups]] = Groups
 
     choose: Literal["cost", "range"] = "cost"
     strict: bool = False
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return True
 
     def refuse(self, problem: Problem) -> None:
-        if problem.cost.name not in self.costs:
-            raise UnsupportedError(
-                f"mondrian cannot minimise {problem.cost.name!r}. Choose one of {', '.join(self.costs)}; "
-                "any other cost is measured and reported anyway."
-            )
-        if problem.cost.name not in LINEAR_COSTS:
-            kernel_tables(problem)
+        self.refuse_cost(problem.cost)
+        if not problem.cost.linear:
+            refuse_unknown_costs(problem)
         whole = problem.satisfied(np.zeros(problem.n_records, dtype=np.int64), slice(None), 1)
         if not whole.all():
             raise UnsupportedError(
@@ -85,8 +83,8 @@ class _Cutting:
 
     def __init__(self, problem: Problem, options: Mondrian) -> None:
         self.problem = problem
-        self.tables = kernel_tables(problem)
-        self.rows = searched_leaves(problem)
+        self.tables = problem.coded.tables
+        self.rows = problem.coded.searched_leaves()
         self.records = np.arange(problem.n_records, dtype=np.int32)
         self.open_starts = np.array([0], dtype=np.int64)
         self.open_ends = np.array([problem.n_records], dtype=np.int64)
@@ -106,7 +104,7 @@ class _Cutting:
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
         for attempt in range(self.n_cuts):
-            possible = cuts[:, attempt, 0] >= 0
+            possible = cuts["way"][:, attempt] >= 0
             self.done_starts.append(starts[~possible])
             starts, ends, cuts = starts[possible], ends[possible], cuts[possible]
             if not starts.size:

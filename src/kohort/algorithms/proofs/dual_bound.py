@@ -7,13 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.mining.closed_records import ClosedRecords
-from kohort.algorithms.proofs.graph import in_measured_units
-from kohort.algorithms.proofs.kernels.dual import cheapest_over, lower_until_feasible, raise_prices, slacks
+from kohort.algorithms.proofs.kernels.dual_prices import (
+    PricedRecords,
+    cheapest_over,
+    lower_until_feasible,
+    raise_prices,
+    slacks,
+)
+from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof
 
-__all__ = ["Prices", "dual_bound", "dual_prices"]
+__all__ = ["DualPrices", "dual_bound", "dual_prices"]
 
 ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # every so many rounds visit all closed records; a step is so much of the last one
@@ -23,7 +29,7 @@ _EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class DualPrices:
     """Prices of rows that no group of k or more can pay, and how far each closed record is from paying.
 
     level   per closed record a guess at the k-th highest price under it
@@ -42,7 +48,7 @@ class Prices:
 
 def dual_prices(
     problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, *, rounds: int | None = ROUNDS
-) -> Prices:
+) -> DualPrices:
     """Raise all prices together, repair those that are too high, and so on in smaller and smaller steps.
 
     cost    per closed record: what one record pays
@@ -55,7 +61,8 @@ def dual_prices(
     copies, k = problem.rows.counts.astype(np.int64), problem.k
     scale = max(float(cost.max()), _ROUNDING)
     step = (0.03 if k >= 50 else 0.02) * scale
-    y = cheapest_over(closed.start, closed.rows, cost, len(copies))
+    priced = PricedRecords(closed.start, closed.rows, cost, copies, k)
+    y = cheapest_over(priced)
     level = cost - step
     near = np.zeros(len(cost), dtype=bool)
     rng = np.random.default_rng(problem.seed)
@@ -71,7 +78,7 @@ def dual_prices(
         else:
             order = np.flatnonzero(near)
         rng.shuffle(order)
-        raise_prices(closed.start, closed.rows, cost, copies, k, y, level, order, near, step)
+        raise_prices(priced, y, level, order, near, step)
         number += 1
         done = number / (rounds or ROUNDS)
         if rounds is None and allowed:
@@ -80,13 +87,13 @@ def dual_prices(
                 run.cut()
             done = max(done, gone)
         step = first_step * _SLOWER ** (ROUNDS * done)
-    lower_until_feasible(closed.start, closed.rows, cost, copies, k, y, level)
-    slack = slacks(closed.start, closed.rows, cost, copies, k, y, level, _EXACT * scale)
+    lower_until_feasible(priced, y, level)
+    slack = slacks(priced, y, level, _EXACT * scale)
     y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
-    return Prices(y, slack, level, number)
+    return DualPrices(y, slack, level, number)
 
 
-def dual_bound(problem: Problem, prices: Prices, star: float) -> float | None:
+def dual_bound(problem: Problem, prices: DualPrices, star: float) -> float | None:
     """What no release costs less than, in the units of the chosen cost; None for a cost that is not monotone.
 
     star  what a withheld record pays

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.improve.regrouping import cells_of, refuse_wide_hierarchies
-from kohort.algorithms.proofs.graph import METRIC_COSTS, in_measured_units
 from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
+from kohort.algorithms.proofs.measured_units import in_measured_units
+from kohort.algorithms.refusals import refuse_wide_hierarchies
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import kernel_tables, searched_leaves
 from kohort.problem.problem import Problem
 
 __all__ = ["subset_bound"]
@@ -31,9 +30,10 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
     of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
     records agree with a record are not looked at for it, nor are those that hold them.
     """
-    if problem.cost.name not in METRIC_COSTS or len(problem.attributes) > _MOST_COLUMNS:
+    if not problem.cost.metric or len(problem.attributes) > _MOST_COLUMNS:
         return None
-    leaves, records = _distinct(problem)
+    leaves = problem.coded.searched_rows.astype(np.int64)
+    records = problem.rows.counts.astype(np.int64)
     if 2 ** leaves.shape[1] * leaves.size > _MOST_WORK:
         return None
     refuse_wide_hierarchies(problem)
@@ -43,19 +43,11 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
     return in_measured_units(problem, float(np.dot(records, search.least)) * (1 - _ROUNDING))
 
 
-def _distinct(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of leaves, and how many records each has."""
-    rows = problem.rows
-    leaves = np.empty(rows.leaves.shape, dtype=np.int64)
-    leaves[rows.of_record] = searched_leaves(problem)
-    return leaves, rows.counts.astype(np.int64)
-
-
 class _Subsets:
     """All sets of columns, each visited with the rows that agree in it with k records or more."""
 
     def __init__(self, problem: Problem, leaves: np.ndarray, records: np.ndarray) -> None:
-        self.cells = cells_of(kernel_tables(problem))
+        self.cells = problem.coded.cell_costs
         self.k, self.leaves, self.records = problem.k, leaves, records
         self.least = np.full(len(leaves), np.inf)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.schemes.enumerating import Enumerating
-from kohort.algorithms.schemes.enumeration import EnumerationTree, FromFinest
+from kohort.algorithms.schemes.enumerated_search import EnumeratedSearch
+from kohort.algorithms.schemes.enumeration_tree import EnumerationTree, FromFinest
 
 __all__ = ["BottomUp"]
 
 
 @dataclass(frozen=True)
-class BottomUp(Enumerating):
+class BottomUp(EnumeratedSearch):
     """The search of Li and Li: an enumeration tree of all recodings, with bounds.
 
     The tree begins at the original values; a child merges some of them in one attribute. Whoever is in a
@@ -32,6 +32,7 @@ class BottomUp(Enumerating):
     """
 
     name: ClassVar[str] = "bottom-up"
+    scheme_search: ClassVar[str | None] = name
     summary: ClassVar[str] = (
         "the best recoding of whole columns under a scheme, enumerated from the finest one on; for small k"
     )

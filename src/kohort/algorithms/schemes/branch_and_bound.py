@@ -11,18 +11,19 @@ from itertools import count
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.bounds import Bounds, Node, State, States
-from kohort.algorithms.schemes.boxes import BoxBound, Prices
-from kohort.algorithms.schemes.node_table import Deciding
+from kohort.algorithms.schemes.best_recoding import TIES, BestRecoding
+from kohort.algorithms.schemes.box_bound import BoxBound, BoxPrices
+from kohort.algorithms.schemes.descent import Descent
+from kohort.algorithms.schemes.node_bounds import Node, State, States
+from kohort.algorithms.schemes.node_table import ChoiceBounds
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
-__all__ = ["Found", "Search"]
+__all__ = ["BranchAndBound"]
 
 _STARTS = 24  # of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # of the time, at most
 _NODES_BEFORE_WARM_STARTS = 32
 _SHARE_OF_WARM_STARTS = 0.3  # of the time that is left then
-_TIES = 1e-9
 _FEW = 2  # attributes: with more to decide, tables of each take longer than they help
 _STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
 _FIRST_ROUNDS = 12  # of these at the first node
@@ -38,17 +39,17 @@ def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The best recoding found, its cost, what no recoding of the schemes is below, and nodes looked at."""
+class _Tightened:
+    """A node after its tables have decided what they can; `deciding` bounds each attribute's choices."""
 
-    recoded: Recoded
-    cost: float
-    withheld: int
+    node: Node
+    undecided: list[int]
+    deciding: dict[int, ChoiceBounds]
     bound: float
-    nodes: int
+    out_of_time: bool
 
 
-class Search:
+class BranchAndBound(Descent):
     """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
 
     At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
@@ -60,17 +61,12 @@ class Search:
     """
 
     def __init__(self, pricing: Pricing) -> None:
-        self.pricing = pricing
-        self.bounds = Bounds(pricing)
+        super().__init__(pricing)
         self.boxes = BoxBound(self.bounds)
-        self.sides, self.most_withheld = self.bounds.sides, self.bounds.most_withheld
-        everything = pricing.coarsest
-        first = pricing.evaluate(everything)
-        self.best = Found(everything, first.cost, 0, -np.inf, 0)
 
     # -- the search --------------------------------------------------------------------------------
 
-    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> Found:
+    def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> BestRecoding:
         """The best recoding; proven where the bound is the cost, else the best in the time there is.
 
         Warm starts take a while to find: they are asked for where the first nodes have not proven anything.
@@ -78,39 +74,25 @@ class Search:
         rng = np.random.default_rng(self.pricing.problem.seed)
         self.look_around(run.share_of_time(_SHARE_OF_STARTS), rng, _STARTS)
         number = count()
-        waiting: list[tuple[float, int, States, Prices]] = [
+        waiting: list[tuple[float, int, States, BoxPrices]] = [
             (0.0, next(number), tuple(side.start for side in self.sides), self.boxes.start)
         ]
         nodes = 0
-        while waiting and waiting[0][0] < self._limit and not run.out_of_time:
+        while waiting and waiting[0][0] < self.best.limit and not run.out_of_time:
             if nodes % 16 == 0:
                 self._report(run, waiting[0][0], nodes)
             if nodes == _NODES_BEFORE_WARM_STARTS:
                 some_time = run.share_of_time(_SHARE_OF_WARM_STARTS).in_silence()
                 for recoded in warm_starts(self.pricing, some_time, rng):
-                    self._descend(recoded, some_time, rng)
+                    self.descend(recoded, some_time, rng)
             bound, _, states, prices = heapq.heappop(waiting)
             nodes += 1
             for lower, child, inherited in self._expanded(states, prices, bound, run, rng):
                 heapq.heappush(waiting, (lower, next(number), child, inherited))
         bound = min(waiting[0][0], self.best.cost) if waiting else self.best.cost
-        if bound >= self._limit:
+        if bound >= self.best.limit:
             bound = self.best.cost
         return replace(self.best, bound=bound, nodes=nodes)
-
-    def look_around(self, run: Run, rng: np.random.Generator, n_random: int) -> Found:
-        """The best recoding that descents find: from the coarsest, the finest and random ones."""
-        for recoded in (self.pricing.coarsest, self.pricing.finest):
-            self._descend(recoded, run, rng)
-        for start in range(n_random):
-            run.report("looking for good recodings", start / n_random)
-            self._descend(self._random(rng), run, rng)
-        return self.best
-
-    @property
-    def _limit(self) -> float:
-        """A node with this bound has nothing better."""
-        return self.best.cost - _TIES * max(abs(self.best.cost), 1e-3)
 
     def _report(self, run: Run, bound: float, nodes: int) -> None:
         best = self.best.cost
@@ -119,63 +101,90 @@ class Search:
         words = f"searching: best {show(best):.6g}, bound {show(bound):.6g}, gap {gap:.2%}, {nodes:,} nodes"
         run.report(words, min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0)
 
-    def _try(self, recoded: Recoded) -> bool:
-        """Keep a recoding if it is better than the best."""
-        found = self.pricing.evaluate(recoded)
-        if found.withheld > self.most_withheld or found.cost >= self._limit:
-            return False
-        self.best = replace(self.best, recoded=recoded, cost=found.cost, withheld=found.withheld)
-        return True
-
     # -- a node ------------------------------------------------------------------------------------
 
     def _expanded(
-        self, states: States, prices: Prices, bound: float, run: Run, rng: np.random.Generator
-    ) -> list[tuple[float, States, Prices]]:
+        self, states: States, prices: BoxPrices, bound: float, run: Run, rng: np.random.Generator
+    ) -> list[tuple[float, States, BoxPrices]]:
         """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
         first = not len(prices.boxes)
         current = list(states)
-        while True:
-            undecided = self._open(current)
-            tables = first or not self.boxes.usable or len(undecided) <= _FEW
-            node = self.bounds.node(tuple(current), dual_ascent=tables)
-            if node is None or node.bound >= self._limit:
-                return []
-            if not undecided:
-                self._try(node.fine)
-                return []
-            bound, deciding, changed = max(bound, node.bound), {}, False
-            for j in undecided if tables else []:
-                if changed and j == self._most_sets:
-                    break  # it takes longer than all others
-                found = self.sides[j].bound(current[j], self.bounds.table(node, j, self._limit))
-                bound = max(bound, found.least)
-                if bound >= self._limit:
-                    return []
-                current[j], decided = self._narrowed(j, current[j], found)
-                deciding[j], changed = found, changed or decided
-            if not changed:
-                break
-            if run.out_of_time:
-                return [(bound, tuple(current), prices)]
+        tight = self._tightened(current, bound, first, run)
+        if tight is None:
+            return []
+        node, undecided, deciding, bound = tight.node, tight.undecided, tight.deciding, tight.bound
+        if tight.out_of_time:
+            return [(bound, tuple(current), prices)]
         if deciding:
             self._try_best_of(node, deciding, run, rng)
-        if len(undecided) == 1 and self.best.cost <= bound + _TIES * self.best.cost:
+        if len(undecided) == 1 and self.best.cost <= bound + TIES * self.best.cost:
             return []  # what is best for the last attribute is best of all
         if self.boxes.usable and len(undecided) > 1:
             node = replace(node, states=tuple(current))
-            for _ in range(_FIRST_ROUNDS if first else 1):
-                lower, prices, relaxed = self.boxes.bound(
-                    node, undecided, prices, self._limit, self._steps, run
-                )
-                bound = max(bound, lower)
-                if bound >= self._limit:
-                    return []
+            boxed = self._by_boxes(node, undecided, prices, bound, first, run)
+            if boxed is None:
+                return []
+            bound, prices, relaxed = boxed
             for j, found in relaxed.items():
                 current[j], _ = self._narrowed(j, current[j], found)
                 deciding[j] = deciding[j].at_least(found) if j in deciding else found
             self._try_best_of(node, relaxed, run, rng)
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
+
+    def _tightened(self, current: list[State], bound: float, first: bool, run: Run) -> _Tightened | None:
+        """Decide attributes in `current` by their tables until nothing more follows.
+
+        None where the node has nothing better, or where all is decided.
+        """
+        while True:
+            undecided = self._open(current)
+            tables = first or not self.boxes.usable or len(undecided) <= _FEW
+            node = self.bounds.node(tuple(current), dual_ascent=tables)
+            if node is None or node.bound >= self.best.limit:
+                return None
+            if not undecided:
+                self.attempt(node.fine)
+                return None
+            found = self._by_tables(node, undecided if tables else [], current, max(bound, node.bound))
+            if found is None:
+                return None
+            bound, deciding, changed = found
+            if not changed or run.out_of_time:
+                return _Tightened(node, undecided, deciding, bound, out_of_time=changed)
+
+    def _by_tables(
+        self, node: Node, attributes: Sequence[int], current: list[State], bound: float
+    ) -> tuple[float, dict[int, ChoiceBounds], bool] | None:
+        """Bound each attribute by itself and decide in `current` what follows from that.
+
+        Returns the best bound, those of each attribute, and whether anything was decided; None where the node
+        has nothing better.
+        """
+        deciding: dict[int, ChoiceBounds] = {}
+        changed = False
+        for j in attributes:
+            if changed and j == self._most_sets:
+                break  # it takes longer than all others
+            found = self.sides[j].bound(current[j], self.bounds.table(node, j, self.best.limit))
+            bound = max(bound, found.least)
+            if bound >= self.best.limit:
+                return None
+            current[j], decided = self._narrowed(j, current[j], found)
+            deciding[j], changed = found, changed or decided
+        return bound, deciding, changed
+
+    def _by_boxes(
+        self, node: Node, undecided: Sequence[int], prices: BoxPrices, bound: float, first: bool, run: Run
+    ) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]] | None:
+        """The bound by boxes, their prices, and each attribute by itself; None if nothing is better."""
+        relaxed: dict[int, ChoiceBounds] = {}
+        for _ in range(_FIRST_ROUNDS if first else 1):
+            limit = self.best.limit
+            lower, prices, relaxed = self.boxes.bound(node, undecided, prices, limit, self._steps, run)
+            bound = max(bound, lower)
+            if bound >= limit:
+                return None
+        return bound, prices, relaxed
 
     @cached_property
     def _steps(self) -> int:
@@ -198,9 +207,9 @@ class Search:
         sets = [j for j, space in enumerate(self.pricing.spaces) if not space.ordered]
         return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
 
-    def _narrowed(self, j: int, state: State, found: Deciding) -> tuple[State, bool]:
+    def _narrowed(self, j: int, state: State, found: ChoiceBounds) -> tuple[State, bool]:
         """The state with all decided that would cost too much the other way, and whether anything was."""
-        limit, side = self._limit, self.sides[j]
+        limit, side = self.best.limit, self.sides[j]
         state, changed = side.narrowed(state, found, limit), False
         for choice, merged, cut in zip(found.choices, found.merged, found.cut):
             if (merged >= limit or cut >= limit) and side.is_open(state, choice):
@@ -208,7 +217,7 @@ class Search:
         return state, changed
 
     def _halves(
-        self, states: list[State], deciding: dict[int, Deciding], bound: float
+        self, states: list[State], deciding: dict[int, ChoiceBounds], bound: float
     ) -> list[tuple[float, States]]:
         """Two nodes: one choice made each way. The choice that raises the bound most.
 
@@ -228,7 +237,7 @@ class Search:
         j, choice, merged, cut = chosen
         halves = []
         for way, least in ((True, merged), (False, cut)):
-            if least < self._limit:
+            if least < self.best.limit:
                 state = self.sides[j].with_choice(states[j], choice, way)
                 halves.append((max(bound, float(least)), (*states[:j], state, *states[j + 1 :])))
         return halves
@@ -237,66 +246,16 @@ class Search:
         """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
         if not self.boxes.usable:
             return min(merged, cut), max(merged, cut)
-        rises = [
-            max(min(least, self._limit) - bound, 0.0) + _LEAST_RISE * abs(bound) for least in (merged, cut)
-        ]
+        least_rise, limit = _LEAST_RISE * abs(bound), self.best.limit
+        rises = [max(min(least, limit) - bound, 0.0) + least_rise for least in (merged, cut)]
         return rises[0] * rises[1], 0.0
 
     # -- recodings ---------------------------------------------------------------------------------
 
     def _try_best_of(
-        self, node: Node, deciding: dict[int, Deciding], run: Run, rng: np.random.Generator
+        self, node: Node, deciding: dict[int, ChoiceBounds], run: Run, rng: np.random.Generator
     ) -> None:
         """Put together what is best for each attribute by itself, and improve on it."""
         best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
-        if self._try(best) or rng.random() < _SHARE_OF_DESCENTS:
-            self._descend(best, run, rng)
-
-    def _descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
-        """Decide attributes anew one by one, the others given, as long as that lowers the cost."""
-        current, cost = recoded, np.inf
-        while not run.out_of_time:
-            before = cost
-            for j in rng.permutation(len(self.sides)):
-                current, cost = self._redecided(current, int(j), cost)
-            if not cost < before - _TIES * max(abs(before), 1e-3) and before < np.inf:
-                break
-        self._try(current)
-
-    def _redecided(self, recoded: Recoded, j: int, cost: float) -> tuple[Recoded, float]:
-        """The best partition of one attribute; withholding is made dearer until not too much is withheld.
-
-        `cost` is that of the recoding as it is, or infinite if it is unknown.
-        """
-        states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
-        states[j] = self.sides[j].start
-        kept = self.bounds.withheld_cost
-        try:
-            for dearer in (1.0, 2.0, 8.0, 64.0, np.inf):
-                if self.most_withheld:
-                    self.bounds.withheld_cost = kept * dearer
-                limit = cost if dearer == 1.0 else np.inf
-                node, _, _ = self.bounds.bare(tuple(states))
-                found = self.sides[j].bound(node.states[j], self.bounds.table(node, j, limit))
-                if found.least >= limit and limit < np.inf:
-                    return recoded, cost  # nothing is better
-                changed = (*recoded[:j], found.best, *recoded[j + 1 :])
-                value = self.pricing.evaluate(changed)
-                if value.withheld <= self.most_withheld or found.least == np.inf:
-                    return changed, value.cost
-        finally:
-            self.bounds.withheld_cost = kept
-        return recoded, np.inf
-
-    def _random(self, rng: np.random.Generator) -> Recoded:
-        """A random walk from the finest partition of each attribute."""
-        recoded = []
-        for space, finest in zip(self.pricing.spaces, self.pricing.finest):
-            partition = finest
-            for _ in range(int(rng.integers(space.n))):
-                coarser = space.space.coarser(partition)
-                if not coarser:
-                    break
-                partition = coarser[int(rng.integers(len(coarser)))]
-            recoded.append(partition)
-        return tuple(recoded)
+        if self.attempt(best) or rng.random() < _SHARE_OF_DESCENTS:
+            self.descend(best, run, rng)

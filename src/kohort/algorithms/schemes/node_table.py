@@ -1,4 +1,4 @@
-"""What bounds need to know of a node of the search, from the side of one attribute."""
+"""What bounds need to know about a node of the search to decide one attribute."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from kohort.algorithms.schemes.spaces import Partition
+from kohort.algorithms.schemes.partition_space import Partition
 
-__all__ = ["Blocks", "Deciding", "Events", "NodeTable"]
+__all__ = ["Blocks", "ChoiceBounds", "MergeEvents", "NodeTable"]
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
+class MergeEvents:
     """Per part of an attribute the variables of which one must be merged for it to grow, one after the other.
 
     `added` is what each adds at least to the price of the part.
@@ -24,7 +24,7 @@ class Events:
     added: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(cls, table: np.ndarray) -> Events:
+    def of(cls, table: np.ndarray) -> MergeEvents:
         """From one row per part, with -1 for nothing."""
         there = table >= 0
         return cls(np.append(0, np.cumsum(there.sum(axis=1))), table[there])
@@ -39,7 +39,7 @@ class NodeTable:
     cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
     outer_of        per group the widest group that it may become
     records         per widest group and part, its records
-    limit           what costs so much is of no use, and need not be told apart
+    limit           costs from here on are of no use, and need not be distinguished
     """
 
     part_of: np.ndarray
@@ -74,7 +74,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Deciding:
+class ChoiceBounds:
     """The least cost of an attribute's ways, the best way, and the least cost with each choice made.
 
     choices     what can be decided; `merged` and `cut` are the least costs with it decided so
@@ -88,8 +88,8 @@ class Deciding:
     cut: np.ndarray
     with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    def plus(self, cost: float) -> Deciding:
-        """With so much more for what is not part of it."""
+    def plus(self, cost: float) -> ChoiceBounds:
+        """The same with `cost` added for what is not part of the attribute."""
         with_block = {node: (sets, costs + cost) for node, (sets, costs) in self.with_block.items()}
         return replace(
             self,
@@ -99,7 +99,7 @@ class Deciding:
             with_block=with_block,
         )
 
-    def at_least(self, other: Deciding) -> Deciding:
+    def at_least(self, other: ChoiceBounds) -> ChoiceBounds:
         """The higher of two bounds on the same choices."""
         return replace(
             self,

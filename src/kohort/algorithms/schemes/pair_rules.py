@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kohort.algorithms.schemes.node_table import Events
-from kohort.algorithms.schemes.spaces import Partition, Space, blocks_of, numbered
+from kohort.algorithms.schemes.node_table import MergeEvents
+from kohort.algorithms.schemes.partition_space import Partition, PartitionSpace, blocks_of, numbered
 
 __all__ = ["APART", "PairRules", "PairState"]
 
@@ -33,9 +33,9 @@ class PairRules:
     children are, and nothing under a node is apart that shares a block.
     """
 
-    def __init__(self, tree: Space) -> None:
+    def __init__(self, tree: PartitionSpace) -> None:
         self.tree, self.n = tree, tree.n
-        self._known: dict[bytes, tuple[np.ndarray, Events]] = {}
+        self._known: dict[bytes, tuple[np.ndarray, MergeEvents]] = {}
         self.n_variables = self.n * self.n + len(self.tree.ranges)
         self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
         self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
@@ -139,11 +139,11 @@ class PairRules:
         """For parts a < b of the fine partition the variable that merges them."""
         return self._merges(state)[0]
 
-    def events(self, state: PairState) -> Events:
+    def events(self, state: PairState) -> MergeEvents:
         """Per part of the fine partition the variables of which one must be merged for it to grow."""
         return self._merges(state)[1]
 
-    def _merges(self, state: PairState) -> tuple[np.ndarray, Events]:
+    def _merges(self, state: PairState) -> tuple[np.ndarray, MergeEvents]:
         """Both; most nodes have pairs that another had."""
         key = state.pairs.tobytes()
         if key not in self._known:
@@ -172,13 +172,13 @@ class PairRules:
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
 
-    def _find_events(self, state: PairState) -> Events:
+    def _find_events(self, state: PairState) -> MergeEvents:
         blocks = blocks_of(self.fine(state))
         start, found = [0], []
         for block in blocks:
             found += sorted(self._partners(state, block))
             start.append(len(found))
-        return Events(np.array(start), np.array(found, dtype=np.int64))
+        return MergeEvents(np.array(start), np.array(found, dtype=np.int64))
 
     def _partners(self, state: PairState, block: list[int]) -> set[int]:
         """The variables of which one must be merged for a block to grow."""

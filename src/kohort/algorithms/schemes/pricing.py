@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,32 +10,24 @@ import numpy as np
 
 from kohort.algorithms.kernels.class_tables import number_classes
 from kohort.algorithms.schemes.kernels.recoding_bounds import class_costs, sum_cells
-from kohort.algorithms.schemes.schemes import SchemeSpace
-from kohort.algorithms.schemes.spaces import Partition, blocks_of
+from kohort.algorithms.schemes.partition_space import Partition, blocks_of
+from kohort.algorithms.schemes.scheme_spaces import SchemeSpace
 from kohort.data.domain import GeneralizedValues
-from kohort.problem.costs import SeparableCost
+from kohort.problem.costs import CellCost
 from kohort.problem.problem import Problem
 
-__all__ = ["COSTS_OF_SCHEMES", "Cells", "Evaluation", "Pricing", "Recoded"]
-
-COSTS_OF_SCHEMES = (
-    "discernibility",
-    "hierarchical-discernibility",
-    "loss",
-    "ncp",
-    "tree",
-    "monotone-entropy",
-)
+__all__ = ["ClassSums", "Evaluation", "Pricing", "Recoded"]
 
 Recoded = tuple[Partition, ...]  # one partition per attribute
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Records that some partitions cannot tell apart, side by side.
+class ClassSums:
+    """The classes of a recoding, side by side, with sums over their records.
 
-    first    a row of each
-    sizes    its records; `own` and `offset` are their sums
+    of_row   per distinct row its class
+    first    per class one of its rows
+    sizes    per class its records; `own` and `offset` are sums over them
     """
 
     of_row: np.ndarray
@@ -57,8 +49,8 @@ class Evaluation:
 class Pricing:
     """The costs of Li and Li, section 4: discernibility, or a sum over cells of a table.
 
-    A published record costs, per attribute, its `own` times the price of its block, less its `offset`. So
-    (N_e - N_v) / (N - N_v) is N_e times 1 / (N - N_v), less N_v / (N - N_v).
+    A published record costs, per attribute, its `own` factor times the price of its block, less its `offset`.
+    So (N_e - N_v) / (N - N_v) is the price N_e times the factor 1 / (N - N_v), less N_v / (N - N_v).
     """
 
     problem: Problem
@@ -68,7 +60,7 @@ class Pricing:
     @property
     def discernible(self) -> bool:
         """Whether the cost is the size of a record's class."""
-        return self.problem.cost.name == "discernibility"
+        return self.problem.cost.counts_classmates
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -90,53 +82,45 @@ class Pricing:
     @cached_property
     def own(self) -> np.ndarray:
         """Rows by attributes: what the price of a block is multiplied by, summed over the row's records."""
-        return self._by_row(self._own_of_value) if not self.discernible else np.zeros(self.values.shape)
+        return np.zeros(self.values.shape) if self.discernible else self._by_row(self.cost.factors)
 
     @cached_property
     def offset(self) -> np.ndarray:
-        if self.problem.cost.name != "hierarchical-discernibility":
+        """Per row what is subtracted from the prices of its blocks, summed over its records."""
+        if self.discernible:
             return np.zeros(len(self.values))
-        per_value = [own * space.counts for own, space in zip(self._own_of_value, self.spaces)]
-        return self._by_row(per_value).sum(axis=1)
+        return self._by_row(self.cost.offsets).sum(axis=1)
 
-    @cached_property
-    def _own_of_value(self) -> list[np.ndarray]:
-        if self.problem.cost.name != "hierarchical-discernibility":
-            return [np.full(s.n, weight) for s, weight in zip(self.spaces, self.problem.weights)]
-        n = self.problem.n_records
-        return [
-            np.where(space.counts < n, weight / np.maximum(n - space.counts, 1), 0.0)
-            for space, weight in zip(self.spaces, self.problem.weights)
+    @property
+    def cost(self) -> CellCost:
+        """The cost, where it is one of cells."""
+        assert isinstance(self.problem.cost, CellCost)
+        return self.problem.cost
+
+    def _by_row(self, of_values: Callable[[np.ndarray, int, float], np.ndarray]) -> np.ndarray:
+        columns = [
+            of_values(space.counts, self.problem.n_records, weight)[column]
+            for space, weight, column in zip(self.spaces, self.problem.weights, self.values.T)
         ]
-
-    def _by_row(self, per_value: list[np.ndarray]) -> np.ndarray:
-        columns = [of_value[column] for of_value, column in zip(per_value, self.values.T)]
         return np.column_stack(columns) * self.problem.rows.counts[:, None]
 
     @cached_property
     def withheld_cost(self) -> float:
-        """What a withheld record costs."""
+        """The cost of a withheld record."""
         if self.discernible:
             return float(self.problem.n_records)
-        if self.problem.cost.name == "hierarchical-discernibility":
-            return 1.0
+        if self.cost.withheld_record is not None:
+            return self.cost.withheld_record
         stars = [space.generalized([np.arange(space.attribute.n_leaves)]) for space in self.spaces]
         return float(np.dot(self.problem.weights, [self.cell_costs(star)[0] for star in stars]))
 
     def cell_costs(self, blocks: GeneralizedValues) -> np.ndarray:
         """The price of blocks of one attribute."""
-        if self.discernible:
-            return np.zeros(len(blocks.width))
-        if isinstance(self.problem.cost, SeparableCost):
-            return self.problem.cost.cell(blocks)
-        return blocks.mass.astype(float)
+        return np.zeros(len(blocks.width)) if self.discernible else self.cost.block(blocks)
 
-    def measures(self, blocks: GeneralizedValues) -> np.ndarray:
-        """What a block adds at least to the price of another that it is merged with; 0 if that is unknown."""
-        if self.problem.cost.name == "hierarchical-discernibility":
-            return blocks.mass.astype(float)
-        whole = {"loss": blocks.n_leaves - 1, "ncp": blocks.n_leaves}.get(self.problem.cost.name)
-        return blocks.width / max(whole, 1) if whole is not None else np.zeros(len(blocks.width))
+    def least_added(self, blocks: GeneralizedValues) -> np.ndarray:
+        """A lower bound on what each block adds to the price of another that it is merged with."""
+        return self.cost.least_added(blocks)
 
     def prices(self, j: int, partition: Partition) -> np.ndarray:
         """Per value of an attribute the price of its block."""
@@ -161,12 +145,12 @@ class Pricing:
     def _all_rows(self) -> np.ndarray:
         return np.arange(len(self.values), dtype=np.int32)
 
-    def cells(self, recoded: Recoded) -> Cells:
+    def cells(self, recoded: Recoded) -> ClassSums:
         class_of, first = self.classes(recoded)
         counts = self.problem.rows.counts
-        return Cells(class_of, first, *sum_cells(class_of, len(first), counts, self.own, self.offset))
+        return ClassSums(class_of, first, *sum_cells(class_of, len(first), counts, self.own, self.offset))
 
-    def penalties(self, cells: Cells, recoded: Recoded) -> np.ndarray:
+    def penalties(self, cells: ClassSums, recoded: Recoded) -> np.ndarray:
         """What each class costs if it is published; empty for discernibility."""
         if self.discernible:
             return np.zeros(0)
@@ -193,5 +177,7 @@ class Pricing:
         return tuple(s.space.levels[0] if s.space.levels else s.space.finest for s in self.spaces)
 
     def measured(self, total: float) -> float:
-        """A sum over records in the units of the cost."""
-        return total / self.problem.n_records if isinstance(self.problem.cost, SeparableCost) else total
+        """A sum of costs over records in the units in which the cost is reported."""
+        measure = self.problem.cost.measure_of_sum(total, self.problem.n_records, self.problem.weights)
+        assert measure is not None
+        return measure

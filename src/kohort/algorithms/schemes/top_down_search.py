@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kohort.algorithms.schemes.enumerating import Enumerating
-from kohort.algorithms.schemes.enumeration import EnumerationTree, FromCoarsest
+from kohort.algorithms.schemes.enumerated_search import EnumeratedSearch
+from kohort.algorithms.schemes.enumeration_tree import EnumerationTree, FromCoarsest
 
 __all__ = ["TopDownSearch"]
 
 
 @dataclass(frozen=True)
-class TopDownSearch(Enumerating):
+class TopDownSearch(EnumeratedSearch):
     """The rival of bottom-up: the same tree of all recodings from the other end.
 
     The tree begins with everything as one class; a child splits a block of one attribute. Whoever is in a
@@ -31,6 +31,7 @@ class TopDownSearch(Enumerating):
     """
 
     name: ClassVar[str] = "top-down-search"
+    scheme_search: ClassVar[str | None] = name
     summary: ClassVar[str] = (
         "the best recoding of whole columns under a scheme, enumerated from the coarsest one on; for large k"
     )

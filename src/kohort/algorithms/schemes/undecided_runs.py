@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from kohort.algorithms.schemes.kernels.part_costs import best_runs, run_costs
-from kohort.algorithms.schemes.node_table import Blocks, Deciding, Events, NodeTable
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEvents, NodeTable
+from kohort.algorithms.schemes.partition_space import Partition, numbered
 from kohort.algorithms.schemes.pricing import Pricing
-from kohort.algorithms.schemes.spaces import Partition, numbered
 
 __all__ = ["UndecidedRuns"]
 
@@ -135,7 +135,7 @@ class UndecidedRuns:
         firsts, lasts = self._parts(state)
         return np.triu(self.variable[np.ix_(lasts, firsts)] + 1, 1) - 1
 
-    def events(self, state: np.ndarray) -> Events:
+    def events(self, state: np.ndarray) -> MergeEvents:
         """Per part of the fine partition the variables of which one must be merged for it to grow."""
         firsts, lasts = self._parts(state)
         cuts = np.concatenate([[0], np.cumsum(state == CUT)])
@@ -151,7 +151,7 @@ class UndecidedRuns:
             first, last = self.within[node].T
             blocked = cuts[last] > cuts[first]
         found.append(np.where((node >= 0) & ~blocked, node, -1))
-        return Events.of(np.column_stack(found))
+        return MergeEvents.of(np.column_stack(found))
 
     def _level_cut(self, level: int, state: np.ndarray) -> bool:
         return bool((state[self._level_borders[level]] == CUT).any())
@@ -184,7 +184,7 @@ class UndecidedRuns:
             price[firsts, lasts] = self.pricing.cell_costs(self.space.generalized(runs))
         return price
 
-    def bound(self, state: np.ndarray, table: NodeTable) -> Deciding:
+    def bound(self, state: np.ndarray, table: NodeTable) -> ChoiceBounds:
         """The least cost of all ways to decide this attribute, and of each way to decide a border."""
         blocks = self.blocks(state)
         return self.decide(blocks, self.costs(blocks, table))
@@ -219,7 +219,7 @@ class UndecidedRuns:
         )
         return found[runs.begin, runs.end]
 
-    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> Deciding:
+    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
         """The best way to put runs together, given what each costs; `limit` only matters for sets."""
         runs: _Runs = blocks.layout
         table = np.full((len(runs.firsts), len(runs.firsts)), np.inf)
@@ -229,9 +229,9 @@ class UndecidedRuns:
         else:
             least, block_of, cut, merged = best_runs(table)
             best = numbered(np.repeat(block_of, runs.lasts - runs.firsts + 1).tolist())
-        return Deciding(float(least), best, runs.lasts[:-1].tolist(), merged, cut)
+        return ChoiceBounds(float(least), best, runs.lasts[:-1].tolist(), merged, cut)
 
-    def distances(self, state: np.ndarray, decided: Deciding) -> np.ndarray:
+    def distances(self, state: np.ndarray, decided: ChoiceBounds) -> np.ndarray:
         """Between parts of the fine partition: what it costs more to merge all from one to the other."""
         more = decided.merged - decided.least
         found = np.full((len(more) + 1, len(more) + 1), np.inf)
@@ -239,7 +239,7 @@ class UndecidedRuns:
             found[part, part + 1 :] = np.maximum.accumulate(more[part:])
         return np.minimum(found, found.T)
 
-    def narrowed(self, state: np.ndarray, found: Deciding, limit: float) -> np.ndarray:
+    def narrowed(self, state: np.ndarray, found: ChoiceBounds, limit: float) -> np.ndarray:
         """The state as it is: runs that cost too much are left out by the borders."""
         return state
 

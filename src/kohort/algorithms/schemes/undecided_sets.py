@@ -8,14 +8,14 @@ import numpy as np
 
 from kohort.algorithms.schemes.kernels.best_sets import best_sets
 from kohort.algorithms.schemes.kernels.part_costs import set_costs
-from kohort.algorithms.schemes.node_table import Blocks, Deciding, NodeTable
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, NodeTable
 from kohort.algorithms.schemes.pair_rules import APART, PairRules, PairState
+from kohort.algorithms.schemes.partition_space import Partition, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
-from kohort.algorithms.schemes.spaces import Partition, blocks_of, numbered
 
 __all__ = ["MOST_SIBLINGS", "UndecidedSets"]
 
-MOST_SIBLINGS = 16  # sets of so many siblings are all looked at
+MOST_SIBLINGS = 16  # of a node: the search looks at every set of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class UndecidedSets(PairRules):
         self.space = pricing.spaces[j]
         super().__init__(self.space.space)
 
-    def bound(self, state: PairState, table: NodeTable) -> Deciding:
+    def bound(self, state: PairState, table: NodeTable) -> ChoiceBounds:
         """The least cost of all ways to decide this attribute, and of each way to decide a pair."""
         blocks = self.blocks(state)
         return self.decide(blocks, self.costs(blocks, table), table.limit)
@@ -87,11 +87,11 @@ class UndecidedSets(PairRules):
             )
         return np.concatenate(found)
 
-    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> Deciding:
+    def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
         """The best way to put sets together, given their costs; what is not below the limit is infinite."""
         layout: _Layout = blocks.layout
         if len(layout.nodes[-1].values) == 1:
-            return Deciding(float(costs[0]), layout.partition, [], np.zeros(0), np.zeros(0))
+            return ChoiceBounds(float(costs[0]), layout.partition, [], np.zeros(0), np.zeros(0))
         solved: dict[int, tuple[_Units, tuple]] = {}
         for units, start in zip(layout.nodes, layout.starts):
             of_sets = costs[start : start + len(units.sets)].copy()
@@ -102,7 +102,7 @@ class UndecidedSets(PairRules):
             solved[units.node] = (units, best_sets(units.sets, of_sets, len(units.values), below))
         return self._decided(solved)
 
-    def distances(self, state: PairState, decided: Deciding) -> np.ndarray:
+    def distances(self, state: PairState, decided: ChoiceBounds) -> np.ndarray:
         """Between parts of the fine partition: what it costs more to have both in one block."""
         blocks = blocks_of(self.fine(state))
         cost_of = dict(zip(decided.choices, (decided.merged - decided.least).tolist()))
@@ -114,7 +114,7 @@ class UndecidedSets(PairRules):
                 found[a, b] = found[b, a] = cost_of.get((first, second), np.inf)
         return found
 
-    def narrowed(self, state: PairState, found: Deciding, limit: float) -> PairState:
+    def narrowed(self, state: PairState, found: ChoiceBounds, limit: float) -> PairState:
         """The state without the blocks with which everything costs too much."""
         blocks = {node: sets[costs < limit] for node, (sets, costs) in found.with_block.items()}
         return replace(state, blocks=state.blocks | blocks)
@@ -223,7 +223,7 @@ class UndecidedSets(PairRules):
             int(max(r[1] for r in ranges)),
         )
 
-    def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> Deciding:
+    def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> ChoiceBounds:
         """From the top down: what everything costs with a pair together or apart, and the best of all."""
         choices, merged, cut, with_block = [], [], [], {}
         block_of = list(range(self.n))
@@ -247,20 +247,30 @@ class UndecidedSets(PairRules):
                     outside[inner] = outside[node] + alone - inside if alone < np.inf else np.inf
                     shared[inner] = min(in_company, shared[node])
             if node in taken and least < np.inf:
-                left = (1 << len(units.values)) - 1
-                while left:
-                    members = [place for place in range(len(units.values)) if (int(block[left]) >> place) & 1]
-                    if len(members) == 1 and units.inner[members[0]] >= 0:
-                        taken.add(units.inner[members[0]])
-                    else:
-                        values = [value for place in members for value in units.values[place]]
-                        for value in values:
-                            block_of[value] = values[0]
-                    left ^= int(block[left])
+                taken |= _take_blocks(units, block, block_of)
         least = float(solved[top][1][0])
         if least == np.inf:  # nothing is allowed: the coarsest comes nearest
             block_of = [0] * self.n
-        return Deciding(least, numbered(block_of), choices, np.array(merged), np.array(cut), with_block)
+        return ChoiceBounds(least, numbered(block_of), choices, np.array(merged), np.array(cut), with_block)
+
+
+def _take_blocks(units: _Units, block: np.ndarray, block_of: list[int]) -> set[int]:
+    """Write the best blocks of a node's units into `block_of`; the inner nodes that are parted further.
+
+    block  per set of units that are left, as bits, the block to take next
+    """
+    inner_nodes = set()
+    left = (1 << len(units.values)) - 1
+    while left:
+        members = [place for place in range(len(units.values)) if (int(block[left]) >> place) & 1]
+        if len(members) == 1 and units.inner[members[0]] >= 0:
+            inner_nodes.add(units.inner[members[0]])
+        else:
+            values = [value for place in members for value in units.values[place]]
+            for value in values:
+                block_of[value] = values[0]
+        left ^= int(block[left])
+    return inner_nodes
 
 
 def _over_sets(parts: list, combine: np.ufunc, nothing: int) -> np.ndarray:

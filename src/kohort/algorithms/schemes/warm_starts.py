@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.branch_and_bound import Search
+from kohort.algorithms.schemes.descent import Descent
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
 __all__ = ["from_fewer_columns", "warm_starts"]
@@ -38,5 +38,5 @@ def from_fewer_columns(pricing: Pricing, run: Run, rng: np.random.Generator) -> 
             continue
         spaces = [*pricing.spaces[:j], *pricing.spaces[j + 1 :]]
         fewer = Pricing(replace(problem, attributes=attributes), spaces)
-        found = Search(fewer).look_around(run, rng, _STARTS).recoded
+        found = Descent(fewer).look_around(run, rng, _STARTS).recoded
         yield (*found[:j], pricing.coarsest[j], *found[j:])

@@ -9,9 +9,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import Tables
 from kohort.algorithms.run import Run
-from kohort.algorithms.tables import closure_tables
 from kohort.algorithms.uniting.group_values import GroupValues
 from kohort.algorithms.uniting.kernels.diversify import (
     Climbs,
@@ -19,15 +17,17 @@ from kohort.algorithms.uniting.kernels.diversify import (
     added_costs,
     cheapest_partners,
     fill_buckets,
-    node_starts,
+    first_leaves,
     raise_costs,
-    record_costs,
+    range_costs,
 )
 from kohort.errors import UnsupportedError
 from kohort.kernels.grouping import ranges_by_group
 from kohort.kernels.threads import in_threads
 from kohort.parameters import Share, check_option
 from kohort.problem.costs import SeparableCost, cost_named
+from kohort.problem.encoding.coded import Coded
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -140,9 +140,9 @@ class _Uniting:
         kept, tables = self.group_of_record >= 0, self.climbs.tables
         ranges = [ranges_by_group(a.leaves, self.group_of_record, n) for a in self.problem.attributes]
         lo, hi = (np.column_stack(ends) for ends in zip(*ranges))
-        self.whole_cost = float(record_costs(tables, lo.min(axis=0)[None], hi.max(axis=0)[None])[0])
+        self.whole_cost = float(range_costs(tables, lo.min(axis=0)[None], hi.max(axis=0)[None])[0])
         size = np.bincount(self.group_of_record[kept], minlength=n)
-        return Summaries(lo, hi, size, record_costs(tables, lo, hi))
+        return Summaries(lo, hi, size, range_costs(tables, lo, hi))
 
     def _fill_buckets(self) -> None:
         self.buckets = fill_buckets(self.climbs.tables, self.groups, np.flatnonzero(self.groups.size))
@@ -266,7 +266,7 @@ class _Uniting:
         groups.hi[a] = np.maximum(groups.hi[a], groups.hi[b])
         groups.size[a] += groups.size[b]
         groups.size[b] = 0
-        groups.cost[a] = record_costs(self.climbs.tables, groups.lo[a], groups.hi[a])
+        groups.cost[a] = range_costs(self.climbs.tables, groups.lo[a], groups.hi[a])
         self.joined[b] = a
         self.n_left -= len(a)
         self.changes[a] += 1
@@ -298,15 +298,15 @@ class _Uniting:
 
 def _climbs(problem: Problem) -> Climbs:
     tables = _tables(problem)
-    return Climbs(tables, *node_starts(tables))
+    return Climbs(tables, *first_leaves(tables))
 
 
 def _tables(problem: Problem) -> Tables:
     """By the cost of the problem or, where it is no sum over cells, by the loss."""
     if isinstance(problem.cost, SeparableCost):
         with suppress(UnsupportedError):  # of free intervals not every cost can be told
-            return closure_tables(problem)
-    return closure_tables(replace(problem, cost=cost_named("loss")))
+            return problem.coded.closure_tables
+    return Coded(problem.attributes, cost_named("loss")).closure_tables
 
 
 def _least(*keys: np.ndarray) -> np.ndarray:

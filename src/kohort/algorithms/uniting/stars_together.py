@@ -80,7 +80,7 @@ def _starred(problem: Problem, recoding: Recoding, null_is_star: bool) -> np.nda
 
 
 def _compares_with_whole_table(problem: Problem) -> bool:
-    return any(model.name == "t-closeness" for model in problem.models)
+    return any(model.compares_with_whole_table for model in problem.models)
 
 
 def _satisfies(problem: Problem, chosen: np.ndarray) -> bool:

@@ -2,13 +2,22 @@
 
 from kohort.errors import InputError, did_you_mean
 from kohort.problem.costs.ambiguity import Ambiguity
-from kohort.problem.costs.cost import Cost, PublishedAttribute, PublishedTable, SeparableCost
+from kohort.problem.costs.cost import CellCost, Cost, Line, PublishedAttribute, PublishedTable, SeparableCost
 from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
 from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
 from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
 from kohort.problem.costs.tree import Distortion, Suppressions, Tree
 
-__all__ = ["COSTS", "Cost", "PublishedAttribute", "PublishedTable", "SeparableCost", "cost_named"]
+__all__ = [
+    "COSTS",
+    "CellCost",
+    "Cost",
+    "Line",
+    "PublishedAttribute",
+    "PublishedTable",
+    "SeparableCost",
+    "cost_named",
+]
 
 COSTS: dict[str, type[Cost]] = {
     cost.name: cost

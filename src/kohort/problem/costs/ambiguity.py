@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.problem.costs.cost import PublishedTable
+from kohort.problem.costs.cost import Cost, PublishedTable
 
 __all__ = ["Ambiguity"]
 
 
-class Ambiguity:
+class Ambiguity(Cost):
     """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007).
 
     Hundreds of attributes make it larger than any floating-point number: then it is the largest one, 1.8e308.
@@ -22,9 +22,6 @@ class Ambiguity:
     meaning: ClassVar[str] = (
         "combinations of original values that a published record could stand for, on average"
     )
-    separable: ClassVar[bool] = False
-    monotone: ClassVar[bool] = True
-    by_record: ClassVar[bool] = False
 
     def measure(self, table: PublishedTable) -> float:
         combinations = np.ones(table.n_records, dtype=float)

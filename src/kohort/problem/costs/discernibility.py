@@ -7,29 +7,31 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.data.counting import count_pairs
-from kohort.problem.costs.cost import PublishedAttribute, PublishedTable
+from kohort.data.domain import GeneralizedValues
+from kohort.problem.costs.cost import CellCost, Cost, PublishedAttribute, PublishedTable
 
 __all__ = ["AverageClassSize", "Discernibility", "HierarchicalDiscernibility"]
 
 
-class Discernibility:
+class Discernibility(Cost):
     """Each record costs the size of its class; a withheld one the size of the table (raw sum)."""
 
     name: ClassVar[str] = "discernibility"
     meaning: ClassVar[str] = (
         "sum over records of the size of their class; a withheld one counts the whole table"
     )
-    separable: ClassVar[bool] = False
-    monotone: ClassVar[bool] = True
-    by_record: ClassVar[bool] = False
+    counts_classmates: ClassVar[bool] = True
 
     def measure(self, table: PublishedTable) -> float:
         sizes = table.class_sizes.astype(np.int64)
         withheld = int(table.withheld.sum())
         return float(int((sizes**2).sum()) + withheld * table.n_records)
 
+    def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float:
+        return total
 
-class HierarchicalDiscernibility:
+
+class HierarchicalDiscernibility(CellCost):
     """(N_e - N_v) / (N - N_v) per cell with original value v published as e (Li and Li, section 4.1).
 
     N_v and N_e count the records of the original table with value v and with any value that e covers.
@@ -40,9 +42,8 @@ class HierarchicalDiscernibility:
     meaning: ClassVar[str] = (
         "records per cell that became alike by generalizing it, 0 to 1, summed over records"
     )
-    separable: ClassVar[bool] = False
-    monotone: ClassVar[bool] = True
     by_record: ClassVar[bool] = True
+    withheld_record: ClassVar[float | None] = 1.0
 
     def measure(self, table: PublishedTable) -> float:
         kept = ~table.withheld
@@ -60,15 +61,35 @@ class HierarchicalDiscernibility:
         others = attribute.values.n_records - alone
         return float(np.dot(uses, np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)))
 
+    def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float:
+        return total
 
-class AverageClassSize:
+    def by_original(self, values: GeneralizedValues, published: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        others = values.n_records - counts
+        return np.where(others > 0, (values.mass[published] - counts) / np.maximum(others, 1), 0.0)
+
+    def cell_weights(self, weights: np.ndarray, heights: np.ndarray, n_records: int) -> np.ndarray:
+        return weights
+
+    def block(self, values: GeneralizedValues) -> np.ndarray:
+        return values.mass.astype(float)
+
+    def factors(self, counts: np.ndarray, n_records: int, weight: float) -> np.ndarray:
+        return np.where(counts < n_records, weight / np.maximum(n_records - counts, 1), 0.0)
+
+    def offsets(self, counts: np.ndarray, n_records: int, weight: float) -> np.ndarray:
+        return self.factors(counts, n_records, weight) * counts
+
+    def least_added(self, values: GeneralizedValues) -> np.ndarray:
+        return self.block(values)
+
+
+class AverageClassSize(Cost):
     """Records that are not withheld over the number of classes."""
 
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "records per class"
-    separable: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
-    by_record: ClassVar[bool] = False
 
     def measure(self, table: PublishedTable) -> float:
         sizes = table.class_sizes

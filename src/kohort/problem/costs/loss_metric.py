@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.data.domain import GeneralizedValues
-from kohort.problem.costs.cost import SeparableCost
+from kohort.problem.costs.cost import Line, SeparableCost
 
 __all__ = ["Loss", "NormalizedCertaintyPenalty"]
 
@@ -21,12 +21,25 @@ class Loss(SeparableCost):
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return (values.width - 1) / max(values.n_leaves - 1, 1)
 
+    def line(self, n_values: int) -> Line:
+        return Line(0.0, 1 / max(n_values - 1, 1))
+
+    def least_added(self, values: GeneralizedValues) -> np.ndarray:
+        return values.width / max(values.n_leaves - 1, 1)
+
 
 class NormalizedCertaintyPenalty(SeparableCost):
     """leaves covered / leaves per cell, 0 for an exact value (Terrovitis et al., section 3.3)."""
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "share of all values that a published cell covers; 0 for an exact one"
+    of_items: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return np.where(values.width > 1, values.width / max(values.n_leaves, 1), 0.0)
+
+    def line(self, n_values: int) -> Line:
+        return Line(1 / n_values, 1 / n_values)
+
+    def least_added(self, values: GeneralizedValues) -> np.ndarray:
+        return values.width / max(values.n_leaves, 1)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.data.domain import GeneralizedValues
-from kohort.problem.costs.cost import PublishedTable, SeparableCost
+from kohort.problem.costs.cost import Line, PublishedTable, SeparableCost
 
 __all__ = ["Distortion", "Suppressions", "Tree"]
 
@@ -21,15 +21,21 @@ class Tree(SeparableCost):
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level
 
+    def line(self, n_values: int) -> Line:
+        return Line(0.0, 1 / max(n_values - 1, 1))
+
 
 class Distortion(SeparableCost):
     """All levels climbed over all levels there are: the distortion ratio of Wong et al. (2009, section 2).
 
-    An attribute with a tall hierarchy counts for more than in the tree measure, where each counts the same.
+    An attribute with a tall hierarchy counts for more than in the tree measure, where each counts the same:
+    without the heights of the hierarchies, a sum of cell costs does not tell the measure.
     """
 
     name: ClassVar[str] = "distortion"
     meaning: ClassVar[str] = "levels climbed in all hierarchies over the levels there are: 0 exact, 1 all *"
+    adds_up: ClassVar[bool] = False
+    prices_blocks: ClassVar[bool] = False
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level * values.height
@@ -38,15 +44,32 @@ class Distortion(SeparableCost):
         levels = table.weighted([attribute.values.height for attribute in table.attributes])
         return super().measure(table) / levels if levels else 0.0
 
+    def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
+        return None
+
+    def cell_weights(self, weights: np.ndarray, heights: np.ndarray, n_records: int) -> np.ndarray:
+        return weights / n_records / (weights @ heights)
+
 
 class Suppressions(SeparableCost):
-    """How many cells are published as `*`."""
+    """How many cells are published as `*`, whatever their attributes weigh.
+
+    Which sets of values are published as `*` depends on their labels, so blocks have no price.
+    """
 
     name: ClassVar[str] = "suppressions"
     meaning: ClassVar[str] = "number of cells published as *"
+    prices_blocks: ClassVar[bool] = False
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.star.astype(float)
 
     def measure(self, table: PublishedTable) -> float:
         return float(sum(int(a.uses[a.values.star].sum()) for a in table.attributes))
+
+    def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
+        """With unequal weights, the weighted sum does not tell how many cells are `*`."""
+        return total * len(weights) if np.ptp(weights) == 0 else None
+
+    def cell_weights(self, weights: np.ndarray, heights: np.ndarray, n_records: int) -> np.ndarray:
+        return np.ones(len(weights))

@@ -8,10 +8,11 @@ from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.k_anonymity import KAnonymity
 from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.l_diversity import LDiversity
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext, ValueTree
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
 from kohort.problem.models.t_closeness import TCloseness
 
 __all__ = [
+    "ITEM_MODELS",
     "MODELS",
     "NO_CONTEXT",
     "AlphaDeassociation",
@@ -23,9 +24,17 @@ __all__ = [
     "Measure",
     "Model",
     "TCloseness",
+    "TallyRule",
     "ValueContext",
     "ValueTree",
     "largest_feasible_sensitive",
 ]
 
-MODELS = {model.name: model for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness)}
+MODELS: dict[str, type[Model]] = {
+    model.name: model for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness)
+}
+
+ITEM_MODELS: dict[str, type[KmAnonymity] | type[ItemConfidence]] = {
+    KmAnonymity.name: KmAnonymity,
+    ItemConfidence.name: ItemConfidence,
+}

@@ -1,4 +1,4 @@
-"""alpha-deassociation: no class tells a sensitive value with confidence above alpha (Wong et al., 2009)."""
+"""alpha-deassociation: no class reveals a sensitive value with confidence above alpha (Wong et al., 2009)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.errors import InputError, InternalError
+from kohort.errors import InputError, InternalError, counted
 from kohort.parameters import check_parameters, shown
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import (
@@ -21,7 +21,7 @@ from kohort.problem.models.exact import (
     readable,
     rounded_up,
 )
-from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext, check_attribute
+from kohort.problem.models.model import NO_CONTEXT, Model, TallyRule, ValueContext, check_attribute
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class AlphaDeassociation(Model):
     """
 
     name: ClassVar[str] = "alpha-deassociation"
+    spec_key: ClassVar[str] = "alpha"
+    bounds_shares: ClassVar[bool] = True
     attribute: str
     alpha: Number
     values: Sequence[str | None] | None = None
@@ -96,6 +98,29 @@ class AlphaDeassociation(Model):
         """The listed values that do not occur in the table: harmless, or a typing error."""
         return tuple(value for value in self.values or () if not context.codes([value]))
 
+    def tally_rule(self) -> TallyRule | None:
+        if self.rounding != "none":
+            return None
+        together = self.values is not None and self.combine
+        values = None if self.values is None else tuple(self.values)
+        return TallyRule("together" if together else "most", float(self.asked), values)
+
+    def distinguishes(self, context: ValueContext) -> np.ndarray:
+        every = super().distinguishes(context)
+        if self.values is None:
+            return every
+        listed = np.isin(every, context.codes(self.values))
+        return np.where(listed, 0 if self.combine else every, -1)
+
+    def notes(self, context: ValueContext) -> tuple[str, ...]:
+        unknown = self.unknown_values(context)
+        if not unknown:
+            return ()
+        return (
+            f"{counted(len(unknown), 'value')} that alpha protects in {self.attribute!r} "
+            f"{'does' if len(unknown) == 1 else 'do'} not occur in the table.",
+        )
+
     def describe(self) -> str:
         rounded = "" if self.rounding == "none" else ", rounded up to whole records"
         return (
@@ -116,14 +141,14 @@ class AlphaDeassociation(Model):
         """As for every model; under the ceiling, classes of at least k records may do what the table cannot.
 
         Then the answer is exact if one value, or values combined, are bounded. If several are bounded each by
-        itself, each could be had alone: whether all can be had at once is left to the algorithm.
+        itself, each is possible alone: whether all are possible at once is left to the algorithm.
         """
         refused = super().refusal(whole_table, context, k=k)
         if refused is None or self.rounding == "none":
             return refused
         sensitive = int(self._sensitive(whole_table, context)[0])
         most = largest_feasible_sensitive(int(whole_table.sizes[0]), k, self.asked)
-        return None if sensitive <= most else f"{refused}, or a k below {k}"
+        return None if sensitive <= most else f"{refused}, or k must be below {k}"
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         share = rounded_up(self._worst(whole_table, context))
@@ -131,8 +156,8 @@ class AlphaDeassociation(Model):
         if self.values is not None:
             subject = "the listed values make up" if self.combine else "a listed value makes up"
         return (
-            f"alpha = {readable(self.asked)} cannot be had: {subject} {share} of {self.attribute!r} "
-            f"in the whole table; what can be had is alpha = {share}"
+            f"alpha = {readable(self.asked)} is impossible: {subject} {share} of {self.attribute!r} "
+            f"in the whole table, so alpha must be at least {share}"
         )
 
 
@@ -161,7 +186,7 @@ def largest_feasible_sensitive(n: int, k: int, alpha: Fraction) -> int:
     densest = max(room, key=lambda size: Fraction(room[size], size))
     # With `densest` classes or more, some of them have together a multiple of `densest` records (two of the
     # running sums are equal modulo `densest`). Replaced by classes of that size they hold at least as many
-    # sensitive records, so one such class can be set aside as long as there must be so many classes.
+    # sensitive records, so one such class can be set aside as long as there must be that many classes.
     aside = max(0, (n - densest * (2 * k - 1)) // densest + 1)
     return aside * room[densest] + _most_room(n - aside * densest, room)
 

@@ -103,7 +103,7 @@ class ClassCounts:
         )
 
     def pieces(self, cells: int) -> Iterator[ClassCounts]:
-        """Runs of classes with at most so many cells (or a single class), so that work fits in memory."""
+        """Runs of classes of at most this many cells (or a single class), so that work fits in memory."""
         ends = self.starts + self.distinct
         first = 0
         while first < self.n_classes:

@@ -55,6 +55,8 @@ class ItemConfidence:
     """
 
     name: ClassVar[str] = "item-confidence"
+    spec_key: ClassVar[str] = "confidence"
+    only_counts: ClassVar[bool] = False
     sensitive: Sequence[str]
     limit: Number
     m: int

@@ -21,6 +21,8 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    spec_key: ClassVar[str] = "k"
+    only_counts: ClassVar[bool] = True
     attribute = None
     k: int
 
@@ -52,7 +54,7 @@ class KAnonymity(Model):
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
-        return f"k = {self.k} cannot be had: the table has {_records(n)}, so k is at most {n}"
+        return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"
 
 
 def _records(n: int) -> str:

@@ -48,6 +48,8 @@ class KmAnonymity:
     """
 
     name: ClassVar[str] = "km-anonymity"
+    spec_key: ClassVar[str] = "m"
+    only_counts: ClassVar[bool] = True
     k: int
     m: int
 

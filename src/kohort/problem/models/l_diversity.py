@@ -30,7 +30,7 @@ from kohort.problem.models.exact import (
     rounded_up,
     whole_number,
 )
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext, check_attribute
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, check_attribute
 
 CLOSE = 1e-9
 """Entropies nearer than this to the bound are compared without floating point."""
@@ -53,6 +53,7 @@ class LDiversity(Model):
     """
 
     name: ClassVar[str] = "l-diversity"
+    spec_key: ClassVar[str] = "diversity"
     attribute: str
     l: Number  # noqa: E741 (the name it has in every paper)
     kind: str = "frequency"
@@ -93,6 +94,9 @@ class LDiversity(Model):
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         return KINDS[self.kind].gaps(self, counts)
 
+    def tally_rule(self) -> TallyRule | None:
+        return KINDS[self.kind].tally_rule(float(self.exact_l))
+
     def describe(self) -> str:
         return KINDS[self.kind].describe(self)
 
@@ -112,6 +116,9 @@ class Kind(ABC):
     @abstractmethod
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]: ...
 
+    def tally_rule(self, l: float) -> TallyRule | None:  # noqa: E741
+        return None
+
     @abstractmethod
     def describe(self, model: LDiversity) -> str: ...
 
@@ -130,6 +137,9 @@ class Frequency(Kind):
         l = float(model.exact_l)  # noqa: E741
         return l - counts.sizes / counts.largest, l - 1
 
+    def tally_rule(self, l: float) -> TallyRule:  # noqa: E741
+        return TallyRule("most", 1 / l)
+
     def describe(self, model: LDiversity) -> str:
         share = readable(1 / model.exact_l)
         return f"in every class the most frequent value of {model.attribute!r} makes up at most {share}"
@@ -137,8 +147,8 @@ class Frequency(Kind):
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
         best = self.worst(model, whole_table)
         return (
-            f"l = {readable(model.exact_l)} cannot be had: the most frequent value of {model.attribute!r} "
-            f"makes up {rounded_up(1 / best)} of all records, so l is at most {rounded_down(best)}"
+            f"l = {readable(model.exact_l)} is impossible: the most frequent value of {model.attribute!r} "
+            f"makes up {rounded_up(1 / best)} of all records, so l can be at most {rounded_down(best)}"
         )
 
 
@@ -153,14 +163,17 @@ class Distinct(Kind):
         l = math.ceil(model.exact_l)  # noqa: E741
         return (l - counts.distinct).astype(float), l - 1
 
+    def tally_rule(self, l: float) -> TallyRule:  # noqa: E741
+        return TallyRule("distinct", l)
+
     def describe(self, model: LDiversity) -> str:
         return f"every class has at least {math.ceil(model.exact_l)} different values of {model.attribute!r}"
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
         best = self.worst(model, whole_table)
         return (
-            f"l = {readable(model.exact_l)} cannot be had: {model.attribute!r} has {best} different values "
-            f"in the whole table, so l is at most {best}"
+            f"l = {readable(model.exact_l)} is impossible: {model.attribute!r} has {best} different values "
+            f"in the whole table, so l can be at most {best}"
         )
 
 
@@ -184,6 +197,9 @@ class Entropy(Kind):
         l = float(model.exact_l)  # noqa: E741
         return l - np.exp(_entropies(counts)), l - 1
 
+    def tally_rule(self, l: float) -> TallyRule:  # noqa: E741
+        return TallyRule("entropy", math.log(l))
+
     def describe(self, model: LDiversity) -> str:
         bound = f"log({readable(model.exact_l)})"
         return f"in every class the entropy of {model.attribute!r} is at least {bound}"
@@ -191,8 +207,8 @@ class Entropy(Kind):
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
         best = rounded_down(Fraction(self.worst(model, whole_table)))
         return (
-            f"l = {readable(model.exact_l)} cannot be had: with the entropy of {model.attribute!r} in the "
-            f"whole table, l is at most {best}"
+            f"l = {readable(model.exact_l)} is impossible: with the entropy of {model.attribute!r} in the "
+            f"whole table, l can be at most {best}"
         )
 
 
@@ -235,7 +251,7 @@ class Recursive(Kind):
         if not isinstance(best, Fraction):
             return Distinct().refusal(model, whole_table)
         return (
-            f"c = {readable(model.asked)} with l = {readable(model.exact_l)} cannot be had: with the values "
+            f"c = {readable(model.asked)} with l = {readable(model.exact_l)} is impossible: with the values "
             f"of {model.attribute!r} in the whole table, c must be above {rounded_up(best)}"
         )
 

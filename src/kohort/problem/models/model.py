@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from kohort.data.column import unsigned_zero
+from kohort.data.column import number_of, unsigned_zero
 from kohort.errors import InputError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import plain
@@ -19,7 +20,7 @@ from kohort.problem.models.exact import plain
 Measure = Fraction | int | float
 
 NEAR = 1e-9
-"""Gaps nearer than this to 0 are told from 0 without floating point."""
+"""Gaps nearer than this to 0 are compared with 0 without floating point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,17 @@ class ValueContext:
         return [code for label in labels for code in self._codes_of.get(self._known(label), ())]
 
     def _known(self, label: str | None) -> str | None:
-        """The label, without the sign of a zero where the column knows it so."""
-        return label if label is None or label in self._codes_of else unsigned_zero(label)
+        """The label as the column spells it: a number may be written in another way, such as 1.50 for 1.5."""
+        if label is None or label in self._codes_of:
+            return label
+        return self._label_of_number.get(number_of(unsigned_zero(label)), label)
+
+    @cached_property
+    def _label_of_number(self) -> dict[Decimal | None, str]:
+        """How each number is spelled; nothing where some value is no number."""
+        texts = [label for label in self.labels if label is not None]
+        numbers = {number_of(text): text for text in texts}
+        return {} if None in numbers else numbers
 
     @cached_property
     def _codes_of(self) -> dict[str | None, list[int]]:
@@ -69,10 +79,37 @@ NO_CONTEXT = ValueContext()
 """Enough for the models that look at counts only: k-anonymity and l-diversity."""
 
 
+@dataclass(frozen=True)
+class TallyRule:
+    """A rule that can be judged from how often each value occurs in a class, as a search changes the class.
+
+    kind    most: no value makes up more than `limit`; together: the listed values do not, added up;
+            distinct: at least `limit` different values; entropy: at least `limit`, in nats;
+            close: at most `limit` in excess of the shares that the values have in the whole table
+    values  the labels of the values that it looks at; None: all of them
+    """
+
+    kind: Literal["most", "together", "distinct", "entropy", "close"]
+    limit: float
+    values: tuple[str | None, ...] | None = None
+
+
 class Model(ABC):
-    """A rule that every class of a published table keeps. Subclasses are frozen dataclasses."""
+    """A rule that every class of a published table keeps. Subclasses are frozen dataclasses.
+
+    Its traits say which algorithms can meet it, and its fields are its parameters, in the spec, too.
+
+    spec_key                   its key under `privacy` in the spec
+    only_counts                it looks at how many records are in a class and not at sensitive values
+    bounds_shares              it is a limit on the share of sensitive values in a class
+    compares_with_whole_table  whether a class keeps it depends on all records that are published
+    """
 
     name: ClassVar[str]
+    spec_key: ClassVar[str]
+    only_counts: ClassVar[bool] = False
+    bounds_shares: ClassVar[bool] = False
+    compares_with_whole_table: ClassVar[bool] = False
     attribute: str | None
 
     @property
@@ -111,6 +148,18 @@ class Model(ABC):
         """By how much each class misses what is asked (at most 0: it does not), and by how much one can."""
         return 1.0 - self.holds(counts, context), 1.0
 
+    def tally_rule(self) -> TallyRule | None:
+        """The same rule for searches that count values as they go; None where there is none."""
+        return None
+
+    def distinguishes(self, context: ValueContext) -> np.ndarray:
+        """Per value of the sensitive attribute a number; this model treats values of equal number alike."""
+        return np.arange(len(context.labels))
+
+    def notes(self, context: ValueContext) -> tuple[str, ...]:
+        """Sentences about this model and the values in the table that the user should read."""
+        return ()
+
     @abstractmethod
     def describe(self) -> str:
         """The promise in words, without a full stop."""
@@ -118,10 +167,10 @@ class Model(ABC):
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
     ) -> str | None:
-        """Why no classes of at least k records can keep the rule, and the best that can be had.
+        """Why no classes of at least k records can keep the rule, and the strictest rule that is possible.
 
-        None when the whole table, as a single class, keeps it. A model that survives unions can be had
-        exactly then: were there valid classes, their union, the whole table, would be valid too.
+        None when the whole table, as a single class, keeps it. For a model that survives unions this is the
+        exact answer: if there were valid classes, their union, the whole table, would be valid, too.
         """
         if self.holds(whole_table, context).all():
             return None

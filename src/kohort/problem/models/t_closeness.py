@@ -26,7 +26,7 @@ from kohort.problem.models.exact import (
     readable,
     rounded_up,
 )
-from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext, ValueTree, check_attribute
+from kohort.problem.models.model import NO_CONTEXT, Model, TallyRule, ValueContext, ValueTree, check_attribute
 
 CELLS_AT_ONCE = 1_000_000
 """Keeps the working memory near 100 MB."""
@@ -50,6 +50,8 @@ class TCloseness(Model):
     """
 
     name: ClassVar[str] = "t-closeness"
+    spec_key: ClassVar[str] = "closeness"
+    compares_with_whole_table: ClassVar[bool] = True
     attribute: str
     t: Number
     distance: str = "equal"
@@ -97,6 +99,9 @@ class TCloseness(Model):
             raise InputError(f"The hierarchical distance needs a 'hierarchy' of {self.attribute!r}.")
         return partial(hierarchical_distance, overall=context.overall, tree=context.tree)
 
+    def tally_rule(self) -> TallyRule | None:
+        return TallyRule("close", float(self.asked)) if self.distance == "equal" else None
+
     def describe(self) -> str:
         return (
             f"in every class the distribution of {self.attribute!r} lies within {readable(self.asked)} "
@@ -106,7 +111,7 @@ class TCloseness(Model):
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         best = rounded_up(self._worst(whole_table, context))
         return (
-            f"t = {readable(self.asked)} cannot be had: all records together lie {best} from the "
+            f"t = {readable(self.asked)} is impossible: all records as one class lie {best} from the "
             f"distribution of {self.attribute!r} that they are compared with, so t must be {best} or more"
         )
 

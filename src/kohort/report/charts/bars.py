@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.report.charts.theme import AFTER, PERCENT, chart
+from kohort.charts import AFTER, PERCENT, page_chart
 
 __all__ = ["bars_chart"]
 
@@ -15,7 +15,7 @@ def bars_chart(figures: Sequence[tuple[str, float]], *, title: str, shares: bool
     axis = {"format": PERCENT if shares else ".1f", "tickCount": 5}
     scale = {"domain": [0, max(1.0, *(figure for _, figure in figures))]}
     names = {"ticks": False, "labelLimit": 170}
-    return chart(
+    return page_chart(
         22 * len(figures) + 45,
         [{"name": name, "figure": figure} for name, figure in figures],
         encoding={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.report.charts.theme import AFTER, BEFORE, PERCENT, chart
+from kohort.charts import AFTER, BEFORE, PERCENT, page_chart
 
 __all__ = ["distribution_chart", "rates_chart"]
 
@@ -18,14 +18,14 @@ def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict
     """Records per value: upright bars where values have an order, else lying ones."""
     count = {"title": "records", "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"}}
     height = 150 if ordered else 20 * len(rows) + 55
-    return chart(height, rows, layer=_layers(count, upright=ordered, sides=("before", "after")))
+    return page_chart(height, rows, layer=_layers(count, upright=ordered, sides=("before", "after")))
 
 
 def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Rates between 0 and 1, one lying bar each; `before` may be missing from the rows."""
     rate = {"title": None, "axis": {"format": PERCENT, "tickCount": 5}, "scale": {"domain": [0, 1]}}
     sides = tuple(side for side in _COLOURS if side in rows[0])
-    return chart(24 * len(rows) + 45, rows, layer=_layers(rate, upright=False, sides=sides))
+    return page_chart(24 * len(rows) + 45, rows, layer=_layers(rate, upright=False, sides=sides))
 
 
 def _layers(figure: dict[str, Any], *, upright: bool, sides: tuple[str, ...]) -> list[dict[str, Any]]:

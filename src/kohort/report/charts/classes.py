@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.report.charts.theme import AFTER, PERCENT, RULE, chart
+from kohort.charts import AFTER, PERCENT, RULE, page_chart
 
 __all__ = ["class_sizes_chart", "guesses_chart"]
 
@@ -24,7 +24,7 @@ def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
         "title": "share of records",
         "axis": {"format": PERCENT, "tickCount": 4},
     }
-    return chart(
+    return page_chart(
         190,
         facts["bins"],
         encoding={"x": x, "y": y},
@@ -40,7 +40,29 @@ def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
 
 def guesses_chart(facts: dict[str, Any]) -> dict[str, Any]:
     """The share of records by the confidence of the best guess; a line where the whole table stands."""
-    bars = {
+    line: dict[str, Any] = {
+        "data": {"values": [{"table": facts["table"], "label": "whole table"}]},
+        "encoding": {"x": {"field": "table", "type": "quantitative"}},
+    }
+    right = facts["table"] < 0.6
+    beside = {"align": "left" if right else "right", "dx": 4 if right else -4}
+    return page_chart(
+        170,
+        facts["bins"],
+        layer=[
+            _confidence_bars(),
+            {**line, "mark": {"type": "rule", "color": RULE, "strokeDash": [5, 3], "strokeWidth": 2}},
+            {
+                **line,
+                "mark": {"type": "text", "y": 0, "dy": -6, **beside},
+                "encoding": {**line["encoding"], "text": {"field": "label"}},
+            },
+        ],
+    )
+
+
+def _confidence_bars() -> dict[str, Any]:
+    return {
         "mark": {"type": "bar", "color": AFTER, "stroke": "white", "strokeWidth": 0.5},
         "encoding": {
             "x": {
@@ -60,27 +82,3 @@ def guesses_chart(facts: dict[str, Any]) -> dict[str, Any]:
             },
         },
     }
-    line: dict[str, Any] = {
-        "data": {"values": [{"table": facts["table"], "label": "whole table"}]},
-        "encoding": {"x": {"field": "table", "type": "quantitative"}},
-    }
-    right = facts["table"] < 0.6
-    return chart(
-        170,
-        facts["bins"],
-        layer=[
-            bars,
-            {**line, "mark": {"type": "rule", "color": RULE, "strokeDash": [5, 3], "strokeWidth": 2}},
-            {
-                **line,
-                "mark": {
-                    "type": "text",
-                    "y": 0,
-                    "dy": -6,
-                    "align": "left" if right else "right",
-                    "dx": 4 if right else -4,
-                },
-                "encoding": {**line["encoding"], "text": {"field": "label"}},
-            },
-        ],
-    )

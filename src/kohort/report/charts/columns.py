@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.report.attributes import STEPS
-from kohort.report.charts.theme import PERCENT, chart
+from kohort.charts import PERCENT, page_chart
+from kohort.report.attribute_facts import STEPS
 
 __all__ = ["steps_chart"]
 
@@ -23,7 +23,7 @@ def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any
         if share > 0
     ]
     used = [step for step in STEPS if any(value["step"] == step for value in values)]
-    return chart(
+    return page_chart(
         _ROW * len(shares) + 80,
         values,
         mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},

@@ -12,20 +12,7 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import place_among, stable_order
 
-__all__ = ["CellTable", "Split", "Trees", "by_child", "forget", "left_behind", "split_group", "supply"]
-
-
-class Trees(NamedTuple):
-    """The hierarchies of all attributes; nodes and leaves are numbered through."""
-
-    leaf_start: np.ndarray  # per attribute: its first leaf
-    leaf_node: np.ndarray  # per leaf
-    parent: np.ndarray  # per node
-    last_leaf: np.ndarray  # per node, counted inside its attribute
-    depth: np.ndarray  # per node: steps below the root
-    lineage_start: np.ndarray  # per attribute: where its lineages begin
-    lineage: np.ndarray  # per attribute, depth and leaf: the leaf's ancestor at that depth, -1 below the leaf
-    n_leaves: np.ndarray  # per attribute
+__all__ = ["CellTable", "Split", "by_child", "forget", "left_behind", "split_group", "supply"]
 
 
 class CellTable(NamedTuple):

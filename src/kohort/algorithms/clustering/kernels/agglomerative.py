@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.clustering.kernels.clusters import (
+from kohort.algorithms.clustering.kernels.cluster_cells import (
     BLOCK,
-    cell_cost,
     cells_cost,
+    cluster_cell_cost,
     cost_tables,
     join_cells,
     joined,
     union_costs,
 )
-from kohort.algorithms.clustering.kernels.open_clusters import (
-    EXTENT,
+from kohort.algorithms.clustering.kernels.growing_clusters import (
     NOBODY,
-    OPEN,
     close_up,
     finish_chain,
     open_cluster,
     split_piece,
-    take_out,
+    take_out_pair,
 )
 from kohort.kernels.compiled import kernel
 
@@ -68,7 +66,7 @@ def _look(clusters, tables, kind, logs, c, node_costs, distances):
     """Find the nearest younger cluster, of equally near ones the oldest. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
     best, nearest = np.inf, NOBODY
-    extent = clusters.counts[EXTENT]
+    extent = clusters.counts[0].extent
     for start in range(c + 1, extent, BLOCK):
         some = distances[: min(BLOCK, extent - start)]
         _distances(clusters, tables, kind, logs, c, start, node_costs, some)
@@ -108,29 +106,29 @@ def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
     """
     node_costs = np.empty(len(tables.parent))
     distances = np.empty(BLOCK)
-    while clusters.counts[OPEN] > 1 and work > 0:
-        work -= clusters.counts[EXTENT] * clusters.low.shape[0]
-        if 8 * clusters.counts[OPEN] < 7 * clusters.counts[EXTENT]:
+    while clusters.counts[0].n_open > 1 and work > 0:
+        work -= clusters.counts[0].extent * clusters.low.shape[0]
+        if 8 * clusters.counts[0].n_open < 7 * clusters.counts[0].extent:
             close_up(clusters)
-        a = np.argmin(clusters.distance[: clusters.counts[EXTENT]])
+        a = np.argmin(clusters.distance[: clusters.counts[0].extent])
         b = clusters.nearest[a]
         if b == NOBODY:
             _look(clusters, tables, kind, logs, a, node_costs, distances)
             continue
         first, last, size = clusters.first[a], clusters.last[b], clusters.size[a] + clusters.size[b]
         clusters.next[clusters.last[a]] = clusters.first[b]
-        take_out(clusters, a, b)
-        youngest = clusters.counts[EXTENT]
+        take_out_pair(clusters, a, b)
+        youngest = clusters.counts[0].extent
         if size < k:
             open_cluster(clusters, rows, tables, first, last, size)
         else:
             finish_chain(clusters, first)
             if shed and size > k:
                 _shed(clusters, rows, tables, first, size - k)
-        for c in range(youngest, clusters.counts[EXTENT]):
+        for c in range(youngest, clusters.counts[0].extent):
             _introduce(clusters, tables, kind, logs, c, node_costs, distances)
             work -= c * clusters.low.shape[0]
-    return clusters.counts[OPEN] > 1
+    return clusters.counts[0].n_open > 1
 
 
 @kernel
@@ -175,14 +173,14 @@ def _costs_without(clusters, rows, tables, chain, left, costs, after):
             if left[p] > 0:
                 row = clusters.row[chain[p]]
                 low, high = _joined_if_any(tables, j, low, high, rows.low[j, row], rows.high[j, row])
-        whole = cell_cost(tables, j, low, high)
+        whole = cluster_cell_cost(tables, j, low, high)
         low = high = -1
         for p in range(len(chain)):
             if left[p] == 0:
                 continue
             if left[p] == 1:
                 rest_low, rest_high = _joined_if_any(tables, j, low, high, after[0, p], after[1, p])
-                costs[p] += cell_cost(tables, j, rest_low, rest_high)
+                costs[p] += cluster_cell_cost(tables, j, rest_low, rest_high)
             else:
                 costs[p] += whole
             row = clusters.row[chain[p]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.clustering.kernels.clusters import cell_cost, joined
+from kohort.algorithms.clustering.kernels.cluster_cells import cluster_cell_cost, joined
 from kohort.kernels.compiled import kernel
 
 __all__ = ["cheapest_runs", "hilbert_keys"]
@@ -78,7 +78,7 @@ def cheapest_runs(rows, tables, row_at, k, best, previous, start, stop):
                     cell_low[j], cell_high[j] = joined(
                         tables, j, cell_low[j], cell_high[j], rows.low[j, row], rows.high[j, row]
                     )
-                cost += cell_cost(tables, j, cell_low[j], cell_high[j])
+                cost += cluster_cell_cost(tables, j, cell_low[j], cell_high[j])
             size = end - begin
             if size >= k and best[begin] + size * cost < best[end]:
                 best[end], previous[end] = best[begin] + size * cost, begin

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.clustering.kernels.clusters import (
+from kohort.algorithms.clustering.kernels.cluster_cells import (
     BLOCK,
-    cell_cost,
     cells_cost,
+    cluster_cell_cost,
     cost_tables,
     join_cells,
     joined,
@@ -17,7 +17,7 @@ from kohort.algorithms.clustering.kernels.clusters import (
 )
 from kohort.kernels.compiled import kernel
 
-__all__ = ["Partition", "cut_in_two", "fill_partition", "move_rows"]
+__all__ = ["Partition", "Scan", "cut_in_two", "fill_partition", "move_rows"]
 
 NEAR = 16  # rows on either side along the curve whose clusters are always tried
 ROUNDING = 1e-12  # a cost that falls by less does not fall
@@ -34,6 +34,15 @@ class Partition(NamedTuple):
     cluster: np.ndarray  # per row
     next: np.ndarray  # per row the next one of its cluster, or -1
     previous: np.ndarray
+
+
+class Scan(NamedTuple):
+    """Which clusters a row tries: all, or those near it along a curve and `most` from a random one on."""
+
+    most: int  # all clusters are tried if there are no more
+    window: np.ndarray  # per row that moves: the first cluster to try
+    row_at: np.ndarray  # rows in the order of the curve
+    place: np.ndarray  # per row: its place there
 
 
 @kernel
@@ -105,17 +114,18 @@ def _cost_without(partition, rows, tables, row, rest):
     total = 0.0
     if begun:
         for j in range(rows.low.shape[0]):
-            total += cell_cost(tables, j, rest[0, j], rest[1, j])
+            total += cluster_cell_cost(tables, j, rest[0, j], rest[1, j])
     return total
 
 
 @kernel
-def _cheapest(partition, rows, tables, row, start, stop, best, added, node_costs, costs):
-    """Where the row adds least, and how much: of `best`, to which it adds `added`, and start..stop - 1.
+def _cheapest(partition, rows, tables, row, start, stop, node_costs, costs):
+    """Of the clusters start..stop - 1 the one where the row adds least, and how much; -1 where there is none.
 
     O((stop - start) * attributes).
     """
     copies, own = rows.copies[row], partition.cluster[row]
+    best, added = -1, np.inf
     for begin in range(start, stop, BLOCK):
         some = costs[: min(BLOCK, stop - begin)]
         union_costs(tables, partition.low, partition.high, begin, rows.low, rows.high, row, node_costs, some)
@@ -142,7 +152,7 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
         for j in range(rows.low.shape[0]):
             low, high = partition.low[j, c], partition.high[j, c]
             low, high = joined(tables, j, low, high, rows.low[j, row], rows.high[j, row])
-            cost += cell_cost(tables, j, low, high)
+            cost += cluster_cell_cost(tables, j, low, high)
         size = partition.size[c]
         adds = (size + copies) * cost - size * partition.cost[c]
         if adds < added:
@@ -151,14 +161,13 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
 
 
 @kernel
-def move_rows(partition, rows, tables, order, windows, scan, keep, monotone, row_at, place):
+def move_rows(partition, rows, tables, order, scan, keep, monotone):
     """Let each row in turn move to the cluster where the total cost falls most; how many moved.
 
-    All clusters are tried if there are no more than `scan`; else those of the row's neighbours along the
-    curve (`row_at`, and the `place` of each row there) and `scan` clusters from windows[i] on. Of equal ones
-    the first. A row leaves a cluster only if at least `keep` records stay. If that is 0, a record that is
-    alone moves whatever it costs. `monotone`: what enters a cluster never lowers its cost, so a row whose
-    absence saves nothing need not look. O(clusters tried * attributes) per row.
+    `scan` says which clusters it tries; of equal ones the first is taken. A row leaves a cluster only if at
+    least `keep` records stay. If that is 0, a record that is alone moves whatever it costs. `monotone`: what
+    enters a cluster never lowers its cost, so a row whose absence saves nothing need not look.
+    O(clusters tried * attributes) per row.
     """
     n_clusters = len(partition.size)
     node_costs = np.empty(len(tables.parent))
@@ -179,12 +188,16 @@ def move_rows(partition, rows, tables, order, windows, scan, keep, monotone, row
         cost_tables(tables, rows.low, row, node_costs)
         best, added = -1, np.inf
         start, stop = 0, n_clusters
-        if n_clusters > scan:
-            best, added = _cheapest_near(partition, rows, tables, row, row_at, place[row])
-            start, stop = windows[i], min(windows[i] + scan, n_clusters)
-            around = scan - (stop - start)
-            best, added = _cheapest(partition, rows, tables, row, 0, around, best, added, node_costs, costs)
-        best, added = _cheapest(partition, rows, tables, row, start, stop, best, added, node_costs, costs)
+        if n_clusters > scan.most:
+            best, added = _cheapest_near(partition, rows, tables, row, scan.row_at, scan.place[row])
+            start, stop = scan.window[i], min(scan.window[i] + scan.most, n_clusters)
+            around = scan.most - (stop - start)
+            other, adds = _cheapest(partition, rows, tables, row, 0, around, node_costs, costs)
+            if adds < added:
+                best, added = other, adds
+        other, adds = _cheapest(partition, rows, tables, row, start, stop, node_costs, costs)
+        if adds < added:
+            best, added = other, adds
         if best >= 0 and (alone or added < saved - ROUNDING):
             _leave(partition, rows, row, rest, rest_cost)
             _enter(partition, rows, tables, row, best)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.nearest import distances
+from kohort.algorithms.kernels.nearest_rows import distances
 from kohort.kernels.compiled import kernel
 
 __all__ = ["cut_forest", "grow_forest", "part_limit"]

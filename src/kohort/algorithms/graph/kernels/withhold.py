@@ -6,9 +6,9 @@ import heapq
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import TREE
 from kohort.algorithms.kernels.group_costs import cost_without
 from kohort.kernels.compiled import kernel
+from kohort.problem.encoding.layout import TREE
 
 __all__ = ["withhold_outliers"]
 

@@ -15,50 +15,53 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.promises import drop_tally, recount, shortfall
-from kohort.kernels.compiled import kernel, lean
+from kohort.algorithms.improve.kernels.open_slots import LIST, sync_lists
+from kohort.algorithms.improve.kernels.promises import drop_tally, recount
+from kohort.kernels.compiled import lean
 
 __all__ = [
-    "AFTER",
-    "CLOSING",
-    "COMING",
-    "COUNT",
-    "FIRST",
-    "LIST",
-    "LOGGED",
-    "MU",
-    "NEXT",
-    "REAL",
-    "SEARCHED",
-    "SIZE",
-    "SLOT",
-    "STAMP",
-    "TAKEN",
-    "TOUCHED",
-    "UNIT",
     "Assignment",
     "Offers",
     "assign_all",
-    "can_spare",
-    "cheapest_place",
-    "closing",
-    "leaving",
     "log_is_full",
     "move",
     "new_assignment",
     "price",
-    "sync_lists",
     "undo",
     "undo_last",
 ]
 
-LIST = 24  # open slots that a row remembers, the cheapest ones
-UNIT, SLOT, COUNT, NEXT, BEFORE, AFTER = range(6)  # places in Assignment.pieces
-FIRST, SIZE, TAKEN, TOUCHED, IN_LISTS = range(5)  # in Assignment.slots
-FREE, LOGGED, STAMP = range(3)  # in Assignment.numbers
-REAL, SEARCHED, MU = range(3)  # in Assignment.amounts
-CLOSING, COMING = range(2)  # in Assignment.adds
-_NO_PLACE = 1e3  # more than any record costs, and finite, so that sums can be taken apart again
+_PIECE = np.dtype(
+    [
+        ("unit", np.int64),
+        ("slot", np.int64),
+        ("copies", np.int64),
+        ("next_of_unit", np.int64),  # the next piece of the unit, or of the free pieces
+        ("before", np.int64),  # the pieces before and after it in the slot
+        ("after", np.int64),
+    ]
+)
+_SLOT = np.dtype(
+    [
+        ("first", np.int64),  # piece
+        ("n_records", np.int64),
+        ("taken", np.int64),  # scratch: records that would be taken
+        ("touched", np.int64),  # scratch: the last stamp that was put on it
+        ("in_lists", np.int64),  # whether rows have it in their lists
+    ]
+)
+_ADDED = np.dtype([("closing", np.float64), ("coming", np.float64)])
+_MOVE = np.dtype([("unit", np.int64), ("old", np.int64), ("new", np.int64), ("copies", np.int64)])
+_FIGURES = np.dtype(
+    [
+        ("free", np.int64),  # the first free piece
+        ("logged", np.int64),  # moves in the log
+        ("stamp", np.int64),  # the last one
+        ("real_cost", np.float64),
+        ("searched_cost", np.float64),  # with waiting records at their price
+        ("mu", np.float64),  # what a waiting record pays besides the price of its row
+    ]
+)
 
 
 class Offers(NamedTuple):
@@ -72,287 +75,172 @@ class Offers(NamedTuple):
     copies: np.ndarray  # per unit
     value: np.ndarray  # per row: the price of a record that waits, besides mu
     most_withheld: int
+    nowhere: int  # the slot of records that wait
+    withheld: int  # the slot of withheld records
 
 
 class Assignment(NamedTuple):
     """Pieces: so many copies of a unit are in a slot. They are linked by unit and by slot."""
 
     head: np.ndarray  # per unit: its first piece
-    pieces: np.ndarray  # per piece: UNIT, SLOT, COUNT, NEXT of the unit, BEFORE and AFTER it in the slot
-    slots: np.ndarray  # per slot: FIRST piece, SIZE, TAKEN and TOUCHED (scratch), IN_LISTS
+    pieces: np.recarray  # unit, slot, copies, next_of_unit, before, after
+    slots: np.recarray  # first, n_records, taken, touched, in_lists
     listed: np.ndarray  # per row: open slots over it, cheapest first, and in the end how many
     mark: np.ndarray  # per row: the last stamp that was put on it
-    adds: np.ndarray  # per slot: what CLOSING it adds at least (NaN: not known), and for those COMING to q
-    log: np.ndarray  # moves: unit, from, to, copies
-    numbers: np.ndarray  # FREE piece, moves LOGGED, last STAMP
-    amounts: np.ndarray  # REAL cost, cost as SEARCHED (waiting records at their price), MU
+    adds: np.recarray  # per slot: what `closing` it adds at least (or NaN), and for records `coming` to q
+    log: np.recarray  # moves: unit, old, new, copies
+    figures: np.recarray  # one record: free, logged, stamp, real_cost, searched_cost, mu
 
 
-@kernel
-def new_assignment(offers, n_records):
-    """Every record waits. `copies` may be 0: no such records."""
-    n_units, n_rows, n_slots = len(offers.copies), len(offers.value), len(offers.cost)
+def new_assignment(offers: Offers, n_records: int) -> Assignment:
+    """An assignment in which every record waits. Units without copies stand for no records."""
+    n_rows, n_slots = len(offers.value), len(offers.cost)
     state = Assignment(
-        np.full(n_units, -1, np.int64),
-        np.zeros((n_records + 1, 6), np.int64),
-        np.zeros((n_slots, 5), np.int64),
-        np.zeros((n_rows, LIST + 1), np.int64),
-        np.zeros(n_rows, np.int64),
-        np.full((n_slots, 2), np.nan),
-        np.empty((4 * n_records + 1024, 4), np.int64),
-        np.zeros(3, np.int64),
-        np.zeros(3),
+        head=np.full(len(offers.copies), -1, dtype=np.int64),
+        pieces=_records(n_records + 1, _PIECE),
+        slots=_records(n_slots, _SLOT),
+        listed=np.zeros((n_rows, LIST + 1), dtype=np.int64),
+        mark=np.zeros(n_rows, dtype=np.int64),
+        adds=_records(n_slots, _ADDED),
+        log=np.empty(4 * n_records + 1024, dtype=_MOVE).view(np.recarray),
+        figures=_records(1, _FIGURES),
     )
-    state.slots[:, FIRST] = -1
-    for piece in range(n_records + 1):
-        state.pieces[piece, NEXT] = piece + 1
-    for unit in range(n_units):
-        if offers.copies[unit] > 0:
-            _add(state, unit, n_slots - 2, offers.copies[unit])
+    _let_all_wait(offers, state)
     return state
+
+
+def _records(n: int, kind: np.dtype) -> np.recarray:
+    return np.zeros(n, dtype=kind).view(np.recarray)
+
+
+@lean
+def _let_all_wait(offers, state):
+    for slot in range(len(state.slots)):
+        state.slots[slot].first = -1
+        state.adds[slot].closing = state.adds[slot].coming = np.nan
+    for piece in range(len(state.pieces)):
+        state.pieces[piece].next_of_unit = piece + 1
+    for unit in range(len(offers.copies)):
+        if offers.copies[unit] > 0:
+            _add(state, unit, offers.nowhere, offers.copies[unit])
 
 
 @lean
 def _add(state, unit, slot, copies):
     """More copies of a unit in a slot."""
-    state.slots[slot, SIZE] += copies
+    state.slots[slot].n_records += copies
     piece = state.head[unit]
-    while piece >= 0 and state.pieces[piece, SLOT] != slot:
-        piece = state.pieces[piece, NEXT]
+    while piece >= 0 and state.pieces[piece].slot != slot:
+        piece = state.pieces[piece].next_of_unit
     if piece >= 0:
-        state.pieces[piece, COUNT] += copies
+        state.pieces[piece].copies += copies
         return
-    piece = state.numbers[FREE]
-    state.numbers[FREE] = state.pieces[piece, NEXT]
-    state.pieces[piece, UNIT], state.pieces[piece, SLOT], state.pieces[piece, COUNT] = unit, slot, copies
-    state.pieces[piece, NEXT] = state.head[unit]
+    piece = state.figures[0].free
+    state.figures[0].free = state.pieces[piece].next_of_unit
+    state.pieces[piece].unit, state.pieces[piece].slot, state.pieces[piece].copies = unit, slot, copies
+    state.pieces[piece].next_of_unit = state.head[unit]
     state.head[unit] = piece
-    after = state.slots[slot, FIRST]
-    state.pieces[piece, BEFORE], state.pieces[piece, AFTER] = -1, after
+    after = state.slots[slot].first
+    state.pieces[piece].before, state.pieces[piece].after = -1, after
     if after >= 0:
-        state.pieces[after, BEFORE] = piece
-    state.slots[slot, FIRST] = piece
+        state.pieces[after].before = piece
+    state.slots[slot].first = piece
 
 
 @lean
 def _remove(state, unit, slot, copies):
     """Fewer copies of a unit in a slot."""
-    state.slots[slot, SIZE] -= copies
+    state.slots[slot].n_records -= copies
     previous, piece = -1, state.head[unit]
-    while state.pieces[piece, SLOT] != slot:
-        previous, piece = piece, state.pieces[piece, NEXT]
-    state.pieces[piece, COUNT] -= copies
-    if state.pieces[piece, COUNT] > 0:
+    while state.pieces[piece].slot != slot:
+        previous, piece = piece, state.pieces[piece].next_of_unit
+    state.pieces[piece].copies -= copies
+    if state.pieces[piece].copies > 0:
         return
     if previous < 0:
-        state.head[unit] = state.pieces[piece, NEXT]
+        state.head[unit] = state.pieces[piece].next_of_unit
     else:
-        state.pieces[previous, NEXT] = state.pieces[piece, NEXT]
-    before, after = state.pieces[piece, BEFORE], state.pieces[piece, AFTER]
+        state.pieces[previous].next_of_unit = state.pieces[piece].next_of_unit
+    before, after = state.pieces[piece].before, state.pieces[piece].after
     if before < 0:
-        state.slots[slot, FIRST] = after
+        state.slots[slot].first = after
     else:
-        state.pieces[before, AFTER] = after
+        state.pieces[before].after = after
     if after >= 0:
-        state.pieces[after, BEFORE] = before
-    state.pieces[piece, NEXT] = state.numbers[FREE]
-    state.numbers[FREE] = piece
+        state.pieces[after].before = before
+    state.pieces[piece].next_of_unit = state.figures[0].free
+    state.figures[0].free = piece
 
 
 @lean
 def price(offers, state, row, slot):
     """What a record of a row pays in a slot, or for waiting."""
-    if slot == len(offers.cost) - 2:
-        return offers.value[row] + state.amounts[MU]
+    if slot == offers.nowhere:
+        return offers.value[row] + state.figures[0].mu
     return offers.cost[slot]
 
 
 @lean
 def _shift(offers, promises, state, unit, old, new, copies):
-    nowhere, row = len(offers.cost) - 2, offers.row_of_unit[unit]
+    nowhere, row = offers.nowhere, offers.row_of_unit[unit]
     _remove(state, unit, old, copies)
     _add(state, unit, new, copies)
-    state.adds[old, CLOSING] = state.adds[new, CLOSING] = np.nan
+    state.adds[old].closing = state.adds[new].closing = np.nan
     if len(promises.rules) > 0:
         if old < nowhere:
             recount(promises, unit, old, -copies)
-            if state.slots[old, SIZE] == 0:
+            if state.slots[old].n_records == 0:
                 drop_tally(promises, old)
         if new < nowhere:
             recount(promises, unit, new, copies)
     real = (0.0 if new == nowhere else offers.cost[new]) - (0.0 if old == nowhere else offers.cost[old])
-    state.amounts[REAL] += copies * real
-    state.amounts[SEARCHED] += copies * (price(offers, state, row, new) - price(offers, state, row, old))
+    state.figures[0].real_cost += copies * real
+    searched = price(offers, state, row, new) - price(offers, state, row, old)
+    state.figures[0].searched_cost += copies * searched
+
+
+@lean
+def _shift_back(offers, promises, state, logged):
+    _shift(offers, promises, state, logged.unit, logged.new, logged.old, logged.copies)
 
 
 @lean
 def move(offers, promises, state, unit, old, new, copies):
     """Move copies of a unit from slot to slot, and log it. The caller has asked whether the log has room."""
-    entry = state.numbers[LOGGED]
-    state.log[entry, 0], state.log[entry, 1] = unit, old
-    state.log[entry, 2], state.log[entry, 3] = new, copies
-    state.numbers[LOGGED] += 1
+    entry = state.figures[0].logged
+    state.log[entry].unit, state.log[entry].copies = unit, copies
+    state.log[entry].old, state.log[entry].new = old, new
+    state.figures[0].logged += 1
     _shift(offers, promises, state, unit, old, new, copies)
 
 
 @lean
 def log_is_full(state, coming):
     """Whether so many moves might not fit into the log."""
-    return state.numbers[LOGGED] + coming > len(state.log)
+    return state.figures[0].logged + coming > len(state.log)
 
 
 @lean
 def undo(offers, promises, state, entry):
     """Take back all moves from this entry of the log on."""
-    for e in range(state.numbers[LOGGED] - 1, entry - 1, -1):
-        _shift(offers, promises, state, state.log[e, 0], state.log[e, 2], state.log[e, 1], state.log[e, 3])
+    for e in range(state.figures[0].logged - 1, entry - 1, -1):
+        _shift_back(offers, promises, state, state.log[e])
     sync_lists(offers, state, entry)
-    state.numbers[LOGGED] = entry
+    state.figures[0].logged = entry
 
 
 @lean
 def undo_last(offers, promises, state):
     """Take back the last move, before any row knows of it."""
-    state.numbers[LOGGED] -= 1
-    e = state.numbers[LOGGED]
-    _shift(offers, promises, state, state.log[e, 0], state.log[e, 2], state.log[e, 1], state.log[e, 3])
-
-
-@lean
-def sync_lists(offers, state, entry):
-    """Let rows know which slots were opened or closed since this entry of the log."""
-    for e in range(entry, state.numbers[LOGGED]):
-        for side in range(1, 3):
-            slot = state.log[e, side]
-            is_open = state.slots[slot, SIZE] > 0
-            if slot >= len(offers.cost) - 2 or is_open == (state.slots[slot, IN_LISTS] > 0):
-                continue
-            state.slots[slot, IN_LISTS] = is_open
-            for row in offers.rows[offers.start[slot] : offers.start[slot + 1]]:
-                place = _list(offers, state, row, slot) if is_open else _unlist(state, row, slot)
-                if place < 2:
-                    _forget_closing(offers, state, row)
-
-
-@lean
-def _list(offers, state, row, slot):
-    """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
-    listed, n = state.listed[row], state.listed[row, LIST]
-    place = n
-    while place > 0 and _dearer(offers, listed[place - 1], slot):
-        place -= 1
-    if place == LIST:
-        return place
-    for p in range(min(n, LIST - 1), place, -1):
-        listed[p] = listed[p - 1]
-    listed[place] = slot
-    state.listed[row, LIST] = min(n + 1, LIST)
-    return place
-
-
-@lean
-def _dearer(offers, one, other):
-    a, b = offers.cost[one], offers.cost[other]
-    return a > b or (a == b and one > other)
-
-
-@lean
-def _unlist(state, row, slot):
-    listed, n = state.listed[row], state.listed[row, LIST]
-    for place in range(n):
-        if listed[place] == slot:
-            for p in range(place, n - 1):
-                listed[p] = listed[p + 1]
-            state.listed[row, LIST] = n - 1
-            return place
-    return n
-
-
-@lean
-def _forget_closing(offers, state, row):
-    """The cheapest places of a row are others now."""
-    for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
-        piece = state.head[unit]
-        while piece >= 0:
-            state.adds[state.pieces[piece, SLOT], CLOSING] = np.nan
-            piece = state.pieces[piece, NEXT]
-
-
-@lean
-def leaving(offers, state, row, slot):
-    """What a record of a row adds at least if it leaves a slot for another place."""
-    withheld = len(offers.cost) - 1
-    least = offers.cost[withheld] if offers.most_withheld > 0 else _NO_PLACE
-    for place in range(min(state.listed[row, LIST], 2)):
-        other = state.listed[row, place]
-        if other != slot:
-            return min(offers.cost[other], least) - offers.cost[slot]
-    return least - offers.cost[slot]
-
-
-@lean
-def closing(offers, state, slot):
-    """What it adds at least to close a slot. O(records of the slot), or O(1) if nothing changed around it."""
-    if np.isnan(state.adds[slot, CLOSING]):
-        total = 0.0
-        piece = state.slots[slot, FIRST]
-        while piece >= 0:
-            row = offers.row_of_unit[state.pieces[piece, UNIT]]
-            total += state.pieces[piece, COUNT] * leaving(offers, state, row, slot)
-            piece = state.pieces[piece, AFTER]
-        state.adds[slot, CLOSING] = total
-    return state.adds[slot, CLOSING]
-
-
-@lean
-def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
-    """The cheapest other open slot for copies of a unit in `slot`; if there is none, WITHHELD, or -1.
-
-    Slots whose `touched` is `avoided` are left out, and such as would break a promise.
-    """
-    row, withheld = offers.row_of_unit[unit], len(offers.cost) - 1
-    for place in range(state.listed[row, LIST]):
-        other = state.listed[row, place]
-        wanted = other != slot and state.slots[other, TOUCHED] != avoided and state.slots[other, SIZE] > 0
-        if wanted and can_take(promises, state, unit, copies, other):
-            return other
-    if slot != withheld and state.slots[withheld, SIZE] + copies <= offers.most_withheld:
-        return withheld
-    return -1
-
-
-@lean
-def can_take(promises, state, unit, copies, slot):
-    """Whether an open slot keeps its promises with these copies."""
-    if len(promises.rules) == 0:
-        return True
-    recount(promises, unit, slot, copies)
-    kept = shortfall(promises, slot, state.slots[slot, SIZE] + copies) == 0
-    recount(promises, unit, slot, -copies)
-    return kept
-
-
-@lean
-def can_spare(promises, state, unit, copies, slot):
-    """These copies, or half of them, or a quarter, ...: so many that the slot still keeps its promises."""
-    copies = min(copies, state.slots[slot, SIZE] - promises.k)
-    if len(promises.rules) == 0 or copies <= 0:
-        return max(copies, 0)
-    while copies > 0:
-        recount(promises, unit, slot, -copies)
-        kept = shortfall(promises, slot, state.slots[slot, SIZE] - copies) == 0
-        recount(promises, unit, slot, copies)
-        if kept:
-            break
-        copies //= 2
-    return copies
+    state.figures[0].logged -= 1
+    _shift_back(offers, promises, state, state.log[state.figures[0].logged])
 
 
 @lean
 def assign_all(offers, promises, state, unit, slot, copies):
     """Start from given pieces: copies of units in slots; the records all wait."""
-    nowhere = len(offers.cost) - 2
+    nowhere = offers.nowhere
     for p in range(len(unit)):
         move(offers, promises, state, unit[p], nowhere, slot[p], copies[p])
         sync_lists(offers, state, 0)
-        state.numbers[LOGGED] = 0
+        state.figures[0].logged = 0

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.counted_groups import BLOCK, ONE_MORE, PAID
-from kohort.algorithms.kernels.cells import LEAF_START
+from kohort.algorithms.improve.kernels.group_counts import BLOCK
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["Near", "nearest_groups", "new_near"]
+__all__ = ["NearGroups", "nearest_groups", "new_near_groups"]
 
 
-class Near(NamedTuple):
+class NearGroups(NamedTuple):
     """Groups that were found, nearest first, and room to look for them."""
 
     group: np.ndarray
@@ -25,11 +24,11 @@ class Near(NamedTuple):
 
 
 @kernel
-def new_near(groups, most):
+def new_near_groups(groups, most):
     """Room for so many groups."""
     low, seen = np.empty(groups.lowest.shape[1], np.float32), np.empty(BLOCK, np.float32)
     added = np.empty(most, np.float32)
-    return Near(np.empty(most, np.int64), added, low, seen, low.view(np.int32), seen.view(np.int32))
+    return NearGroups(np.empty(most, np.int64), added, low, seen, low.view(np.int32), seen.view(np.int32))
 
 
 @lean
@@ -45,7 +44,7 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
     n_blocks = groups.lowest.shape[1]
     near.low[:] = 0.0
     for a in range(rows.shape[1]):
-        lowest = groups.lowest[cells.about[a, LEAF_START] + rows[record, a]]
+        lowest = groups.lowest[cells.attribute[a].leaf_start + rows[record, a]]
         for block in range(n_blocks):
             near.low[block] += lowest[block]
     while True:
@@ -78,12 +77,12 @@ def _look(cells, groups, rows, record, block, near):
     """What it would add if the record joined each group of a block; infinite where there is none."""
     seen, begin = near.seen[:BLOCK], block * BLOCK  # where references are not counted, views cost nothing
     one_more, paid = (
-        groups.standing[ONE_MORE, begin : begin + BLOCK],
-        groups.standing[PAID, begin : begin + BLOCK],
+        groups.one_more[begin : begin + BLOCK],
+        groups.paid[begin : begin + BLOCK],
     )
     seen[:] = 0.0
     for a in range(rows.shape[1]):
-        joined = groups.joined[block, cells.about[a, LEAF_START] + rows[record, a]]
+        joined = groups.joined[block, cells.attribute[a].leaf_start + rows[record, a]]
         for lane in range(BLOCK):
             seen[lane] += joined[lane]
     for lane in range(BLOCK):
@@ -94,7 +93,7 @@ def _look(cells, groups, rows, record, block, near):
 def _leave_out(groups, block, above, near):
     """Let it be infinite in groups of so many records or fewer."""
     for lane in range(BLOCK):
-        if groups.standing[ONE_MORE, block * BLOCK + lane] <= np.float32(above + 1):
+        if groups.one_more[block * BLOCK + lane] <= np.float32(above + 1):
             near.seen[lane] = np.inf
 
 

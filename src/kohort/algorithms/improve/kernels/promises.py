@@ -13,6 +13,7 @@ __all__ = [
     "DISTINCT",
     "ENTROPY",
     "MOST",
+    "RULE",
     "TOGETHER",
     "Promises",
     "drop_tally",
@@ -21,6 +22,9 @@ __all__ = [
 ]
 
 DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY = 0, 1, 2, 3, 4
+RULE = np.dtype(
+    [("kind", np.int64), ("first_value", np.int64), ("end_value", np.int64), ("limit", np.float64)]
+)
 _NEAR = 1e-9  # rules are decided exactly at the end; in between, so near is enough
 
 
@@ -35,7 +39,7 @@ class Promises(NamedTuple):
     """
 
     k: int
-    rules: np.ndarray  # per rule: kind, first value, one after its last value, limit
+    rules: np.recarray  # RULE: kind, values from `first_value` to before `end_value`, limit
     listed: np.ndarray  # rules by values
     share: np.ndarray  # per value: of the whole table
     value: np.ndarray  # units by sensitive attributes
@@ -81,9 +85,9 @@ def shortfall(promises, slot, size):
 
 @lean
 def _amount(promises, rule, counts, size):
-    kind, limit = int(promises.rules[rule, 0]), promises.rules[rule, 3]
+    kind, limit = promises.rules[rule].kind, promises.rules[rule].limit
     total = 0.0
-    for value in range(int(promises.rules[rule, 1]), int(promises.rules[rule, 2])):
+    for value in range(promises.rules[rule].first_value, promises.rules[rule].end_value):
         count = counts[value]
         if count == 0:
             continue

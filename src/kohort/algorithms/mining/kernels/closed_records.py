@@ -16,20 +16,27 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["Lineages", "extend_closed", "narrow", "narrowings"]
+__all__ = ["MiningTask", "extend_closed", "narrow", "narrowings"]
 
 
-class Lineages(NamedTuple):
-    """Under which node every row is, at every depth of every hierarchy. Nodes are numbered through."""
+class MiningTask(NamedTuple):
+    """Find all closed records that narrow `above`, which has these rows, first in `attribute` to `child`."""
 
-    node: np.ndarray  # levels by rows: attributes one after the other, each from its root on; -1 below a leaf
-    level: np.ndarray  # per attribute and one more: the level of its root
-    depth: np.ndarray  # per node: steps below the root
+    above: np.ndarray
+    rows: np.ndarray
+    attribute: int
+    child: int
 
 
 @kernel
 def _is_lowest_level(lineages, attribute, node):
     return lineages.level[attribute] + lineages.depth[node] + 1 == lineages.level[attribute + 1]
+
+
+@kernel
+def _children(lineages, attribute, node):
+    """Per row of the table its child of a node that is not at the lowest level, or -1."""
+    return lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
 
 
 @kernel
@@ -49,9 +56,8 @@ def _narrowed(lineages, rows, start, end, attribute, node):
 
 
 @kernel
-def _has_frequent_child(lineages, counts, k, rows, attribute, node, scratch):
-    """Whether a child of `node` covers k records of these rows or more; see `_sort_by_child`."""
-    of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
+def _has_frequent_child(of_row, counts, k, rows, scratch):
+    """Whether one of the children `of_row` covers k records of these rows or more; see `_sort_by_child`."""
     weight = scratch[0]
     n_looked = 0
     frequent = False
@@ -71,13 +77,13 @@ def _has_frequent_child(lineages, counts, k, rows, attribute, node, scratch):
 
 
 @kernel
-def _sort_by_child(lineages, counts, k, rows, attribute, node, out, runs, scratch):
-    """Deal rows out by the child of `node` they are under, frequent children only; how many these are.
+def _sort_by_child(of_row, counts, k, rows, out, runs, scratch):
+    """Deal rows out by the child they are under, frequent children only; how many these are.
 
+    of_row  per row of the table: its child of the node in question, or -1; see `_children`
     `runs` gets child, end of its rows in `out`, and weight, in the order of the children. `scratch` holds per
     node weight and size, all 0 before and after, and room for a list of nodes.
     """
-    of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
     weight, size, touched = scratch[0], scratch[1], scratch[2]
     n_touched = 0
     for row in rows:
@@ -140,7 +146,8 @@ def narrowings(lineages, counts, k, record, core, rows):
     for j in range(core, len(record)):
         if _is_lowest_level(lineages, j, record[j]):
             continue
-        for run in range(_sort_by_child(lineages, counts, k, rows, j, record[j], out, runs, scratch)):
+        of_row = _children(lineages, j, record[j])
+        for run in range(_sort_by_child(of_row, counts, k, rows, out, runs, scratch)):
             found[n_found, 0] = j
             found[n_found, 1] = runs[run, 0]
             n_found += 1
@@ -148,14 +155,15 @@ def narrowings(lineages, counts, k, record, core, rows):
 
 
 @kernel
-def extend_closed(lineages, counts, k, above, rows, attribute, child, most, max_rows):
-    """All closed frequent records that narrow `above`, with these rows, first in `attribute`, to `child`.
+def extend_closed(lineages, counts, k, task, most, max_rows):
+    """All closed frequent records of a task: those that narrow a record, first in one attribute.
 
     Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
     incomplete, at most[0] records, a number that another thread may lower meanwhile; keeps no supports once
     they hold more than `max_rows` rows. Time per record: O(rows in its support * attributes), mostly less:
     few rows show that a node is the lowest.
     """
+    above, rows, attribute, child = task.above, task.rows, task.attribute, task.child
     n, r = len(rows), len(above)
     # what has been found
     nodes = np.empty(64 * r, np.int32)
@@ -223,7 +231,8 @@ def extend_closed(lineages, counts, k, above, rows, attribute, child, most, max_
                 if top > 0 and node == record[top - 1, j]:  # what is rare among more rows is rare among fewer
                     live[top, j] = live[top - 1, j]
                 if live[top, j]:
-                    live[top, j] = _has_frequent_child(lineages, counts, k, inside, j, node, scratch)
+                    of_row = _children(lineages, j, node)
+                    live[top, j] = _has_frequent_child(of_row, counts, k, inside, scratch)
             narrowing[top] = core[top] - 1
             run_next[top] = run_last[top] = run_first[top]
         if run_next[top] == run_last[top]:  # on to the next attribute
@@ -240,9 +249,8 @@ def extend_closed(lineages, counts, k, above, rows, attribute, child, most, max_
             if run_first[top] + length > len(runs):
                 runs = _grown(runs.ravel(), 6 * (run_first[top] + length)).reshape(-1, 3)
             inside, below = stack[support[top, 0] : support[top, 1]], stack[free[top] :]
-            n_runs = _sort_by_child(
-                lineages, counts, k, inside, j, record[top, j], below, runs[run_first[top] :], scratch
-            )
+            of_row = _children(lineages, j, record[top, j])
+            n_runs = _sort_by_child(of_row, counts, k, inside, below, runs[run_first[top] :], scratch)
             begin[top] = free[top]
             run_next[top] = run_first[top]
             run_last[top] = run_first[top] + n_runs

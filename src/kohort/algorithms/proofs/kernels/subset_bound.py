@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.cells import KIND, LONERS, cell_cost
-from kohort.algorithms.kernels.generalization import SET, TREE
+from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import place_among, sorted_copy, stable_order
+from kohort.problem.encoding.layout import SET, TREE
 
 __all__ = ["lower_least_costs"]
 
@@ -37,23 +37,23 @@ def lower_least_costs(cells, rows, copies, k, order, start, equal, least):
 @kernel
 def _add_least_cells(cells, a, leaves, copies, k, cost):
     """Add what a cell of each row costs at least; infinite where there is no second value."""
+    attribute = cells.attribute[a]
     present, n_of = _tally(leaves, copies)
-    mixing = place_among(present, cells.about[a, LONERS])
+    mixing = place_among(present, attribute.loners_from)
     cell = np.empty(len(present))
     for p in range(len(present)):
         if len(present) == 1:
             cell[p] = np.inf
-        elif cells.about[a, KIND] == TREE:
+        elif attribute.kind == TREE:
             cell[p] = _least_node(cells, a, present, n_of, k, p)
         elif p >= mixing or n_of[:mixing].sum() < k or mixing == 1:
-            cell[p] = cells.line[a, 2]
-        elif cells.about[a, KIND] == SET:
-            cell[p] = min(
-                cells.line[a, 0] + cells.line[a, 1] * _fewest(n_of[:mixing], k, p), cells.line[a, 2]
-            )
+            cell[p] = attribute.whole
         else:
-            span = _narrowest(present[:mixing], n_of[:mixing], k, p)
-            cell[p] = min(cells.line[a, 0] + cells.line[a, 1] * span, cells.line[a, 2])
+            if attribute.kind == SET:
+                steps = _fewest(n_of[:mixing], k, p)
+            else:
+                steps = _narrowest(present[:mixing], n_of[:mixing], k, p)
+            cell[p] = min(attribute.line_base + attribute.line_slope * steps, attribute.whole)
     for i in range(len(leaves)):
         cost[i] += cell[place_among(present, leaves[i])]
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import TREE, Tables, lowest_node, range_cost
+from kohort.algorithms.kernels.generalization import lowest_node, range_cost
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
+from kohort.problem.encoding.layout import TREE, Tables
 
 __all__ = [
     "Buckets",
@@ -21,10 +22,10 @@ __all__ = [
     "added_costs",
     "cheapest_partners",
     "fill_buckets",
+    "first_leaves",
     "merged_cells",
-    "node_starts",
     "raise_costs",
-    "record_costs",
+    "range_costs",
 ]
 
 BUCKET, ROW = 12, 16  # groups in a bucket, buckets in a row: at most
@@ -58,7 +59,7 @@ class Buckets(NamedTuple):
 
 
 @kernel
-def node_starts(tables):
+def first_leaves(tables):
     """Per node its first leaf, and how many nodes there are at most from a leaf up to the root."""
     first = np.full(len(tables.parent), np.int64(2**62))
     longest = 1
@@ -78,7 +79,7 @@ def node_starts(tables):
 
 
 @kernel
-def record_costs(tables, lo, hi):
+def range_costs(tables, lo, hi):
     """Cost of one record of each group."""
     costs = np.zeros(len(lo))
     for group in range(len(lo)):

@@ -1,0 +1,50 @@
+"""What the algorithms for one k share: whom they refuse, and what a factor of the graph proves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.programs import exact_package
+from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
+from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
+from kohort.algorithms.refusals import refuse_without_graph
+from kohort.errors import UnsupportedError
+from kohort.problem.problem import Problem
+
+__all__ = ["better_bound", "proven_factor", "refuse_other_k"]
+
+_FOR_K = {2: "two-anonymity", 3: "three-anonymity"}
+
+
+def refuse_other_k(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise UnsupportedError for a k that is not the algorithm's, naming one that can do it."""
+    if _FOR_K.get(problem.k) != algorithm.name:
+        (own,) = (k for k, name in _FOR_K.items() if name == algorithm.name)
+        raise UnsupportedError(
+            f"{algorithm.name} is for k = {own}, not k = {problem.k}. "
+            f"Choose {_FOR_K.get(problem.k, 'forest')}."
+        )
+    refuse_without_graph(algorithm, problem)
+    for package in ("highspy", "rustworkx"):
+        exact_package(package)
+
+
+def better_bound(problem: Problem, charge: float | None, weight: float) -> float | None:
+    """The better of two bounds: the charges, and a total that no release without withholding is below."""
+    if charge is None or problem.max_withheld:
+        return charge
+    weighed = in_measured_units(problem, weight)
+    return charge if weighed is None else max(charge, weighed)
+
+
+def proven_factor(
+    problem: Problem, graph: NeighbourGraph, groups: np.ndarray, bound: float | None, *, known: float | None
+) -> float | None:
+    """The factor that is known for an exact run; without one, how many times the bound the groups cost."""
+    if bound is None or not searches_what_is_measured(problem):
+        return None
+    if known is not None:
+        return known
+    cost = in_measured_units(problem, float(np.dot(np.bincount(groups), graph.group_costs(groups))))
+    return max(cost / bound, 1.0) if bound > 0 and cost is not None else None

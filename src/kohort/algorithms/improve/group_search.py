@@ -1,0 +1,230 @@
+"""Lower the cost of any groups by ruin and recreate: tight labels, intervals, hierarchies, large tables."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor
+
+import numpy as np
+
+from kohort.algorithms.improve.kernels.group_counts import new_groups, total_cost
+from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
+from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
+from kohort.algorithms.improve.kernels.promises import Promises
+from kohort.algorithms.improve.model_rules import promises_of
+from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.run import Run
+from kohort.errors import InternalError
+from kohort.problem.encoding.layout import TREE, CellCosts, Tables
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["regrouped"]
+
+_AT_A_TIME = 25_000_000  # looks at cells between two looks at the clock
+_PATIENCE = 12  # times the groups: rounds in which the cost must fall by so much to go on
+_STRETCHES = 4  # in which these rounds are made
+_LEAST_GROUPS = 40  # fewer are not parted
+_MOST_GROUPS, _MOST_COUNTS = 3_500, 10_000_000  # in a part; a group has as many counts as there are leaves
+_HOT = 0.003  # of what k records lose that keep nothing: what a round may add at first
+_LONG = 3_000  # times the groups: rounds after which it is 0, if the time is not up before
+_WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
+_TIME_STEPS = 64  # in which heat falls
+_ROUNDING = 1e-6
+
+
+def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Groups:
+    """Groups of less cost, or the same ones, that satisfy every model.
+
+    Ends when the time is up, or when many rounds lower the cost by less than the share `worth`. Where a tiny
+    share is worth the time, rounds may add to the cost at first, and less and less as time passes.
+    Deterministic for a seed but for the time limit. O(groups + pooled records squared) per round.
+    """
+    rows = problem.coded.searched_rows[problem.rows.of_record]
+    kept = np.flatnonzero(~groups.withheld)
+    search = _GroupSearch.of(problem, rows[kept], kept)
+    group = _cut_large(problem, rows, groups.group_of_record[kept], kept)
+    total, group = _lowered(problem, search, group, run, worth)
+    _check(problem.coded.tables, search.rows, group, total)
+    of_record = np.full(problem.n_records, -1, dtype=np.int32)
+    of_record[kept] = group
+    return replace(groups, group_of_record=of_record, guarantee=None)
+
+
+def _lowered(
+    problem: Problem, search: _GroupSearch, group: np.ndarray, run: Run, worth: float
+) -> tuple[float, np.ndarray]:
+    """The least cost that was found in stretches of rounds, and its groups."""
+    n_groups, is_hot = int(group.max()) + 1, worth < _WORTH_HEATING
+    rounds = max(500, _PATIENCE * n_groups) // (1 if is_hot else _STRETCHES)
+    most = _HOT * problem.k * search.cost_of_nothing if is_hot else 0.0
+    heat = _Heat(run, most, n_stretches=max(1, _LONG * n_groups // rounds))
+    best = total, group = search.stretch(group, (problem.seed, 0), 0, run, heat)
+    totals = [total]
+    while best[0] > 0 and not run.out_of_time:
+        stalls = len(totals) > _STRETCHES and totals[-1] > totals[-1 - _STRETCHES] * (1 - worth)
+        if stalls and heat.is_out:
+            break
+        number = len(totals)
+        share = heat.gone if is_hot else number / (number + _STRETCHES)
+        run.report(f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", share)
+        total, group = search.stretch(group, (problem.seed, number), rounds, run, heat)
+        heat.n_made += 1
+        totals.append(total)
+        best = min(best, (total, group), key=lambda found: found[0])
+    return best
+
+
+class _Heat:
+    """What a round may add to the cost, on average where it adds anything.
+
+    Falls to 0 until the time is up, or after many stretches of rounds if these are made before. There is none
+    without a time limit.
+    """
+
+    def __init__(self, run: Run, most: float, n_stretches: int) -> None:
+        self.run, self.seconds = run, run.seconds_left or 0.0
+        self.most = most if self.seconds else 0.0
+        self.n_stretches, self.n_made = n_stretches, 0
+
+    @property
+    def gone(self) -> float:
+        """The share of the time, or of the stretches.
+
+        Time is counted in few steps, so that a search which is done in a moment does not depend on it.
+        """
+        left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
+        by_clock, by_stretches = floor((1 - left) * _TIME_STEPS) / _TIME_STEPS, self.n_made / self.n_stretches
+        if self.most and by_clock > by_stretches:
+            self.run.cut()
+        return min(1.0, max(by_clock, by_stretches))
+
+    @property
+    def is_out(self) -> bool:
+        return not self.most or self.gone >= 1
+
+    def now(self) -> float:
+        return self.most * (1 - self.gone)
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupSearch:
+    """The records that are regrouped, and what groups of them cost and promise."""
+
+    cells: CellCosts
+    rows: np.ndarray
+    promises: Promises
+
+    @classmethod
+    def of(cls, problem: Problem, rows: np.ndarray, kept: np.ndarray) -> _GroupSearch:
+        promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
+        return cls(problem.coded.cell_costs, rows, promises._replace(value=promises.value[kept]))
+
+    @cached_property
+    def dearness(self) -> np.ndarray:
+        """Per attribute: what a cell with two values costs at least."""
+        attribute = self.cells.attribute
+        pairs = np.split(self.cells.pair[:-1], attribute.pair_start[1:])
+        least = [pair[pair > 0].min(initial=np.inf) for pair in pairs]
+        return np.where(attribute.kind == TREE, least, attribute.line_base + attribute.line_slope)
+
+    @property
+    def cost_of_nothing(self) -> float:
+        """What a record loses that keeps nothing: all are in one group."""
+        together = np.zeros(len(self.rows), dtype=np.int64)
+        return float(new_groups(self.cells, self.rows, together, 1, 1, 1).counts.cost[0])
+
+    def stretch(
+        self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
+    ) -> tuple[float, np.ndarray]:
+        """So many rounds in parts of the groups, on two cores; the cost, and the new groups."""
+        parts = self._parts(group, np.random.default_rng(seed))
+        share = -(-rounds // len(parts))
+        with ThreadPoolExecutor(2) as pool, run.until_failure() as regrouping:
+            doing = [
+                pool.submit(self._regrouped, group, part, (*seed, number), share, regrouping, heat)
+                for number, part in enumerate(parts)
+            ]
+            done = [one.result() for one in doing]
+        group, n_groups = np.empty_like(group), 0
+        for part, (_, labels) in zip(parts, done):
+            group[part] = labels + n_groups
+            n_groups += int(labels.max()) + 1
+        return sum(cost for cost, _ in done), group
+
+    def _parts(self, group: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """The records in parts of whole groups that lie apart: in the order of a record of each."""
+        groups, first = np.unique(group, return_index=True)
+        if len(groups) < _LEAST_GROUPS:
+            return [np.arange(len(group))]
+        most = np.clip(_MOST_COUNTS // self.cells.attribute.n_leaves.sum(), _LEAST_GROUPS, _MOST_GROUPS)
+        n_parts = 2 * -(-len(groups) // (2 * int(most)))  # two at a time
+        order = np.lexsort(self.rows[first][:, rng.permutation(self.rows.shape[1])].T)
+        part = np.empty(len(groups), dtype=np.int64)
+        part[order] = np.arange(len(groups)) * n_parts // len(groups)
+        return [np.flatnonzero(part[group] == number) for number in range(n_parts)]
+
+    def _numbered(self, group: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Numbers from 0 on for groups, in the order of a record of each, so that alike ones are together.
+
+        The order is that of the attributes in which another value costs most.
+        """
+        _, first, label = np.unique(group, return_index=True, return_inverse=True)
+        order = np.lexsort(self.rows[part[first]][:, np.argsort(self.dearness)].T)
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        return number[label]
+
+    def _regrouped(
+        self,
+        group: np.ndarray,
+        part: np.ndarray,
+        seed: tuple[int, int, int],
+        rounds: int,
+        run: Run,
+        heat: _Heat,
+    ) -> tuple[float, np.ndarray]:
+        """The cost and the new groups, from 0 on, of some of the records."""
+        rows, labels = self.rows[part], self._numbered(group[part], part)
+        n_groups, k = int(labels.max()) + 1, self.promises.k
+        room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
+        groups = new_groups(self.cells, rows, labels, n_groups, room, k)
+        promises = self.promises._replace(
+            value=self.promises.value[part],
+            tally=self.promises.tally.copy(),
+            tally_of=self.promises.tally_of.copy(),
+            free=self.promises.free.copy(),
+        )
+        at_a_time = int(np.clip(_AT_A_TIME / (n_groups + (3 * k) ** 2) / rows.shape[1], 1, 1000))
+        rng = np.random.default_rng(seed)
+        for begin in range(0, rounds, at_a_time):
+            if run.out_of_time:
+                break
+            some = min(at_a_time, rounds - begin)
+            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat.now())
+        return total_cost(groups.counts), np.unique(groups.group, return_inverse=True)[1]
+
+
+def _cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Groups of 2k or more cut into runs of their sorted records: free where only k is asked for."""
+    if any(model.attribute is not None for model in problem.models):
+        return group
+    order = np.lexsort((*rows[kept].T, group))
+    start = np.searchsorted(group[order], group[order])
+    size = np.bincount(group)[group[order]]
+    chunk = np.minimum((np.arange(len(order)) - start) // problem.k, size // problem.k - 1)
+    cut = np.empty_like(group)
+    cut[order] = np.unique(group[order].astype(np.int64) * len(order) + chunk, return_inverse=True)[1]
+    return cut
+
+
+def _check(tables: Tables, rows: np.ndarray, group: np.ndarray, counted: float) -> None:
+    """Compare the cost that was counted with that of the groups, evaluated anew."""
+    order = np.argsort(group, kind="stable")
+    start = np.searchsorted(group[order], np.arange(group.max() + 2))
+    cost = costs_by_group(tables, rows.astype(np.int32), order, start)
+    total = float(np.dot(cost, np.diff(start)))
+    if abs(total - counted) > _ROUNDING * max(total, 1.0):
+        raise InternalError("improve: the cost that it counted is not that of its groups.")

@@ -1,0 +1,183 @@
+"""Ruin and recreate of groups without a list of what they could be published as: any labels, any table.
+
+There are three kinds of rounds. In most, the few records of a group that have a value are ejected: they go
+where they add least, so that the group loses the value, which no single move would do; if it has too few
+records then, others that fit come in. Or a small group is dissolved: its records go where they add least, and
+can be spared there for others. Or a few groups around a random record are pooled and built anew. A round is
+kept if it costs no more, or only a little more while the search is hot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.improve.kernels.group_counts import (
+    add,
+    forget,
+    give_back,
+    link,
+    members,
+    move_group,
+    show,
+    show_lowest,
+    take_number,
+)
+from kohort.algorithms.improve.kernels.group_ejection import dissolved, ejected
+from kohort.algorithms.improve.kernels.group_rebuilding import (
+    clear_groups,
+    gather_groups,
+    keeps_promises,
+    polish_groups,
+    pool_cost,
+)
+from kohort.algorithms.improve.kernels.nearest_groups import nearest_groups, new_near_groups
+from kohort.kernels.compiled import kernel, lean
+from kohort.kernels.sorting import distinct_values
+
+__all__ = ["MOST_POOLED", "regroup"]
+
+MOST_POOLED = 6  # groups that are built, one more than are taken
+_MOST_RECORDS = 4_000  # in a pool
+_DISSOLVING, _EJECTING = 0.1, 0.75  # of the rounds
+_ONLY_POLISH = 0.5  # of the rebuilding rounds leave groups as they are but for moves
+_NEAR = 1.15  # times the old cost: so near, moves may make it cheaper
+_EPSILON = 1e-9
+_N_NEAR = 6  # groups, of which one to four are pooled with that of a record; the most that are looked for
+
+
+@kernel
+def regroup(cells, promises, groups, rows, seed, rounds, heat):
+    """So many rounds; how many of them made it cheaper.
+
+    heat  what a round may add to the cost, on average where it adds anything
+    O(groups * attributes + pool^2 * attributes) each.
+    """
+    np.random.seed(seed)
+    show_lowest(cells, groups)
+    near = new_near_groups(groups, _N_NEAR)
+    n_better = 0
+    for _ in range(rounds):
+        record = np.random.randint(len(rows))
+        for _ in range(20):  # a group that loses nothing cannot lose less
+            if groups.counts.cost[groups.group[record]] > _EPSILON:
+                break
+            record = np.random.randint(len(rows))
+        allowed = _EPSILON - heat * np.log(1 - np.random.random())
+        chance = np.random.random()
+        if chance < _DISSOLVING:
+            change = dissolved(cells, promises, groups, rows, record, near, allowed)
+        elif chance < _DISSOLVING + _EJECTING:
+            change = ejected(cells, promises, groups, rows, record, near, allowed)
+        else:
+            change = _rebuilt(cells, promises, groups, rows, record, near, allowed)
+        n_better += change < -_EPSILON
+    return n_better
+
+
+@kernel
+def _rebuilt(cells, promises, groups, rows, record, near, allowed):
+    """Build the groups around a record anew; what that adds, or infinity where it was not kept."""
+    pooled = _pooled(
+        groups, record, near, nearest_groups(cells, groups, rows, record, near, _N_NEAR, 0, np.inf)
+    )
+    records, labels = members(groups, pooled)
+    before = pool_cost(groups.counts, pooled)
+    if before <= _EPSILON or len(records) > _MOST_RECORDS:
+        return np.inf
+    own, part_of = rows[records], np.full(len(records), -1)
+    only_polish = np.random.random() < _ONLY_POLISH
+    if only_polish:
+        numbers = _copied(cells, groups, own, part_of, labels, len(pooled))
+    else:
+        numbers = _built(cells, promises, groups, own, part_of, len(pooled))
+    if only_polish or not _are_same(part_of, labels, len(pooled)):
+        if pool_cost(groups.counts, numbers) <= _NEAR * before:
+            polish_groups(cells, groups.counts, numbers, own, part_of, promises.k)
+        change = pool_cost(groups.counts, numbers) - before
+        kept = change <= allowed and not _are_same(part_of, labels, len(pooled))
+        if kept and _parts_keep(promises, records, part_of, numbers):
+            _replace(cells, groups, rows, records, part_of, pooled, numbers)
+            return change
+    clear_groups(cells, groups.counts, numbers, own, part_of)
+    for number in numbers:
+        give_back(groups, number)
+    return np.inf
+
+
+@kernel
+def _pooled(groups, record, near, n_near):
+    """The group of a record and one to four of the near ones."""
+    wanted = min(1 + np.random.randint(MOST_POOLED - 2), n_near)
+    pooled = np.empty(wanted + 1, np.int64)
+    pooled[0] = groups.group[record]
+    for number in range(wanted):  # the nearer, the likelier
+        place = number + int((n_near - number) * np.random.random() ** 2)
+        near.group[number], near.group[place] = near.group[place], near.group[number]
+        pooled[number + 1] = near.group[number]
+    return pooled
+
+
+@kernel
+def _built(cells, promises, groups, own, part_of, n_pooled):
+    """Put rows into as many new groups as there were, or one more; the numbers of these."""
+    numbers = _taken_numbers(groups, min(len(own) // promises.k, n_pooled + np.random.randint(2)))
+    gather_groups(cells, groups.counts, numbers, own, part_of, promises.k, np.empty(len(own)))
+    return numbers
+
+
+@kernel
+def _copied(cells, groups, own, part_of, labels, n_pooled):
+    """Put rows into new groups as they were; the numbers of these."""
+    numbers = _taken_numbers(groups, n_pooled)
+    for i in range(len(own)):
+        part_of[i] = numbers[labels[i]]
+        add(cells, groups.counts, part_of[i], own, i)
+    return numbers
+
+
+@kernel
+def _taken_numbers(groups, n):
+    numbers = np.empty(n, np.int64)
+    for part in range(n):
+        numbers[part] = take_number(groups)
+    return numbers
+
+
+@kernel
+def _are_same(part_of, labels, n_labels):
+    """Whether rows are together where they were, which is what most rounds end with."""
+    part = np.full(n_labels, -1)
+    for i in range(len(labels)):
+        if part[labels[i]] < 0:
+            part[labels[i]] = part_of[i]
+        elif part[labels[i]] != part_of[i]:
+            return False
+    return len(distinct_values(part)) == n_labels
+
+
+@kernel
+def _parts_keep(promises, records, part_of, numbers):
+    """Whether all new groups keep their promises."""
+    if len(promises.rules) == 0:
+        return True
+    labels = np.empty(len(records), np.int64)
+    for label in range(len(numbers)):
+        labels[part_of == numbers[label]] = label
+    return keeps_promises(promises, records, labels, len(numbers))
+
+
+@lean
+def _replace(cells, groups, rows, records, part_of, pooled, numbers):
+    """Let these records be in the new groups, which get the numbers of the old ones, and more if needed."""
+    for i in range(len(records)):
+        forget(cells, groups.counts, groups.group[records[i]], rows, records[i])
+    for group in pooled:
+        groups.first[group] = -1
+    for place in range(len(numbers)):
+        number = pooled[place] if place < len(pooled) else numbers[place]
+        for i in range(len(records)):
+            if part_of[i] == numbers[place]:
+                link(groups, records[i], number)
+        if place < len(pooled):
+            move_group(groups, numbers[place], number)
+        show(cells, groups, number)

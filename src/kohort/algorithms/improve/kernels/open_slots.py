@@ -1,0 +1,145 @@
+"""Which open slots a row could go to, what a slot adds if it is closed, and what it can take or spare.
+
+Every row remembers the cheapest open slots over it. The lists are brought up to date with the log of moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.improve.kernels.promises import recount, shortfall
+from kohort.kernels.compiled import lean
+
+__all__ = ["LIST", "can_spare", "can_take", "cheapest_place", "closing", "leaving", "sync_lists"]
+
+LIST = 24  # open slots that a row remembers, the cheapest ones
+_NO_PLACE = 1e3  # more than any record costs, and finite, so that sums can be taken apart again
+
+
+@lean
+def sync_lists(offers, state, entry):
+    """Let rows know which slots were opened or closed since this entry of the log."""
+    for e in range(entry, state.figures[0].logged):
+        for slot in (state.log[e].old, state.log[e].new):
+            is_open = state.slots[slot].n_records > 0
+            if slot >= offers.nowhere or is_open == (state.slots[slot].in_lists > 0):
+                continue
+            state.slots[slot].in_lists = is_open
+            for row in offers.rows[offers.start[slot] : offers.start[slot + 1]]:
+                place = _list_slot(offers, state, row, slot) if is_open else _unlist_slot(state, row, slot)
+                if place < 2:
+                    _forget_closing(offers, state, row)
+
+
+@lean
+def _list_slot(offers, state, row, slot):
+    """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
+    listed, n = state.listed[row], state.listed[row, LIST]
+    place = n
+    while place > 0 and _dearer(offers, listed[place - 1], slot):
+        place -= 1
+    if place == LIST:
+        return place
+    for p in range(min(n, LIST - 1), place, -1):
+        listed[p] = listed[p - 1]
+    listed[place] = slot
+    state.listed[row, LIST] = min(n + 1, LIST)
+    return place
+
+
+@lean
+def _dearer(offers, one, other):
+    a, b = offers.cost[one], offers.cost[other]
+    return a > b or (a == b and one > other)
+
+
+@lean
+def _unlist_slot(state, row, slot):
+    listed, n = state.listed[row], state.listed[row, LIST]
+    for place in range(n):
+        if listed[place] == slot:
+            for p in range(place, n - 1):
+                listed[p] = listed[p + 1]
+            state.listed[row, LIST] = n - 1
+            return place
+    return n
+
+
+@lean
+def _forget_closing(offers, state, row):
+    """The cheapest places of a row are others now."""
+    for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+        piece = state.head[unit]
+        while piece >= 0:
+            state.adds[state.pieces[piece].slot].closing = np.nan
+            piece = state.pieces[piece].next_of_unit
+
+
+@lean
+def leaving(offers, state, row, slot):
+    """What a record of a row adds at least if it leaves a slot for another place."""
+    withheld = offers.withheld
+    least = offers.cost[withheld] if offers.most_withheld > 0 else _NO_PLACE
+    for place in range(min(state.listed[row, LIST], 2)):
+        other = state.listed[row, place]
+        if other != slot:
+            return min(offers.cost[other], least) - offers.cost[slot]
+    return least - offers.cost[slot]
+
+
+@lean
+def closing(offers, state, slot):
+    """What it adds at least to close a slot. O(records of the slot), or O(1) if nothing changed around it."""
+    if np.isnan(state.adds[slot].closing):
+        total = 0.0
+        piece = state.slots[slot].first
+        while piece >= 0:
+            row = offers.row_of_unit[state.pieces[piece].unit]
+            total += state.pieces[piece].copies * leaving(offers, state, row, slot)
+            piece = state.pieces[piece].after
+        state.adds[slot].closing = total
+    return state.adds[slot].closing
+
+
+@lean
+def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
+    """The cheapest other open slot for copies of a unit in `slot`; if there is none, WITHHELD, or -1.
+
+    Slots whose `touched` is `avoided` are left out, and such as would break a promise.
+    """
+    row, withheld = offers.row_of_unit[unit], offers.withheld
+    for place in range(state.listed[row, LIST]):
+        other = state.listed[row, place]
+        wanted = other != slot and state.slots[other].touched != avoided and state.slots[other].n_records > 0
+        if wanted and can_take(promises, state, unit, copies, other):
+            return other
+    if slot != withheld and state.slots[withheld].n_records + copies <= offers.most_withheld:
+        return withheld
+    return -1
+
+
+@lean
+def can_take(promises, state, unit, copies, slot):
+    """Whether an open slot keeps its promises with these copies."""
+    if len(promises.rules) == 0:
+        return True
+    recount(promises, unit, slot, copies)
+    kept = shortfall(promises, slot, state.slots[slot].n_records + copies) == 0
+    recount(promises, unit, slot, -copies)
+    return kept
+
+
+@lean
+def can_spare(promises, state, unit, copies, slot):
+    """These copies, or half of them, or a quarter, ...: so many that the slot still keeps its promises."""
+    copies = min(copies, state.slots[slot].n_records - promises.k)
+    if len(promises.rules) == 0 or copies <= 0:
+        return max(copies, 0)
+    while copies > 0:
+        recount(promises, unit, slot, -copies)
+        kept = shortfall(promises, slot, state.slots[slot].n_records - copies) == 0
+        recount(promises, unit, slot, copies)
+        if kept:
+            break
+        copies //= 2
+    return copies

@@ -1,0 +1,65 @@
+"""One cut of the hierarchy per class of records: what all algorithms for items share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.run import Run
+from kohort.problem.items import ItemsProblem
+from kohort.recoding.item_nodes import ItemNodes
+
+__all__ = ["ItemsClass", "cut_each_class"]
+
+
+class ItemsClass:
+    """The baskets of one class, and where its items stand in the whole."""
+
+    def __init__(self, problem: ItemsProblem, records: np.ndarray) -> None:
+        starts, sizes = problem.baskets.offsets[records], problem.baskets.sizes[records]
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.occurrences = np.arange(self.offsets[-1]) + np.repeat(starts - self.offsets[:-1], sizes)
+        self.records = records
+        self.filled = int((sizes > 0).sum())
+
+    def search(self, problem: ItemsProblem) -> CutSearch:
+        return CutSearch(self.offsets, problem.leaves[self.occurrences], problem.hierarchy, problem.model.k)
+
+
+def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
+    """Cut the hierarchy for every class by itself, in which at least k records must have items.
+
+    cut  brings a search to its end; the notes that it returns are kept if there is only one class
+    """
+    node = np.full(len(problem.leaves), -1, dtype=np.int64)
+    withheld = np.zeros(len(problem.baskets), dtype=bool)
+    classes = list(_classes(problem))
+    notes: list[str] = []
+    for number, part in enumerate(classes):
+        if 0 < part.filled < problem.model.k:
+            withheld[part.records] = True
+        elif part.filled:
+            search = part.search(problem)
+            notes = cut(search, run if len(classes) == 1 else run.in_silence())
+            node[part.occurrences] = search.node_of_leaf()[problem.leaves[part.occurrences]]
+        if len(classes) > 1:
+            run.report("items of every class", (number + 1) / len(classes))
+    if withheld.any():
+        notes = [
+            f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of a class have any."
+        ]
+    elif len(classes) > 1:
+        notes = []
+    return ItemNodes(node, withheld, notes=tuple(notes))
+
+
+def _classes(problem: ItemsProblem) -> Iterator[ItemsClass]:
+    if problem.class_of_record is None:
+        yield ItemsClass(problem, np.arange(len(problem.baskets)))
+        return
+    order = np.argsort(problem.class_of_record, kind="stable")
+    ends = np.flatnonzero(np.diff(problem.class_of_record[order])) + 1
+    for records in np.split(order, ends):
+        yield ItemsClass(problem, records)

@@ -1,0 +1,94 @@
+"""Cuts of many groups carried out: the part of each record, and the records dealt out accordingly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.mondrian.kernels.best_cuts import BY_CHILD, BY_FREQUENCY
+from kohort.algorithms.mondrian.kernels.group_summaries import Sample
+from kohort.algorithms.mondrian.kernels.node_children import children_of, pool_children
+from kohort.kernels.compiled import kernel
+
+__all__ = ["deal_out", "part_records"]
+
+
+@kernel
+def part_records(rows, starts, ends, cuts, tables, k, strict):
+    """Carry out one cut per group: the part of each record (of all groups in a row) and parts per group.
+
+    Of a cut by children, part 0 is the pool, which may be empty. Groups whose cut has way -1 stay whole.
+    """
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    for g in range(len(starts)):
+        offsets[g + 1] = offsets[g] + ends[g] - starts[g]
+    parts = np.zeros(offsets[-1], np.int32)
+    n_parts = np.ones(len(starts), np.int64)
+    for g in range(len(starts)):
+        part = parts[offsets[g] : offsets[g + 1]]
+        if cuts[g].way == BY_CHILD:
+            n_parts[g] = _part_by_child(rows, starts[g], ends[g], cuts[g], tables, k, strict, part)
+        elif cuts[g].way >= 0:
+            n_parts[g] = _part_by_value(rows, starts[g], ends[g], cuts[g], tables, part)
+    return parts, n_parts
+
+
+@kernel
+def _part_by_child(rows, start, end, cut, tables, k, strict, part):
+    m = end - start
+    whole = Sample(rows, start, 1, m, k, strict)
+    child, n_children = children_of(whole, cut.attribute, cut.where, tables)
+    size = np.bincount(child, minlength=n_children)
+    apart, donor, borrowed = pool_children(size, k, strict)
+    number = np.zeros(n_children, np.int64)
+    n_parts = 1  # part 0 is the pool
+    for c in range(n_children):
+        if apart[c]:
+            number[c] = n_parts
+            n_parts += 1
+    for i in range(m):
+        c = child[i]
+        if c == donor and borrowed > 0:
+            borrowed -= 1
+            part[i] = 0
+        else:
+            part[i] = number[c]
+    return n_parts
+
+
+@kernel
+def _part_by_value(rows, start, end, cut, tables, part):
+    way, attribute, where, extra = cut.way, cut.attribute, cut.where, cut.extra
+    for i in range(end - start):
+        value = rows[start + i, attribute]
+        if way == BY_FREQUENCY:
+            value = tables.frequency_rank[tables.leaf_start[attribute] + value]
+        left = value < where
+        if value == where and extra > 0:
+            extra -= 1
+            left = True
+        part[i] = 0 if left else 1
+    return 2
+
+
+@kernel
+def deal_out(rows, records, starts, ends, parts, n_parts):
+    """Sort the records of each group by part, in place and stably. `parts` as from `part_records`."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    for g in range(len(starts)):
+        offsets[g + 1] = offsets[g] + ends[g] - starts[g]
+    for g in range(len(starts)):
+        start, m = starts[g], ends[g] - starts[g]
+        part = parts[offsets[g] : offsets[g + 1]]
+        place = np.zeros(n_parts[g] + 1, np.int64)
+        for i in range(m):
+            place[part[i] + 1] += 1
+        for p in range(n_parts[g]):
+            place[p + 1] += place[p]
+        old_rows = rows[start : start + m].copy()
+        old_records = records[start : start + m].copy()
+        for i in range(m):
+            to = start + place[part[i]]
+            place[part[i]] += 1
+            for j in range(rows.shape[1]):
+                rows[to, j] = old_rows[i, j]
+            records[to] = old_records[i]

@@ -1,0 +1,69 @@
+"""Groups of records in short: least and greatest leaves, sets of values, and what a record of them costs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kohort.algorithms.kernels.generalization import part_cost
+from kohort.kernels.compiled import kernel
+from kohort.problem.encoding.layout import SET
+
+__all__ = ["Sample", "absorb", "summaries", "whole_cost"]
+
+
+class Sample(NamedTuple):
+    """A group of records, or every so many-th of them, and what its parts need."""
+
+    rows: np.ndarray  # of all groups
+    start: int  # its first row
+    stride: int  # from one row of the sample to the next
+    size: int  # rows in the sample
+    need: int  # rows of the sample that a part must have
+    strict: bool  # whether rows with equal values stay together
+
+
+@kernel
+def summaries(sample, bin_of, n_bins, tables):
+    """Per bin of records: how many, least and greatest leaf per attribute, sets of values."""
+    rows, start, stride = sample.rows, sample.start, sample.stride
+    r = rows.shape[1]
+    n_words = tables.word_start[r]
+    size = np.zeros(n_bins, np.int64)
+    lo = np.full((n_bins, r), np.int64(2**31 - 1))
+    hi = np.full((n_bins, r), np.int64(-1))
+    words = np.zeros((n_bins, n_words), np.uint64)
+    for i in range(len(bin_of)):
+        b = bin_of[i]
+        row = start + i * stride
+        size[b] += 1
+        for j in range(r):
+            leaf = rows[row, j]
+            if leaf < lo[b, j]:
+                lo[b, j] = leaf
+            if leaf > hi[b, j]:
+                hi[b, j] = leaf
+            if tables.kind[j] == SET:
+                word = tables.word_start[j] + (leaf >> 6)
+                words[b, word] |= np.uint64(1) << np.uint64(leaf & 63)
+    return size, lo, hi, words
+
+
+@kernel
+def absorb(lo, hi, words, other_lo, other_hi, other_words):
+    """Widen one summary by another."""
+    for j in range(len(lo)):
+        lo[j] = min(lo[j], other_lo[j])
+        hi[j] = max(hi[j], other_hi[j])
+    for w in range(len(words)):
+        words[w] |= other_words[w]
+
+
+@kernel
+def whole_cost(lo, hi, words, tables):
+    """Cost of one record of the group that these parts make up."""
+    all_lo, all_hi, all_words = lo[0].copy(), hi[0].copy(), words[0].copy()
+    for part in range(1, len(lo)):
+        absorb(all_lo, all_hi, all_words, lo[part], hi[part], words[part])
+    return part_cost(tables, all_lo, all_hi, all_words)

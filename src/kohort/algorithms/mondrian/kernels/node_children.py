@@ -1,0 +1,68 @@
+"""The children of a node that a group is cut into: which of them a record is in, and which are pooled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.kernels.generalization import child_of
+from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import distinct_values, places_among
+
+__all__ = ["children_of", "dense", "pool_children"]
+
+
+@kernel
+def dense(places, n_places):
+    """Number the places that occur from 0 in rising order: number of each, how many. No table when sparse."""
+    if n_places <= 4 * len(places) + 64:
+        number = np.zeros(n_places, np.int64)
+        for place in places:
+            number[place] = 1
+        count = 0
+        for place in range(n_places):
+            if number[place]:
+                number[place] = count
+                count += 1
+        return number[places], count
+    distinct = distinct_values(places)
+    return places_among(distinct, places), len(distinct)
+
+
+@kernel
+def pool_children(size, need, strict):
+    """Which children of a node stay apart: -1 pooled, else apart; and how many records the pool borrows.
+
+    Children with fewer than `need` records are pooled. A pool that is too small itself borrows records
+    from the largest child that can spare them (not if strict), else takes in the smallest child apart.
+    Returns apart (bool per child), donor (or -1), borrowed.
+    """
+    apart = size >= need
+    pooled = 0
+    for c in range(len(size)):
+        if not apart[c]:
+            pooled += size[c]
+    while 0 < pooled < need:
+        donor, smallest = -1, -1
+        for c in range(len(size)):
+            if apart[c]:
+                if donor < 0 or size[c] > size[donor]:
+                    donor = c
+                if smallest < 0 or size[c] < size[smallest]:
+                    smallest = c
+        if smallest < 0:
+            break
+        if not strict and size[donor] - (need - pooled) >= need:
+            return apart, donor, need - pooled
+        apart[smallest] = False
+        pooled += size[smallest]
+    return apart, -1, 0
+
+
+@kernel
+def children_of(sample, attribute, node, tables):
+    """For each record the child of `node` it is in, numbered from 0, and how many children occur."""
+    rows, start, stride = sample.rows, sample.start, sample.stride
+    places = np.empty(sample.size, np.int64)
+    for i in range(sample.size):
+        places[i] = tables.sibling[child_of(tables, attribute, node, rows[start + i * stride, attribute])]
+    return dense(places, tables.n_children[node])

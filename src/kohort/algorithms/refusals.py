@@ -1,0 +1,50 @@
+"""What several algorithms refuse: costs that they cannot minimise, columns without a hierarchy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.algorithm import Algorithm
+from kohort.errors import UnsupportedError
+from kohort.problem.encoding.layout import TREE
+from kohort.problem.problem import Problem
+
+__all__ = [
+    "refuse_other_costs",
+    "refuse_unknown_costs",
+    "refuse_wide_hierarchies",
+    "refuse_without_graph",
+    "refuse_without_hierarchies",
+]
+
+_MOST_PAIRS = 20_000_000  # of leaves of hierarchies
+
+
+def refuse_other_costs(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
+    algorithm.refuse_cost(problem.cost)
+    _ = problem.coded.closure_tables
+
+
+def refuse_without_graph(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
+    refuse_other_costs(algorithm, problem)
+    refuse_unknown_costs(problem)  # with tight labels, too
+
+
+def refuse_unknown_costs(problem: Problem) -> None:
+    """Raise UnsupportedError for a cost that is not known for what the columns are published as."""
+    _ = problem.coded.tables
+
+
+def refuse_without_hierarchies(problem: Problem) -> None:
+    """Raise UnsupportedError for a column without a hierarchy."""
+    _ = problem.coded.hierarchies
+
+
+def refuse_wide_hierarchies(problem: Problem) -> None:
+    """Raise UnsupportedError where costs of pairs of leaves would not fit into memory."""
+    tables = problem.coded.tables
+    n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
+    if (n_leaves[tables.kind == TREE].astype(float) ** 2).sum() > _MOST_PAIRS:
+        raise UnsupportedError("The hierarchies have too many leaves to improve groups. Choose mondrian.")

@@ -1,0 +1,253 @@
+"""The six generalization schemes: what each makes of an attribute's values (Li and Li, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kohort.algorithms.levels import level_nodes
+from kohort.algorithms.schemes.partition_space import Merging, Partition, PartitionSpace, numbered
+from kohort.data.domain import GeneralizedValues
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.problem.attribute import Attribute
+from kohort.problem.problem import Problem
+
+__all__ = ["SCHEMES", "SchemeSpace", "check_scheme", "scheme_of", "scheme_spaces"]
+
+SCHEMES: dict[str, str] = {
+    "bhs": "every value at the same level of the hierarchy",
+    "ghs": "nodes of the hierarchy",
+    "gops": "runs of neighbouring siblings in the hierarchy",
+    "ops": "runs of neighbouring values",
+    "gsps": "sets of siblings in the hierarchy",
+    "sps": "any sets of values",
+}
+_MERGING: dict[str, Merging] = {"ghs": "all", "gops": "runs", "ops": "runs", "gsps": "sets", "sps": "sets"}
+_GUIDED = ("bhs", "ghs", "gops", "gsps")
+
+
+def check_scheme(scheme: str) -> None:
+    """Refuse a name that is no scheme."""
+    if scheme not in SCHEMES:
+        raise InputError(f"There is no scheme {scheme!r}. {did_you_mean(scheme, SCHEMES)}")
+
+
+def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> str:
+    """The scheme of an attribute: its own, that of all, or ghs (ops where there is no hierarchy).
+
+    Without a word from the user only labels are published that the hierarchy has.
+    """
+    own = asked if isinstance(asked, str) or asked is None else asked.get(attribute.name, asked.get("*"))
+    guided = isinstance(attribute.domain, Hierarchy)
+    found = own or ("ghs" if guided else "ops")
+    if found in _GUIDED and not guided:
+        raise UnsupportedError(
+            f"The scheme {found} needs a hierarchy for column {attribute.name!r}. Give it one "
+            "(hierarchy: auto makes one), or take ops or sps for this column."
+        )
+    return found
+
+
+def scheme_spaces(problem: Problem, asked: str | Mapping[str, str] | None) -> list[SchemeSpace]:
+    """The space of each attribute; what has no place in a partition of all values is refused."""
+    if problem.tight:
+        raise UnsupportedError(
+            "A scheme decides what every value is published as, which tight labels do not. "
+            "Use labels: hierarchy."
+        )
+    for attribute in problem.attributes:
+        if isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any():
+            raise UnsupportedError(
+                f"Column {attribute.name!r} has values that its hierarchy lacks, and on_missing: suppress "
+                "publishes them as `*`. A scheme needs all values: add them to the hierarchy."
+            )
+    return [SchemeSpace.of(attribute, scheme_of(attribute, asked)) for attribute in problem.attributes]
+
+
+@dataclass(frozen=True, eq=False)
+class SchemeSpace:
+    """The partitions of an attribute's observed values under a scheme, and the leaves of their blocks.
+
+    A missing value is alone, or together with all others.
+
+    leaf      the leaf of each value; values are in the order of the domain's leaves
+    alone     per node of the space its first and last leaf where it is a block by itself
+    joined    the same where it shares a block: the whole group, also leaves that nobody has
+    ranges    per level (bhs only): the first and last leaf of each value's node
+    """
+
+    attribute: Attribute
+    scheme: str
+    space: PartitionSpace
+    leaf: np.ndarray
+    alone: np.ndarray
+    joined: np.ndarray
+    ranges: list[np.ndarray] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, attribute: Attribute, scheme: str) -> SchemeSpace:
+        leaf = np.flatnonzero(attribute.leaf_counts > 0)
+        if scheme == "bhs":
+            return _levels(attribute, leaf)
+        tree = _Tree(attribute, leaf, _MERGING[scheme])
+        if scheme in ("ops", "sps"):
+            tree.add_flat()
+        else:
+            tree.add_hierarchy()
+        space = PartitionSpace(len(leaf), tuple(tree.children), tuple(tree.merging))
+        return cls(attribute, scheme, space, leaf, np.array(tree.alone), np.array(tree.joined))
+
+    @property
+    def n(self) -> int:
+        return self.space.n
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many records have each value."""
+        return self.attribute.leaf_counts[self.leaf]
+
+    @property
+    def in_domain(self) -> bool:
+        """Whether only nodes are published, or intervals of a column without a hierarchy."""
+        return self.scheme in ("bhs", "ghs") or (
+            self.scheme == "ops" and not isinstance(self.attribute.domain, Hierarchy)
+        )
+
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether all blocks are runs of neighbouring values."""
+        return "sets" not in self.space.merging
+
+    def leaves(self, block: Sequence[int], partition: Partition) -> np.ndarray:
+        """The leaves that a block of a partition stands for."""
+        if self.space.levels:
+            first, last = self.ranges[self.space.levels.index(partition)][block[0]]
+            return np.arange(first, last + 1)
+        if len(block) == 1:
+            return self.leaf[block]
+        node, children, merging = self._node_of(block)
+        if merging == "all":
+            parts = [self.alone[node]]
+        else:
+            members = set(block)
+            parts = [self.joined[c] for c in children if self.space.ranges[c][0] in members]
+            if merging == "runs":
+                parts = [np.array([parts[0][0], parts[-1][1]])]
+        return np.concatenate([np.arange(first, last + 1) for first, last in parts])
+
+    def _node_of(self, block: Sequence[int]) -> tuple[int, tuple[int, ...], Merging]:
+        """The lowest node that a block is under, its children and how they merge."""
+        lowest = self.space.n + len(self.space.children) - 1
+        for node, children, merging in self.space.inner():  # parents first
+            first, last = self.space.ranges[node]
+            if first <= block[0] and block[-1] <= last:
+                lowest, found = node, (children, merging)
+        return lowest, *found
+
+    def generalized(self, sets: Sequence[np.ndarray]) -> GeneralizedValues:
+        """What costs need to know about blocks, given as their leaves."""
+        counts = self.attribute.leaf_counts
+        logs = counts * np.log2(np.maximum(counts, 1))
+        return self.summed(
+            np.array([len(leaves) for leaves in sets]),
+            np.array([counts[leaves].sum() for leaves in sets]),
+            np.array([logs[leaves].sum() for leaves in sets]),
+            np.array([leaves[0] for leaves in sets]),
+            np.array([leaves[-1] for leaves in sets]),
+        )
+
+    def summed(
+        self, width: np.ndarray, mass: np.ndarray, mass_log: np.ndarray, lo: np.ndarray, hi: np.ndarray
+    ) -> GeneralizedValues:
+        """The same from sums over the leaves of each block, and its first and last leaf.
+
+        A block that is no node is as high as the lowest node above it; without a hierarchy, the share of the
+        values that it has is its height.
+        """
+        attribute = self.attribute
+        level = (width - 1) / max(attribute.n_leaves - 1, 1)
+        if isinstance(attribute.domain, Hierarchy):
+            level = attribute.domain.levels(lo, hi)
+        return GeneralizedValues(
+            width=width,
+            mass=mass,
+            mass_log=mass_log,
+            level=level,
+            star=width == attribute.n_leaves,
+            n_leaves=attribute.n_leaves,
+            n_records=len(attribute.column),
+            height=attribute.domain.height,
+        )
+
+
+def _levels(attribute: Attribute, leaf: np.ndarray) -> SchemeSpace:
+    """Of levels that part the observed values alike, the lowest."""
+    hierarchy = attribute.domain
+    assert isinstance(hierarchy, Hierarchy)
+    levels: dict[Partition, np.ndarray] = {}
+    for nodes in level_nodes(hierarchy)[:, leaf]:
+        levels.setdefault(
+            numbered(nodes.tolist()), np.column_stack([hierarchy.lo[nodes], hierarchy.hi[nodes]])
+        )
+    nothing = np.zeros((0, 2), dtype=np.int64)
+    space = PartitionSpace(len(leaf), levels=tuple(levels))
+    return SchemeSpace(attribute, "bhs", space, leaf, nothing, nothing, list(levels.values()))
+
+
+class _Tree:
+    """A tree over the observed values under construction: children first."""
+
+    def __init__(self, attribute: Attribute, leaf: np.ndarray, merging: Merging) -> None:
+        self.attribute, self.leaf, self.how = attribute, leaf, merging
+        self.children: list[tuple[int, ...]] = []
+        self.merging: list[Merging] = []
+        self.alone = [(int(one), int(one)) for one in leaf]
+        self.joined = list(self.alone)
+        labels = attribute.domain.leaves
+        self.lone = [v for v, one in enumerate(leaf) if labels[one] is None and merging != "all"]
+
+    def add_flat(self) -> None:
+        self._above([value for value in range(len(self.leaf)) if value not in self.lone], self.how, None)
+        self._add_missing()
+
+    def add_hierarchy(self) -> None:
+        self._add_node(0)
+        self._add_missing()
+
+    def _add_node(self, node: int) -> int | None:
+        """What stands for a node of the hierarchy: a value, an inner node; None where nobody is under it."""
+        tree = self.attribute.domain
+        assert isinstance(tree, Hierarchy)
+        first, last = int(tree.lo[node]), int(tree.hi[node])
+        if tree.leaf_node[first] == node:
+            value = int(np.searchsorted(self.leaf, first))
+            observed = value < len(self.leaf) and self.leaf[value] == first and value not in self.lone
+            return value if observed else None
+        below = []
+        for child in tree.children(node).tolist():
+            found = self._add_node(child)
+            if found is not None:
+                self.joined[found] = (int(tree.lo[child]), int(tree.hi[child]))
+                below.append(found)
+        return self._above(below, self.how, (first, last))
+
+    def _above(self, below: list[int], merging: Merging, leaves: tuple[int, int] | None) -> int | None:
+        """A node above others; a single one needs none."""
+        if len(below) < 2:
+            return below[0] if below else None
+        self.children.append(tuple(below))
+        self.merging.append(merging)
+        self.alone.append(leaves or (self.alone[below[0]][0], self.alone[below[-1]][1]))
+        self.joined.append(self.alone[-1])
+        return len(self.leaf) + len(self.children) - 1
+
+    def _add_missing(self) -> None:
+        """Above all others and a missing value: together they are everything."""
+        others = len(self.leaf) - len(self.lone)
+        if self.lone and others:
+            top = len(self.leaf) + len(self.children) - 1 if others > 1 else 1 - self.lone[0]
+            self._above([top, self.lone[0]], "all", (0, self.attribute.n_leaves - 1))

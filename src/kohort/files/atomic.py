@@ -1,0 +1,225 @@
+"""Outputs appear whole or not at all: written beside their target, then renamed over it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+from kohort.errors import InputError
+from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
+
+__all__ = ["check_targets", "forget_written", "replacing", "replacing_all", "written_files"]
+
+_written: list[Path] = []
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it takes the place of `path`.
+
+    On any exception, Ctrl-C included, the temporary file is removed and the old file, if there
+    was one, stays as it was. The temporary name ends like the target's, so that writers that
+    look at the extension work.
+    """
+    with replacing_all([path]) as drafts:
+        yield drafts[0]
+
+
+@contextmanager
+def replacing_all(
+    paths: Sequence[str | Path], *, private: Collection[str | Path] = ()
+) -> Iterator[list[Path]]:
+    """`replacing` for outputs that belong together: all are renamed, or none is.
+
+    Drafts can be read by their owner alone. What takes their place has the permissions of the file that it
+    replaces, else the usual ones; those in `private` stay as they are.
+    """
+    targets = check_targets(paths)
+    drafts: list[Path] = []
+    try:
+        with ExitStack() as stack:
+            folders = {target.parent: stack.enter_context(_drafts_in(target.parent)) for target in targets}
+            drafts += [folders[target.parent].create(_ending(target)) for target in targets]
+            yield list(drafts)
+            modes = [None if path in private else _final_mode(t) for path, t in zip(paths, targets)]
+            for draft, mode in zip(drafts, modes):
+                _flush(draft, mode)
+            _rename_all(drafts, targets, folders)
+            for folder in folders:
+                _flush_folder(folder)
+    except OSError as error:
+        raise InputError(_what_failed(error, drafts, targets)) from None
+    _written.extend(Path(path) for path in paths)
+
+
+def check_targets(paths: Sequence[str | Path]) -> list[Path]:
+    """The files that outputs stand for, refused if they cannot be written: best asked before long work."""
+    targets = [_checked_target(Path(path)) for path in paths]
+    traits: dict[Path, FolderTraits] = {}
+    for target in targets:
+        if target.parent not in traits:
+            remove_abandoned(target.parent)
+            traits[target.parent] = _checked_folder(target)
+    _refuse_twins(targets, traits)
+    return targets
+
+
+def written_files() -> list[Path]:
+    """The files that were written completely since `forget_written` was last called."""
+    return list(dict.fromkeys(_written))
+
+
+def forget_written() -> None:
+    """Forget the files that were written so far."""
+    _written.clear()
+
+
+# -- checks ------------------------------------------------------------------------------------------
+
+
+def _checked_target(path: Path) -> Path:
+    """The file that `path` stands for (links followed), refused if it cannot be replaced."""
+    try:
+        target = Path(os.path.realpath(path))
+        _refuse_loop(path, target)
+        if target.is_dir():
+            raise InputError(f"The output {path} is a folder. Give the name of a file.")
+        if not target.parent.is_dir():
+            raise InputError(
+                f"The folder {target.parent} does not exist. Create it, or choose another output."
+            )
+        if target.exists() and not target.is_file():
+            raise InputError(
+                f"The output {path} is not a regular file, so it cannot be replaced. Choose another."
+            )
+        if target.exists() and not os.access(target, os.W_OK):
+            raise InputError(f"The output {path} is write-protected. Make it writable, or choose another.")
+    except OSError as error:  # such as a name that is too long
+        raise InputError(_what_failed(error, [], [path])) from None
+    return target
+
+
+def _refuse_loop(path: Path, target: Path) -> None:
+    """Refuse links that lead back to themselves: only these are left when all links are followed."""
+    if any(part.is_symlink() for part in (target, *target.parents)):
+        raise InputError(
+            f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose another."
+        )
+
+
+def _checked_folder(target: Path) -> FolderTraits:
+    try:
+        return probe_folder(target.parent)
+    except OSError as error:
+        raise InputError(_what_failed(error, [], [target])) from None
+
+
+def _refuse_twins(targets: list[Path], traits: dict[Path, FolderTraits]) -> None:
+    """Two outputs with one name: the second would silently replace the first."""
+    seen: dict[tuple[int, int, str], Path] = {}
+    for target in targets:
+        folder, name = target.parent.stat(), target.name
+        if traits[target.parent].ignores_case:
+            name = unicodedata.normalize("NFC", name).casefold()
+        other = seen.setdefault((folder.st_dev, folder.st_ino, name), target)
+        if other is not target:
+            both = dict.fromkeys((str(other), str(target)))
+            raise InputError(f"Several outputs have the same name: {', '.join(both)}.")
+
+
+# -- drafts ------------------------------------------------------------------------------------------
+
+
+def _drafts_in(folder: Path) -> closing[Drafts]:
+    return closing(Drafts(folder))
+
+
+def _ending(target: Path) -> str:
+    return "".join(target.suffixes[-2:])
+
+
+def _final_mode(target: Path) -> int:
+    """The permissions of the file that is replaced: what only its owner could read stays so."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    return probe_folder(target.parent).usual_mode
+
+
+def _flush(draft: Path, mode: int | None) -> None:
+    """Have the bytes on the disk before the name: a crash must not leave an empty release."""
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    if mode is not None:
+        draft.chmod(mode)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the new names on the disk, too; a system that cannot do that keeps them in its own time."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _rename_all(drafts: list[Path], targets: list[Path], folders: dict[Path, Drafts]) -> None:
+    """Rename every draft over its target; if one rename fails, put the old files back."""
+    if len(drafts) == 1:
+        drafts[0].replace(targets[0])
+        return
+    old_files = [_second_name(target, folders[target.parent]) for target in targets]
+    try:
+        for draft, target in zip(drafts, targets):
+            draft.replace(target)
+    except BaseException:
+        for draft, target, old in zip(drafts, targets, old_files):
+            if not draft.exists():  # it was renamed
+                _put_back(target, old)
+        raise
+
+
+def _second_name(target: Path, drafts: Drafts) -> Path | None:
+    """Another name for a file that is about to be replaced, else a copy of it; None for a new one."""
+    if not target.exists():
+        return None
+    try:
+        os.link(target, name := drafts.new_name())
+    except OSError:  # a disk without hard links
+        shutil.copyfile(target, name := drafts.create())
+        shutil.copystat(target, name)
+    return name
+
+
+def _put_back(target: Path, old: Path | None) -> None:
+    """Undo one rename."""
+    with suppress(OSError):
+        if old is not None:
+            old.replace(target)
+        else:
+            target.unlink(missing_ok=True)
+
+
+def _what_failed(error: OSError, drafts: Sequence[Path], targets: Sequence[Path]) -> str:
+    """The message of a failed write: the user's name for the file, the system's for the reason.
+
+    The text of the error is not shown: libraries put what they were writing into it.
+    """
+    names = {str(draft): str(target) for draft, target in zip(drafts, targets)}
+    found = str(error.filename or "")
+    if found in names:
+        where = names[found]
+    elif not found or Path(found).name.startswith(".kohort-"):
+        where = ", ".join(map(str, targets))
+    else:
+        where = found
+    reason = os.strerror(error.errno) if error.errno else "the system refused"
+    return (
+        f"Could not write {where}: {reason}. What was there before is unchanged. "
+        "Check the folder and its space."
+    )

@@ -1,0 +1,141 @@
+"""Drafts: hidden files beside their targets, for their owner's eyes only, that outlive no run.
+
+A run keeps one locked file in every folder that it has drafts in. The system drops the lock when the process
+ends, however it ends. A lock that can be taken therefore says that the drafts which go with it are left over
+from a run that was killed: the next run that writes to the folder removes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: there it cannot be known whose drafts are left over, so none is removed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Drafts", "FolderTraits", "probe_folder", "remove_abandoned"]
+
+_LOCK = re.compile(r"\.kohort-([0-9a-f]{12})\.lock")
+_DRAFT_OF_0_1 = re.compile(r"\.kohort-[0-9a-f]{12}(\..*)?")  # version 0.1.0 had no locks
+_A_DAY = 86_400.0  # seconds after which a draft of version 0.1.0 is taken to be left over
+
+
+class Drafts:
+    """The drafts of one run in one folder; `close` removes those that were not renamed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.token, self._lock = _locked_token(folder)
+        self._names: list[Path] = []
+
+    def new_name(self, ending: str = "") -> Path:
+        """A name that no other file has, which ends like the target's: some writers look at that."""
+        self._names.append(self.folder / f".kohort-{self.token}-{len(self._names)}{ending}")
+        return self._names[-1]
+
+    def create(self, ending: str = "") -> Path:
+        """An empty draft that only its owner can read: it may hold data that is not yet judged."""
+        path = self.new_name(ending)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return path
+
+    def close(self) -> None:
+        for path in (*self._names, _lock_path(self.folder, self.token)):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+@dataclass(frozen=True)
+class FolderTraits:
+    """How new files in a folder are: their usual permissions, and whether `A` and `a` are one file."""
+
+    usual_mode: int
+    ignores_case: bool
+
+
+def probe_folder(folder: Path) -> FolderTraits:
+    """Find out by making an empty file, which is removed at once. Raises OSError if that is not possible."""
+    path = folder / f".kohort-{secrets.token_hex(6)}"
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        return FolderTraits(mode, path.with_name(path.name.upper()).exists())
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the drafts in a folder whose runs have ended. Those of running processes are left alone."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            if found := _LOCK.fullmatch(path.name):
+                _remove_if_ended(folder, found[1])
+            elif _DRAFT_OF_0_1.fullmatch(path.name):
+                _remove_if_old(path)
+
+
+def _lock_path(folder: Path, token: str) -> Path:
+    return folder / f".kohort-{token}.lock"
+
+
+def _locked_token(folder: Path) -> tuple[str, int]:
+    """A new token, and the open file whose lock says that its owner is running."""
+    while True:
+        token = secrets.token_hex(6)
+        path = _lock_path(folder, token)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        if _lock(descriptor) is not False and path.exists():
+            return token, descriptor
+        os.close(descriptor)  # another run took it for left over, before it was locked
+
+
+def _lock(descriptor: int) -> bool | None:
+    """True if the lock was taken, False if another process has it, None where nothing can be locked."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network disks
+        return None
+    return True
+
+
+def _remove_if_ended(folder: Path, token: str) -> None:
+    """Remove the drafts of a run if its lock can be taken; the locked file goes last."""
+    path = _lock_path(folder, token)
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            if _is_own(os.fstat(descriptor)) and _lock(descriptor):
+                for draft in folder.glob(f".kohort-{token}-*"):
+                    draft.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_if_old(path: Path) -> None:
+    with suppress(OSError):
+        found = path.lstat()
+        if _is_own(found) and time.time() - found.st_mtime > _A_DAY:
+            path.unlink(missing_ok=True)
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether it is a plain file of the same user: nobody else's is removed."""
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()

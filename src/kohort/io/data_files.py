@@ -1,0 +1,55 @@
+"""Records in files, before and after: a table, or baskets in the shape that the spec names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.data.basket_cells import joined
+from kohort.data.formulas import escaped, unescaped
+from kohort.io.baskets import BasketShape, read_basket_file, write_basket_file
+from kohort.io.tables import TableFile, format_of, read_table, write_table
+
+__all__ = ["read_data", "read_release", "write_data", "write_rows"]
+
+
+def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any) -> TableFile:
+    """Read a table or, with a shape, a file of baskets; `reading` holds the options of `read_table`."""
+    return read_table(path, **reading) if shape is None else read_basket_file(path, shape, **reading)
+
+
+def write_data(
+    table: pa.Table,
+    path: str | Path,
+    shape: BasketShape | None,
+    *,
+    delimiter: str | None,
+    formulas: str = "keep",
+) -> None:
+    """Write a release in the shape in which its original came; `formulas` is the key of the spec."""
+    if shape is not None:
+        write_basket_file(table, path, shape)
+        return
+    as_text = formulas == "escape" and format_of(path) == "csv"
+    write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
+
+
+def read_release(path: str | Path, shape: BasketShape | None, *, formulas: str, **reading: Any) -> TableFile:
+    """Read what `write_data` has written; texts that it escaped are as they were before."""
+    file = read_data(path, shape, **reading)
+    if formulas == "escape" and file.format == "csv":
+        return replace(file, table=unescaped(file.table))
+    return file
+
+
+def write_rows(table: pa.Table, path: str | Path) -> None:
+    """Write a table; its lists of items become texts, `a;b`, where the format has no lists."""
+    if format_of(path) not in ("parquet", "arrow", "jsonl"):
+        for place, name in enumerate(table.column_names):
+            if pa.types.is_list(table[name].type):
+                texts = joined(table[name].combine_chunks(), ";")
+                table = table.set_column(place, name, texts)
+    write_table(table, path)

@@ -1,0 +1,74 @@
+"""Distinct rows together with their sensitive values, counted: what models of sensitive columns look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.dataset import distinct_rows
+from kohort.problem.models import ClassCounts, Model
+from kohort.problem.problem import Problem
+from kohort.problem.slots import groups_from_pieces
+
+__all__ = ["CountedCells"]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """Records that are equal in all quasi-identifiers and, as far as models tell, in their sensitive values.
+
+    leaves     cells by attributes
+    codes      per sensitive column the code of each cell's value, or of one that no model tells from it
+    counts     records of each cell
+    of_record  the cell of each record
+    """
+
+    problem: Problem
+    leaves: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    counts: np.ndarray
+    of_record: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> CountedCells:
+        names = sorted({model.attribute for model in problem.models if model.attribute is not None})
+        columns = [*problem.leaves.T, *(_codes(problem, name) for name in names)]
+        distinct, counts, of_record = distinct_rows(np.column_stack(columns))
+        n_attributes = len(problem.attributes)
+        codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
+        leaves = np.ascontiguousarray(distinct[:, :n_attributes], dtype=np.int32)
+        return cls(problem, leaves, codes, counts.astype(np.int64), of_record)
+
+    @cached_property
+    def sensitive(self) -> np.ndarray:
+        """Per cell a number for its sensitive values together."""
+        if not self.codes:
+            return np.zeros(len(self.counts), dtype=np.int32)
+        return distinct_rows(np.column_stack(list(self.codes.values())))[2].astype(np.int32)
+
+    def satisfied(
+        self, model: Model, cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Which classes of (some) cells satisfy a model: counts[i] records of cells[i] are in class_of[i]."""
+        sizes = np.bincount(class_of, weights=counts).astype(np.int64)
+        if model.attribute is None:
+            return model.holds(ClassCounts.of_sizes(sizes))
+        sensitive = self.problem.sensitive[model.attribute]
+        codes = self.codes[model.attribute][cells]
+        table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), sensitive.n_values)
+        return model.holds(table, sensitive.context)
+
+    def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The group of each record, from pieces: copies[i] records of cells[i] are in group[i]."""
+        return groups_from_pieces(self.of_record, cells, copies, group)
+
+
+def _codes(problem: Problem, name: str) -> np.ndarray:
+    """Per record the code of its sensitive value, or of the first that no model tells from it."""
+    sensitive = problem.sensitive[name]
+    kinds = [model.distinguishes(sensitive.context) for model in problem.models if model.attribute == name]
+    _, first, number = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)
+    return first[number.ravel()].astype(np.int32)[sensitive.column.codes]

@@ -1,0 +1,141 @@
+"""One encoding of a problem for all searches: hierarchies, costs and distinct rows, each part built once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.dataset import distinct_rows
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import UnsupportedError
+from kohort.problem.attribute import Attribute
+from kohort.problem.costs import Cost
+from kohort.problem.encoding.cell_costs import cell_costs_of
+from kohort.problem.encoding.layout import CellCosts, Lineages, Tables, Trees
+from kohort.problem.encoding.lineages import lineages_of, node_starts, trees_of
+from kohort.problem.encoding.tables import leaf_numbers, tables_of
+
+__all__ = ["Coded", "DistinctRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Distinct rows of leaves with counts; `of_record` says which one each record is."""
+
+    leaves: np.ndarray
+    counts: np.ndarray
+    of_record: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """What searches know of the quasi-identifiers and of the cost, as arrays.
+
+    Every part is built when it is first asked for, and kept. Nobody may change it: copy it first.
+    """
+
+    attributes: tuple[Attribute, ...]
+    cost: Cost
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Attribute weights that add up to 1."""
+        weights = np.array([attribute.weight for attribute in self.attributes], dtype=float)
+        return weights / weights.sum()
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """Records by attributes: the leaf of each cell in the attribute's domain."""
+        return np.column_stack([attribute.leaves for attribute in self.attributes])
+
+    @cached_property
+    def rows(self) -> DistinctRows:
+        """Equal records collapsed: most work happens here."""
+        return DistinctRows(*distinct_rows(self.leaves))
+
+    def searched_leaves(self) -> np.ndarray:
+        """Records by attributes: the leaf by which `tables` know each cell.
+
+        A new array at each call, which the caller may change; it is as large as the table.
+        """
+        leaves = np.empty((len(self.attributes[0].column), len(self.attributes)), dtype=np.int32)
+        for number, attribute in enumerate(self.attributes):
+            leaves[:, number] = leaf_numbers(attribute)[attribute.column.codes]
+        return leaves
+
+    @cached_property
+    def searched_rows(self) -> np.ndarray:
+        """Distinct rows by attributes: the leaf by which `tables` know each cell."""
+        leaves = np.empty(self.rows.leaves.shape, dtype=np.int32)
+        leaves[self.rows.of_record] = self.searched_leaves()
+        return leaves
+
+    # -- costs ---------------------------------------------------------------------------------
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Attributes and costs in the domain that is published: with tight labels, intervals and sets.
+
+        Raises UnsupportedError for a cost that is not known for these.
+        """
+        return tables_of(self.attributes, self.cost, self.weights)
+
+    @cached_property
+    def closure_tables(self) -> Tables:
+        """The same for searches among `rows`: hierarchy nodes and intervals, never sets.
+
+        With tight labels such a search still forms its groups by the hierarchies.
+        """
+        if not any(attribute.tight for attribute in self.attributes):
+            return self.tables
+        loose = [replace(attribute, tight=False) for attribute in self.attributes]
+        return tables_of(loose, self.cost, self.weights)
+
+    @cached_property
+    def cell_costs(self) -> CellCosts:
+        """The costs of cells over any two leaves, as `tables` know them."""
+        return cell_costs_of(self.attributes, self.tables)
+
+    @cached_property
+    def node_costs(self) -> list[np.ndarray]:
+        """Per attribute the weighted cost of a cell published as each node of its hierarchy."""
+        return np.split(self.closure_tables.node_cost, self.node_start[1:])
+
+    @property
+    def star_cost(self) -> float:
+        """The cost of a record that is published as the root of every hierarchy."""
+        return sum(float(cost[0]) for cost in self.node_costs)
+
+    # -- hierarchies ---------------------------------------------------------------------------
+
+    @cached_property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """The hierarchy of each attribute. Raises UnsupportedError for an attribute without one."""
+        found = []
+        for attribute in self.attributes:
+            if not isinstance(attribute.domain, Hierarchy):
+                raise UnsupportedError(
+                    f"This algorithm needs a hierarchy for column {attribute.name!r}. Give it one "
+                    "(hierarchy: auto makes one), or choose mondrian, which publishes any interval."
+                )
+            found.append(attribute.domain)
+        return tuple(found)
+
+    @cached_property
+    def node_start(self) -> np.ndarray:
+        """Per attribute its first node, where the nodes of all hierarchies are numbered through."""
+        return node_starts(self.hierarchies)
+
+    @cached_property
+    def lineages(self) -> Lineages:
+        """The nodes that the distinct rows are under, at every depth of every hierarchy."""
+        return lineages_of(self.hierarchies, self.rows.leaves)
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The hierarchies of all attributes side by side."""
+        return trees_of(self.hierarchies)

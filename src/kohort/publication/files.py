@@ -1,0 +1,161 @@
+"""The files of a release: table, certificate, signature, report, maps and more, all or none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kohort.algorithms import Progress
+from kohort.errors import InputError, did_you_mean
+from kohort.files.outputs import Outputs
+from kohort.io.baskets import BasketShape
+from kohort.io.certificate import write_certificate
+from kohort.io.data_files import write_data
+from kohort.io.hierarchies import write_hierarchy
+from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
+from kohort.io.maps import write_maps
+from kohort.io.order_file import write_order
+from kohort.io.salt import NO_SALT, Salt, write_salt
+from kohort.io.signature import sign_file, signature_path
+from kohort.io.source_file import sha256_of
+from kohort.io.tables import format_of
+from kohort.pipeline import Request
+from kohort.publication.release import Release
+from kohort.report.facts import check_version
+from kohort.report.html import check_report_path, write_report
+
+__all__ = ["ReleaseFiles"]
+
+_LEVELS = ("all", "above")
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """The files that a release is written to.
+
+    key               the private key that signs the certificate, as `read_private_key` gives it
+    hierarchies       a folder that gets a file per hierarchy
+    hierarchy_levels  all, or above: without the leaves, which are values of the data
+    force             whether hierarchy files that exist already are replaced
+    salt              the secret of the commitment to the original, and the file that a new one is written to
+    order             the order file, which only its owner may read
+    """
+
+    out: Path
+    report: Path | None = None
+    report_version: str = "internal"
+    certificate: Path | None = None
+    key: Any = None
+    maps: Path | None = None
+    hierarchies: Path | None = None
+    hierarchy_levels: str = "all"
+    force: bool = False
+    salt: Salt = NO_SALT
+    order: Path | None = None
+
+    @property
+    def single(self) -> list[Path]:
+        """All files except those in the folder of hierarchies."""
+        chosen = (self.out, self.certificate, self.report, self.maps, self.signature, *self.private)
+        return [path for path in chosen if path is not None]
+
+    @property
+    def signature(self) -> Path | None:
+        """The file of the certificate's signature; None if nothing is signed."""
+        if self.certificate is None or self.key is None:
+            return None
+        return signature_path(self.certificate)
+
+    @property
+    def private(self) -> list[Path]:
+        """The files that nobody but their owner may read."""
+        return [path for path in (self.salt.new_file, self.order) if path is not None]
+
+    @property
+    def with_values(self) -> list[Path]:
+        """The files that list values of the data as they are."""
+        leaves = self.hierarchies if self.hierarchy_levels == "all" else None
+        return [path for path in (self.maps, leaves) if path is not None]
+
+    def outputs(self, request: Request, shape: BasketShape | None, reads: Collection[Path | None]) -> Outputs:
+        """All files of a run, refused unless they can be written; best called before long work.
+
+        `shape` is that of a file of baskets, None for tables; `reads` are the files that the run reads.
+        """
+        self._check_options(shape)
+        listed = list(self._hierarchy_files(request).values())
+        secret = [path for path in [self.salt.new_file] if path is not None]
+        found = Outputs(
+            (*self.single, *listed),
+            secret if self.force else [*secret, *listed],
+            reads=reads,
+            folder=self.hierarchies,
+            private=self.private,
+        )
+        found.check()
+        return found
+
+    def write(
+        self, release: Release, outputs: Outputs, *, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """Write every file, or none if one of them fails; returns the facts that the certificate holds."""
+        trees, files = hierarchies_of(release), self._hierarchy_files(release.request)
+        tree_files = {files[name]: tree for name, tree in trees.items()} if files else {}
+        with outputs.drafts([*self.single, *tree_files]) as draft_of:
+            start = time.perf_counter()
+            self._write_table(release, draft_of[self.out])
+            release.seconds["write"] = time.perf_counter() - start
+            hashes = {"input": release.origin.sha256, "output": sha256_of(draft_of[self.out])}
+            hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
+            facts = release.facts(**hashed)
+            self._write_certificate(facts, draft_of)
+            self._write_report(release, draft_of, hashed | {"progress": progress})
+            self._write_private_files(release, draft_of)
+            for path, tree in tree_files.items():
+                write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
+        return facts
+
+    def _check_options(self, shape: BasketShape | None) -> None:
+        if shape is None:
+            format_of(self.out)
+        check_version(self.report_version)
+        if self.report is not None:
+            check_report_path(self.report)
+        if self.hierarchy_levels not in _LEVELS:
+            raise InputError(
+                f"Unknown hierarchy levels {self.hierarchy_levels!r}. "
+                f"{did_you_mean(self.hierarchy_levels, _LEVELS)}"
+            )
+
+    def _write_table(self, release: Release, draft: Path) -> None:
+        delimiter = None if ".tsv" in self.out.suffixes else release.origin.delimiter
+        formulas = release.request.formulas
+        write_data(release.arrow, draft, release.origin.shape, delimiter=delimiter, formulas=formulas)
+
+    def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
+        if self.certificate is not None:
+            write_certificate(facts, draft_of[self.certificate])
+            if self.signature is not None:
+                sign_file(draft_of[self.certificate], draft_of[self.signature], self.key)
+
+    def _write_report(self, release: Release, draft_of: Mapping[Path, Path], more: dict[str, Any]) -> None:
+        if self.report is not None:
+            options = {"version": self.report_version, "making": release.origin.making, **more}
+            write_report(release, draft_of[self.report], **options)
+
+    def _write_private_files(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
+        """Write what stays with the steward: maps, the salt and the order file."""
+        if self.maps is not None:
+            write_maps(release.value_maps(release.origin.spec_sha256), draft_of[self.maps])
+        if self.salt.new_file is not None:
+            write_salt(self.salt, draft_of[self.salt.new_file])
+        if self.order is not None:
+            write_order(release.original_rows, draft_of[self.order])
+
+    def _hierarchy_files(self, request: Request) -> dict[str, Path]:
+        if self.hierarchies is None:
+            return {}
+        return hierarchy_files(self.hierarchies, columns_with_files(request))

@@ -1,0 +1,213 @@
+"""The release that users get: a verified release with methods that judge it, show it and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from kohort.algorithms import Progress
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError
+from kohort.files.outputs import Outputs
+from kohort.io.tables import TableFile
+from kohort.pipeline import Request, VerifiedRelease, make_release
+from kohort.pipeline.maps import Maps, maps_of
+from kohort.publication.origin import DATAFRAME, Origin
+
+__all__ = ["Release", "release_of"]
+
+
+def release_of(
+    data: Any,
+    request: Request,
+    *,
+    origin: Origin = DATAFRAME,
+    progress: Progress | None = None,
+    seconds: dict[str, float] | None = None,
+) -> Release:
+    """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
+
+    `origin` names the other files that were read. Notes about the file come before those of the release.
+    """
+    file = data if isinstance(data, TableFile) else None
+    table = data if file is None else file.table
+    made = make_release(Dataset(table), request, progress=progress, seconds=seconds)
+    notes = made.notes if file is None else (*file.notes, *made.notes)
+    return Release.from_verified(replace(made, notes=notes), replace(origin, file=file))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(VerifiedRelease):
+    """A verified release. `table` is the published table, of the kind that came in.
+
+    loss      every cost by its name, measured on what is published
+    bound     a proven lower bound on the least possible value of the chosen cost, or None
+    guarantee the approximation factor proven for this run, or None
+    verdict   what was checked and what was measured
+    notes     sentences that the person who signs should read
+    origin    the files that it was made from
+
+    `write` writes all files of a release at once; `report`, `certificate`, `maps` and `order_file` write one.
+    """
+
+    origin: Origin = DATAFRAME
+
+    @classmethod
+    def from_verified(cls, made: VerifiedRelease, origin: Origin = DATAFRAME) -> Release:
+        """The same release, with methods that judge and write it."""
+        return cls(**{field.name: getattr(made, field.name) for field in fields(made)}, origin=origin)
+
+    # -- judging ---------------------------------------------------------------------------------------
+
+    def risk(self, **options: Any) -> dict[str, Any]:
+        """How likely people are found, before and after; the options are those of `kohort.assess_risk`."""
+        from kohort.risk import assess_risk
+
+        return assess_risk(self, **options)
+
+    def utility(self, **options: Any) -> dict[str, Any]:
+        """How useful the release still is; the options are those of `kohort.measure_utility`."""
+        from kohort.utility import measure_utility
+
+        return measure_utility(self, **options)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows a release: the verdict and its figures, no value of the data."""
+        from kohort.report.html import notebook_page
+
+        return notebook_page(self)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        report: str | Path | None = None,
+        report_version: Literal["internal", "public"] = "internal",
+        certificate: str | Path | None = None,
+        sign: str | Path | None = None,
+        salt: str | Path | None = None,
+        maps: str | Path | None = None,
+        order_file: str | Path | None = None,
+        hierarchies: str | Path | None = None,
+        hierarchy_levels: Literal["all", "above"] = "all",
+        force: bool = False,
+    ) -> dict[str, Any]:
+        """Write the release and whatever else is named: all files or, if anything fails, none.
+
+        No file that the release was made from is ever replaced.
+
+        Parameters
+        ----------
+        out
+            The published table; its ending names the format.
+        report, report_version
+            A page for people, HTML or PDF by its ending; the public version may go with the release.
+        certificate, sign
+            The facts as JSON; with a private key (PEM), also their signature beside them, as `.sig`.
+        salt
+            The file of the secret for a commitment to the original; made if it does not exist.
+        maps
+            How each value is published, for `ko.apply_maps`; it lists values as they are.
+        order_file
+            Which original each published record is, for `ko.verify`, readable by its owner only.
+        hierarchies, hierarchy_levels, force
+            A folder that gets a file per hierarchy: all levels, or those above the leaves, which are values
+            of the data. Hierarchy files that exist are replaced only with `force`.
+
+        Returns
+        -------
+        The facts that the certificate holds.
+        """
+        from kohort.io.salt import salt_for
+        from kohort.io.signature import read_private_key
+        from kohort.publication.files import ReleaseFiles
+
+        if sign is not None and certificate is None:
+            raise InputError("'sign' signs the certificate: name the file of the certificate, too.")
+        files = ReleaseFiles(
+            out=Path(out),
+            report=_path(report),
+            report_version=report_version,
+            certificate=_path(certificate),
+            key=None if sign is None else read_private_key(sign),
+            maps=_path(maps),
+            hierarchies=_path(hierarchies),
+            hierarchy_levels=hierarchy_levels,
+            force=force,
+            salt=salt_for(_path(salt)),
+            order=_path(order_file),
+        )
+        reads = (*self.origin.reads, _path(sign), files.salt.read_from)
+        return files.write(self, files.outputs(self.request, self.origin.shape, reads))
+
+    def report(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> None:
+        """Write a page for people, HTML or PDF by its ending: is it safe, what did it cost, what to do next.
+
+        The internal version shows values of the original; the public one may go with the release. `more` may
+        hold `sha256` and `salt` (see `facts`), `making` (the command and the spec) and `progress`.
+        """
+        from kohort.report.html import check_report_path, write_report
+
+        check_report_path(path)
+        with self._outputs(path).drafts() as draft_of:
+            write_report(self, draft_of[Path(path)], version=version, **more)
+
+    def certificate(
+        self,
+        path: str | Path,
+        *,
+        sha256: Mapping[str, str | None] | None = None,
+        salt: bytes | None = None,
+        sign: str | Path | None = None,
+    ) -> None:
+        """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig.
+
+        `sha256` and `salt` are those of `facts`.
+        """
+        from kohort.io.certificate import write_certificate
+        from kohort.io.signature import read_private_key, sign_file, signature_path
+
+        path, signature = Path(path), signature_path(path)
+        key = None if sign is None else read_private_key(sign)
+        outputs = self._outputs(path) if sign is None else self._outputs(path, signature).reading(Path(sign))
+        with outputs.drafts() as draft_of:
+            write_certificate(self.facts(sha256=sha256, salt=salt), draft_of[path])
+            if key is not None:
+                sign_file(draft_of[path], draft_of[signature], key)
+
+    def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
+        """Write how every value is published, for `ko.apply_maps`; only global recodings have such maps."""
+        from kohort.io.maps import write_maps
+
+        maps = self.value_maps(spec_sha256)
+        with self._outputs(path).drafts() as draft_of:
+            write_maps(maps, draft_of[Path(path)])
+
+    def order_file(self, path: str | Path) -> None:
+        """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
+
+        Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
+        """
+        from kohort.io.order_file import write_order
+
+        with replace(self._outputs(path), private=[Path(path)]).drafts() as draft_of:
+            write_order(self.original_rows, draft_of[Path(path)])
+
+    def _outputs(self, *paths: str | Path) -> Outputs:
+        """Files that are written at once; what the release was made from is never replaced."""
+        return Outputs([Path(path) for path in paths], reads=self.origin.reads)
+
+    def value_maps(self, spec_sha256: str | None = None) -> Maps:
+        """How every value is published; refused unless a value is published alike wherever it occurs."""
+        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
+        return replace(maps, spec_sha256=spec_sha256)
+
+
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)

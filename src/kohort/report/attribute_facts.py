@@ -1,0 +1,146 @@
+"""What became of each quasi-identifier: how far it was generalized, what it lost, how it is spread now."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.hierarchy import Hierarchy
+from kohort.pipeline.published_items import ItemsPart
+from kohort.problem.costs.loss_metric import Loss
+from kohort.report.published_values import PublishedValues
+
+__all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
+
+STEPS = ("as it was", "up to a quarter", "up to a half", "up to three quarters", "more", "*")
+_BARS = 12  # values that a distribution names one by one
+_BINS = 15  # of numbers and dates
+
+
+def attribute_facts(values: PublishedValues) -> dict[str, Any]:
+    """Loss, levels and numbers of values; nothing in it shows a value."""
+    generalized = values.generalized
+    uses = values.uses
+    n = int(uses.sum())
+    loss = float(np.dot(uses, Loss().cell(generalized)) / n)
+    return {
+        "name": values.attribute.name,
+        "kind": values.attribute.column.kind,
+        "binned": _is_binned(values.attribute.column),
+        "weight": values.attribute.weight,
+        "values": len(values.attribute.column.texts),
+        "published_values": len(set(values.labels)),
+        "loss": loss,
+        "unchanged": float(uses[generalized.width == 1].sum() / n),
+        "starred": float(uses[generalized.star].sum() / n),
+        "steps": _shares(generalized.level, generalized.star, uses),
+        "levels": _levels(values, generalized.level, generalized.star, uses),
+    }
+
+
+def _shares(level: np.ndarray, star: np.ndarray, uses: np.ndarray) -> dict[str, float]:
+    """The share of cells at each step of the way from the value itself to `*`."""
+    step = np.select([star, level <= 0, level <= 0.25, level <= 0.5, level <= 0.75], [5, 0, 1, 2, 3], 4)
+    counts = np.bincount(step, weights=uses, minlength=len(STEPS))
+    return dict(zip(STEPS, (counts / max(counts.sum(), 1)).tolist()))
+
+
+def _levels(
+    values: PublishedValues, level: np.ndarray, star: np.ndarray, uses: np.ndarray
+) -> list[dict[str, Any]] | None:
+    """The share of cells at each level of the hierarchy; None without a hierarchy."""
+    domain = values.attribute.domain
+    if not isinstance(domain, Hierarchy) or values.attribute.tight:
+        return None
+    height = domain.height
+    at = np.where(star, height, np.rint(level * height)).astype(np.int64)
+    counts = np.bincount(at, weights=uses, minlength=height + 1)
+    return [{"level": i, "share": float(count / counts.sum())} for i, count in enumerate(counts)]
+
+
+def item_levels(part: ItemsPart) -> dict[str, float]:
+    """The share of items in baskets at each step of the way from the item itself to `*`."""
+    hierarchy = part.problem.hierarchy
+    nodes = part.recoding.node_of_occurrence
+    level = np.where(nodes < 0, 1.0, hierarchy.level[nodes] / max(hierarchy.height, 1))
+    star = (nodes <= 0) & (hierarchy.height > 0)
+    return _shares(level, star, np.ones(len(nodes)))
+
+
+def distribution(values: PublishedValues) -> list[dict[str, Any]]:
+    """Records per value, before and as a reader would guess them after. Shows values: not for the public."""
+    column = values.attribute.column
+    after = values.spread()
+    if _is_binned(column):
+        return _binned(column, column.counts, after)
+    return _listed(column, column.counts, after)
+
+
+def _is_binned(column: Column) -> bool:
+    """Whether a column's distribution is one of bins: it has many numbers or dates."""
+    return column.ordered and not column.listed and len(column.texts) > _BINS
+
+
+def _binned(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[str, Any]]:
+    assert column.numbers is not None
+    numbers = column.numbers.astype(np.float64)
+    edges = _edges(numbers, whole=column.kind == "integer")
+    bin_of = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
+    known = len(numbers)
+    rows = [
+        {
+            "value": _written(edges[i], column.kind),
+            "before": float(before[:known][bin_of == i].sum()),
+            "after": float(after[:known][bin_of == i].sum()),
+        }
+        for i in range(len(edges) - 1)
+    ]
+    if column.has_null:
+        rows.append({"value": "(missing)", "before": float(before[-1]), "after": float(after[-1])})
+    return rows
+
+
+def _edges(numbers: np.ndarray, *, whole: bool) -> np.ndarray:
+    """Equal bins with round ends: steps of 1, 2 or 5 times a power of ten."""
+    span = float(numbers[-1] - numbers[0]) or 1.0
+    power = 10.0 ** np.floor(np.log10(span / _BINS))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power * _BINS >= span)
+    if whole:
+        step = max(step, 1.0)
+    start = np.floor(numbers[0] / step) * step
+    return start + step * np.arange(int((numbers[-1] - start) // step) + 2)
+
+
+def _written(number: float, kind: str) -> str:
+    if kind in ("date", "datetime"):
+        moment = timedelta(days=number) if kind == "date" else timedelta(seconds=number)
+        return (datetime(1970, 1, 1) + moment).strftime("%Y-%m-%d")
+    return f"{number:g}" if abs(number) < 1e6 else f"{number:.0f}"
+
+
+def _listed(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[str, Any]]:
+    """Each value by itself; of many, the most frequent ones and the others together."""
+    shown = np.arange(len(column.texts))
+    if len(shown) > _BARS:
+        shown = np.sort(np.argsort(-before, kind="stable")[: _BARS - 1])
+    rows = [
+        {
+            "value": "(missing)" if (text := column.texts[code]) is None else text,
+            "before": float(before[code]),
+            "after": float(after[code]),
+        }
+        for code in shown
+    ]
+    if len(shown) < len(column.texts):
+        others = np.setdiff1d(np.arange(len(column.texts)), shown)
+        rows.append(
+            {
+                "value": f"({len(others):,} others)",
+                "before": float(before[others].sum()),
+                "after": float(after[others].sum()),
+            }
+        )
+    return rows

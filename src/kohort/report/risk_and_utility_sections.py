@@ -1,0 +1,135 @@
+"""Risk and utility on the page: what an attacker finds, and what an analyst still can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kohort.report import charts
+from kohort.report.page import Figure, Section, Table, drawn
+from kohort.report.sentences import percent
+
+__all__ = ["risk_section", "utility_section"]
+
+
+def risk_section(facts: dict[str, Any]) -> Section:
+    """The chance that people are found, by counting and by an attack that was carried out."""
+    risk = facts["risk"]
+    figures = []
+    if risk["prosecutor"] is not None:
+        figures.append(_chances(risk))
+    if risk["linkage"] is not None:
+        figures.append(_attack(risk))
+    sentences = [
+        risk[name]["sentence"]
+        for name in ("prosecutor", "journalist", "marketer", "k_map", "population_uniqueness", "order")
+        if risk.get(name) is not None and "sentence" in risk[name]
+    ]
+    return Section("risk", "Can people be found?", sentences, figures=figures)
+
+
+def _chances(risk: dict[str, Any]) -> Figure:
+    """Prosecutor risk and uniqueness, before (left out of public reports) and after."""
+    found, unique = risk["prosecutor"], risk["uniqueness"]
+    names = {
+        "maximum": "highest chance",
+        "average": "average chance",
+        "over_threshold": f"records over {percent(risk['threshold'])}",
+    }
+    sides = [side for side in ("before", "after") if side in found]
+    rows = [{"value": name, **{side: found[side][key] for side in sides}} for key, name in names.items()]
+    rows.append({"value": "unique records", **{side: unique[side] for side in sides}})
+    after = found["after"]
+    sentence = (
+        f"Who knows every quasi-identifier of a person finds the record with a chance of at most "
+        f"{percent(after['maximum'])}, {percent(after['average'])} on average. "
+        f"{percent(unique['after'])} of the published records are unique."
+    )
+    table = Table(
+        ("chance", *sides), [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]
+    )
+    return drawn("The chance to find somebody", charts.rates_chart(rows), sentence, table)
+
+
+def _attack(risk: dict[str, Any]) -> Figure:
+    attack = risk["linkage"]
+    sides = {"original": attack.get("before"), "release": attack["after"]}
+    rows = [
+        {"side": name, "rate": side["hit_rate"], "low": side["interval"][0], "high": side["interval"][1]}
+        for name, side in sides.items()
+        if side is not None
+    ]
+    rates = [[row["side"], *(percent(row[key]) for key in ("rate", "low", "high"))] for row in rows]
+    allowed = f"The dashed line is the chance that was allowed, {percent(risk['threshold'])}."
+    return drawn(
+        "An attack, carried out",
+        charts.attack_chart(rows, risk["threshold"]),
+        f"{_attack_sentence(attack)} {allowed}",
+        Table(("table", "people found", "from", "to"), rates),
+        shape="Dots with intervals",
+    )
+
+
+def _attack_sentence(attack: dict[str, Any]) -> str:
+    """What the attack found; in public, of the release alone."""
+    if "sentence" in attack:
+        return attack["sentence"]
+    what = [f"{len(attack['known'])} columns"] if attack["known"] else []
+    what += [f"{attack['known_items']} items"] if attack["known_items"] else []
+    after = attack["after"]
+    low, high = map(percent, after["interval"])
+    return (
+        f"An adversary who knew {' and '.join(what)} of {attack['targets']:,} people found "
+        f"{percent(after['hit_rate'])} of them in the release (95 % interval {low} to {high})."
+    )
+
+
+def utility_section(facts: dict[str, Any]) -> Section | None:
+    """What the release is still good for."""
+    utility = facts["utility"]
+    queries, learnt, pairs = (utility[key] for key in ("queries", "classification", "association"))
+    figures = []
+    sentences = []
+    if queries is not None:
+        figures.append(_queries(queries))
+    if learnt is not None and "accuracy" in learnt:
+        figures.append(_classification(learnt))
+    elif learnt is not None:
+        sentences.append(learnt["sentence"])
+    if pairs is not None:
+        figures.append(_association(pairs)) if pairs.get("pairs") else sentences.append(pairs["sentence"])
+    if not figures and not sentences:
+        return None
+    return Section("utility", "What is it still good for?", sentences, figures=figures)
+
+
+def _queries(found: dict[str, Any]) -> Figure:
+    rows = [
+        ("half of the queries", found["median_relative_error"]),
+        ("on average", found["mean_relative_error"]),
+        ("nine in ten queries", found["p90_relative_error"]),
+    ]
+    table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
+    chart = charts.bars_chart(rows, title="relative error")
+    return drawn("Counting: the error of queries", chart, found["sentence"], table)
+
+
+def _classification(found: dict[str, Any]) -> Figure:
+    rows = [
+        ("most frequent class", found["floor"]),
+        ("learnt from the release", found["accuracy"]),
+        ("learnt from the original", found["ceiling"]),
+    ]
+    table = Table(("model", "right"), [[name, percent(share)] for name, share in rows])
+    chart = charts.bars_chart(rows, title="right predictions")
+    tried = f" It learnt from {found['trained_on']:,} records and was tried on {found['tested_on']:,}"
+    sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
+    return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
+
+
+def _association(found: dict[str, Any]) -> Figure:
+    rows = [[" and ".join(pair["attributes"]), pair["before"], pair["after"]] for pair in found["pairs"]]
+    strongest = sorted(rows, key=lambda row: -row[1])[:20]
+    sentence = f"{found['sentence']} Dots on the dashed line did not change."
+    table = Table(("strongest pairs", "before", "after"), strongest)
+    chart = charts.pairs_chart(found["pairs"])
+    return drawn("Columns that go together", chart, sentence, table, shape="Dots, one per pair of columns")

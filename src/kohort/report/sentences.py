@@ -1,0 +1,181 @@
+"""A release in plain words, for the person who signs: is it safe, what was done, what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kohort import errors
+from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
+from kohort.errors import counted
+from kohort.problem.costs import COSTS
+from kohort.report.terminal import number
+
+__all__ = [
+    "advice_sentences",
+    "capitalized",
+    "method_sentences",
+    "percent",
+    "verdict_sentences",
+    "withheld_text",
+]
+
+
+def percent(share: float | None) -> str:
+    """A share to read: never 0 or 100 % where it is not quite, never with an exponent.
+
+    >>> percent(0.9999), percent(1e-7), percent(14.4), percent(None)
+    ('almost 100 %', 'under 0.01 %', '1,440 %', '-')
+    """
+    if share is None:
+        return "-"
+    if 0 < share < 0.0001:
+        return "under 0.01 %"
+    if 0.9995 <= share < 1:
+        return "almost 100 %"
+    return f"{100 * share:,.0f} %" if share >= 10 else errors.percent(share)
+
+
+def capitalized(text: str) -> str:
+    """The text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def withheld_text(facts: dict[str, Any]) -> str:
+    """How many records are withheld; public reports do not show a small number."""
+    if facts["suppressed"] is None:
+        return f"fewer than {facts['smallest_class']:,}"
+    return f"{facts['suppressed']:,}"
+
+
+def verdict_sentences(facts: dict[str, Any]) -> list[str]:
+    """Whether it is safe, in words for people who do not know the models."""
+    if not facts["holds"]:
+        return ["At least one promise does not hold. Do not publish this."]
+    columns = len(facts["quasi_identifiers"])
+    words = []
+    if columns and facts["smallest_class"] is not None:
+        known = "the quasi-identifier" if columns == 1 else f"all {columns} quasi-identifiers"
+        words.append(
+            f"Somebody who knows {known} of a person finds at least {facts['smallest_class']:,} records "
+            "that look alike, and cannot tell which one is theirs."
+            + (" Withheld records are not among them." if facts["suppressed"] != 0 else "")
+        )
+    others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
+    if others:
+        words.append(
+            f"{'It is also' if words else 'It is'} promised: {'; '.join(m['promise'] for m in others)}."
+        )
+    words.append(
+        "All of this was measured on the published table itself. It does not protect against somebody who "
+        "knows a sensitive value already, or who puts several releases about the same people together."
+    )
+    return words
+
+
+def method_sentences(facts: dict[str, Any]) -> list[str]:
+    """What was done and why."""
+    return [*_columns(facts), *_algorithm(facts), *_quality(facts)]
+
+
+def _columns(facts: dict[str, Any]) -> list[str]:
+    quasi, sensitive = facts["quasi_identifiers"], facts["sensitive"]
+    words = []
+    if quasi:
+        words.append(
+            f"The {counted(len(quasi), 'quasi-identifier')} ({_listed(quasi)}) may be known to others, so "
+            f"{'its' if len(quasi) == 1 else 'their'} values were made general until every promise held."
+        )
+    if facts.get("items"):
+        items = facts["items"]
+        words.append(
+            f"The {items['items']:,} items of {items['column']!r} are published as "
+            f"{items['published_items']:,}, by {items['algorithm']}."
+        )
+    if sensitive:
+        words.append(f"Published as they are, though nobody may be tied to them: {_listed(sensitive)}.")
+    roles = facts.get("roles", {})
+    identifiers = [name for name, role in roles.items() if role == "identifier"]
+    if identifiers:
+        words.append(f"Taken out, or replaced, as they name people: {_listed(identifiers)}.")
+    return words
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def _algorithm(facts: dict[str, Any]) -> list[str]:
+    known: Any = (ALGORITHMS | ITEMS_ALGORITHMS).get(facts["algorithm"])
+    if known is None:  # an algorithm of the user's own
+        return [f"It was made by {facts['algorithm']}."]
+    with_parameters = ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items())
+    return [
+        f"It was made by {facts['algorithm']}{f' ({with_parameters})' if with_parameters else ''}: "
+        f"{_sentence(known.summary)} Its guarantee: {_sentence(known.promise)}"
+    ]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _quality(facts: dict[str, Any]) -> list[str]:
+    cost = facts["cost"]
+    meaning = f" ({COSTS[cost].meaning})" if cost in COSTS else ""
+    words = [f"It kept the cost {cost!r} low{meaning}: {number(facts['loss'][cost])}."]
+    if facts["gap"] == 0:
+        words.append("No release that keeps these promises can cost less.")
+    elif facts["gap"] is not None and facts["gap"] <= 1:
+        words.append(
+            f"No release that keeps these promises can cost less than {number(facts['bound'])}: this one "
+            f"is at most {percent(facts['gap'])} above the best possible."
+        )
+    elif facts["bound"] is not None:
+        words.append(f"It is proven that no release can cost less than {number(facts['bound'])}.")
+    if facts["guarantee"] is not None:
+        words.append(f"Proven for this run: at most {number(facts['guarantee'])} times the least cost.")
+    return words
+
+
+def advice_sentences(facts: dict[str, Any]) -> list[str]:
+    """What the person who signs should do, given what was found."""
+    if facts["report"] == "public":
+        return []
+    advice = [*_about_attack(facts), *_about_cautions(facts), *_about_loss(facts)]
+    advice.append(
+        "Publish the release with its certificate and the public version of this report "
+        "(--report-version public). Keep this version: it shows values of the original."
+    )
+    advice.append("Never publish a second release of the same people without comparing the two.")
+    return advice
+
+
+def _about_attack(facts: dict[str, Any]) -> list[str]:
+    attack, allowed = facts["risk"]["linkage"], facts["risk"]["threshold"]
+    if attack is None or attack["after"]["maximum"] <= allowed * (1 + 1e-9):
+        return []
+    return [
+        f"The attack found somebody with a chance of {percent(attack['after']['maximum'])}, more than the "
+        f"{percent(allowed)} that k allows."
+    ]
+
+
+def _about_cautions(facts: dict[str, Any]) -> list[str]:
+    if not facts["cautions"]:
+        return []
+    return [
+        "Decide about what is not protected, at the top of this page: do what is said there and run again, "
+        "or be sure that nobody is harmed by it."
+    ]
+
+
+def _about_loss(facts: dict[str, Any]) -> list[str]:
+    lost = facts["loss"].get("loss")
+    if lost is None or lost < 0.5:
+        return []
+    worst = max(facts["attributes"], key=lambda attribute: attribute["loss"])
+    return [
+        f"Much detail is lost. {worst['name']!r} lost most: give it a finer hierarchy or leave it out; ask "
+        "whether others really know every quasi-identifier; or try a smaller k, or the algorithm improve."
+    ]

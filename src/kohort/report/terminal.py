@@ -1,0 +1,147 @@
+"""A release in a few sentences and figures, for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from kohort.errors import counted
+from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
+
+__all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
+
+
+def release_panel(facts: dict[str, Any]) -> Panel:
+    """The verdict, what it cost, how it was made."""
+    light = traffic_light_of(facts)
+    return Panel(
+        Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
+        title=light.title,
+        border_style=light.terminal_style,
+        expand=False,
+    )
+
+
+def _cautions(facts: dict[str, Any]) -> list[Text]:
+    """What is not protected and what to do about it, apart from the rest, in the colour of the verdict."""
+    if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
+        return []
+    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
+    lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]
+    add = spec_to_add(facts)
+    lines += [] if add is None else ["- Add to the spec:", *(f"  {line}" for line in add.splitlines())]
+    return [Text(line, style="yellow") for line in lines]
+
+
+def release_sentences(facts: dict[str, Any]) -> list[str]:
+    """What was done and what came out, in words that somebody can sign."""
+    promises = "; ".join(model["promise"] for model in facts["models"])
+    sentences = [
+        f"Verified on the published table: {promises}.",
+        _extent(facts),
+        f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
+        + _beside_the_best(facts),
+        _making(facts),
+    ]
+    if facts["guarantee"] is not None:
+        sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
+    return sentences
+
+
+def _extent(facts: dict[str, Any]) -> str:
+    items = facts["items"]
+    of_items = (
+        "" if items is None else f"{items['items']:,} items are published as {items['published_items']:,}."
+    )
+    if not facts["quasi_identifiers"]:
+        return f"{facts['records']:,} baskets; their {of_items}"
+    return (
+        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}, the smallest with "
+        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
+        + (f" The {of_items}" if items else "")
+    )
+
+
+def _beside_the_best(facts: dict[str, Any]) -> str:
+    """What is known about the least possible cost; a weak bound says nothing about quality."""
+    if facts["gap"] is None:
+        return "."
+    if facts["gap"] > 1:
+        return f"; no release can have less than {number(facts['bound'])}."
+    return f", at most {facts['gap']:.1%} above the best possible."
+
+
+def _making(facts: dict[str, Any]) -> str:
+    seconds = dict(facts["seconds"])
+    compiling = seconds.pop("compile", 0.0)
+    apart = f" (and {compiling:.0f} s to compile, the first time only)" if compiling > 1 else ""
+    return f"Made by {facts['algorithm']} in {sum(seconds.values()):.1f} s{apart}."
+
+
+def verdict_panel(facts: dict[str, Any]) -> Panel:
+    """What verification found."""
+    table = _models(facts)
+    for check in facts["checks"]:
+        table.add_row(check["check"], "", "", _mark(check["holds"]))
+    smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
+    summary = (
+        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
+        f"{facts['suppressed']:,} withheld."
+    )
+    lines: list[Any] = [Text(summary)]
+    if facts.get("loss"):
+        name = "loss" if "loss" in facts["loss"] else "ncp"
+        lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
+    lines += [*_cautions(facts), Text(), table]
+    if facts.get("claims"):
+        lines += [Text("\nWhat the certificate says, and what was found:"), _claims(facts["claims"])]
+    light = traffic_light_of(facts, green="Every promise holds")
+    return Panel(Group(*lines), title=light.title, border_style=light.terminal_style, expand=False)
+
+
+def _claims(claims: list[dict[str, Any]]) -> Table:
+    table = Table("claim", "certified", "found", "holds", box=None, pad_edge=False)
+    for claim in claims:
+        shown = [_short(claim["certified"]), _short(claim["found"])]
+        table.add_row(claim["claim"], *shown, _mark(claim["holds"]))
+    return table
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{value[:12]}…" if len(value) > 16 else value
+    return "" if value is None else number(value)
+
+
+def number(value: float | int | None) -> str:
+    """A figure to read: whole numbers with commas, others with four digits."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() and abs(value) >= 2:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def _figures(facts: dict[str, Any]) -> Table:
+    table = _models(facts)
+    for name in ("loss", "ncp", "tree", "distortion", "discernibility", "items-ncp"):
+        if name in facts["loss"]:
+            table.add_row(name, "", number(facts["loss"][name]), "")
+    return table
+
+
+def _models(facts: dict[str, Any]) -> Table:
+    table = Table("what", "asked", "measured", "holds", box=None, pad_edge=False)
+    for model in facts["models"]:
+        of = f" of {model['attribute']}" if model["attribute"] else ""
+        asked, measured = number(model["asked"]), number(model["measured"])
+        table.add_row(f"{model['model']}{of}", asked, measured, _mark(model["holds"]))
+    return table
+
+
+def _mark(holds: bool | None) -> str:
+    return "not checked" if holds is None else ("yes" if holds else "[red]NO[/red]")
