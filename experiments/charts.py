@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kohort import charts
+
 Record = dict[str, Any]
 
 
@@ -30,19 +32,23 @@ def write_csv(records: Sequence[Record], path: Path) -> None:
 
 
 def write_svg(panels: Sequence[Panel], path: Path, *, columns: int = 2) -> None:
-    """The panels side by side, with the altair and vl-convert-python of kohort[experiments]."""
-    import altair as alt
-
+    """The panels side by side."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    charts = [
-        alt.Chart(alt.Data(values=list(panel.records)), title=panel.title, width=300, height=220)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X(f"{panel.x}:Q", scale=alt.Scale(zero=False)),
-            y=alt.Y(f"{panel.y}:Q"),
-            color=alt.Color(f"{panel.series}:N", title=None),
-            strokeDash=alt.StrokeDash(f"{panel.series}:N", title=None),
-        )
-        for panel in panels
-    ]
-    alt.concat(*charts, columns=columns).save(str(path))
+    charts.write_svg(charts.picture([], concat=[_lines(panel) for panel in panels], columns=columns), path)
+
+
+def _lines(panel: Panel) -> dict[str, Any]:
+    series = {"field": panel.series, "type": "nominal", "title": None}
+    return {
+        "title": panel.title,
+        "width": 300,
+        "height": 220,
+        "data": {"values": list(panel.records)},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {"field": panel.x, "type": "quantitative", "scale": {"zero": False}},
+            "y": {"field": panel.y, "type": "quantitative"},
+            "color": series,
+            "strokeDash": series,
+        },
+    }
