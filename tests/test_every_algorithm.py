@@ -310,10 +310,10 @@ def test_solving_leaves_the_problem_as_it_was(name):
 @pytest.mark.parametrize(
     "privacy, says",
     [
-        ([ko.KAnonymity(13)], "k is at most 12"),
-        ([ko.KAnonymity(2), ko.LDiversity("illness", 3)], "l is at most 2.4"),
-        ([ko.KAnonymity(2), ko.LDiversity("illness", 4, kind="distinct")], "l is at most 3"),
-        ([ko.KAnonymity(2), ko.AlphaDeassociation("illness", 0.4)], "alpha = 0.41"),
+        ([ko.KAnonymity(13)], "k can be at most 12"),
+        ([ko.KAnonymity(2), ko.LDiversity("illness", 3)], "l can be at most 2.4"),
+        ([ko.KAnonymity(2), ko.LDiversity("illness", 4, kind="distinct")], "l can be at most 3"),
+        ([ko.KAnonymity(2), ko.AlphaDeassociation("illness", 0.4)], "alpha must be at least 0.41"),
         ([ko.LDiversity("illness", 2, kind="recursive", c=0.5)], "c must be above"),
     ],
 )

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.open_slots import LIST
-
 
 def placed(state):
     """(unit, slot) -> copies, by walking through the pieces of every unit."""
@@ -29,9 +27,9 @@ def audit(search):
     assert (of_unit == offers.copies).all()
     assert (size == state.slots.n_records).all()
     assert abs(float(size @ offers.cost) - state.figures[0].real_cost) < 1e-9 * max(1, size.sum())
-    over = _open_over(search, size)
+    over, most = _open_over(search, size), state.listed.shape[1] - 1  # the last entry is how many
     for row, slots in enumerate(over):
-        assert state.listed[row, : state.listed[row, LIST]].tolist() == slots[:LIST]
+        assert state.listed[row, : state.listed[row, most]].tolist() == slots[:most]
     for slot in range(n_slots):
         _audit_slot(search, slot, found, over)
     if len(promises.rules):

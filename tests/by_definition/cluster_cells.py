@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kohort.algorithms.kernels.generalization import range_cost
+from by_definition.group_costs import cell_by_definition
 
 
 def cost_function(problem):
@@ -19,7 +19,7 @@ def cost_function(problem):
     def cost_of(some):
         total = 0.0
         for attribute, leaves in enumerate(zip(*(rows[row] for row in some))):
-            total += range_cost(tables, attribute, min(leaves), max(leaves))
+            total += cell_by_definition(tables, attribute, sorted(set(leaves)))
         return total
 
     return cost_of

@@ -18,10 +18,10 @@ __all__ = ["CountedCells"]
 
 @dataclass(frozen=True, eq=False)
 class CountedCells:
-    """Records that are equal in all quasi-identifiers and, as far as models tell, in their sensitive values.
+    """Records with equal quasi-identifiers and with sensitive values that no model distinguishes, counted.
 
     leaves     cells by attributes
-    codes      per sensitive column the code of each cell's value, or of one that no model tells from it
+    codes      per sensitive column the code of each cell's value, or of one that no model distinguishes
     counts     records of each cell
     of_record  the cell of each record
     """
@@ -67,7 +67,7 @@ class CountedCells:
 
 
 def _codes(problem: Problem, name: str) -> np.ndarray:
-    """Per record the code of its sensitive value, or of the first that no model tells from it."""
+    """Per record the code of its sensitive value, or of the first that no model distinguishes from it."""
     sensitive = problem.sensitive[name]
     kinds = [model.distinguishes(sensitive.context) for model in problem.models if model.attribute == name]
     _, first, number = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)

@@ -20,6 +20,7 @@ from kohort.algorithms.improve.kernels.group_counts import (
     take_out,
 )
 from kohort.algorithms.improve.kernels.group_ejection import dissolved, ejected
+from kohort.algorithms.improve.kernels.group_rebuilding import gather_groups, polish_groups, pool_cost
 from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.nearest_groups import nearest_groups, new_near_groups
 from kohort.algorithms.mondrian.mondrian import Mondrian
@@ -123,7 +124,7 @@ def test_counts_stay_right_round_after_round(problem, heat):
 @given(problems(), st.sampled_from([ejected, dissolved]), st.floats(0, 3), st.integers(0, 2**32 - 1))
 def test_a_round_adds_what_it_says_or_nothing_at_all(problem, step, allowed, seed):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
-    search = _GroupSearch.of(problem, tables, rows, np.arange(len(rows)))
+    search = _GroupSearch.of(problem, rows, np.arange(len(rows)))
     start = Mondrian().solve(problem, Run())
     label = np.unique(start.group_of_record, return_inverse=True)[1]
     groups = new_groups(search.cells, rows, label, start.n_groups, len(rows), problem.k)
@@ -232,3 +233,14 @@ def test_hierarchies_with_too_many_leaves_are_refused(monkeypatch):
         adult(50, 5, "hierarchy", algorithm="improve")
     release = adult(50, 5, "hierarchy", algorithm="auto", time_limit=5)
     assert release.algorithm == "mondrian" and "too many leaves" in release.notes[0]
+
+
+def test_a_pool_is_gathered_into_groups_of_k_and_lies_together_again_after_polishing():
+    problem = problem_of({"age": [1, 9, 1, 9]}, {"age": None}, 2)
+    rows, cells = problem.coded.searched_leaves(), problem.coded.cell_costs
+    groups = new_groups(cells, rows, np.array([0, 0, 1, 1]), 2, 4, 2)
+    numbers, part_of = np.array([2, 3]), np.full(4, -1)
+    gather_groups(cells, groups.counts, numbers, rows, part_of, 2, np.empty(4))
+    polish_groups(cells, groups.counts, numbers, rows, part_of, 2)
+    assert part_of[0] == part_of[2] != part_of[1] == part_of[3]
+    assert pool_cost(groups.counts, numbers) == 0 < pool_cost(groups.counts, np.array([0, 1]))

@@ -1,0 +1,41 @@
+"""Prices and least costs: the compiled code on tables that can be checked by hand."""
+
+import numpy as np
+import pytest
+
+from by_definition.dual_prices import slack_by_definition
+from kohort.algorithms.proofs.kernels.dual_prices import (
+    PricedRecords,
+    cheapest_over,
+    lower_until_feasible,
+    slacks,
+)
+from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
+from small_problems import problem_of
+
+
+def test_prices_are_capped_until_every_closed_record_can_pay_them():
+    closed = PricedRecords(
+        start=np.array([0, 3, 5]),
+        rows=np.array([0, 1, 2, 0, 1], dtype=np.int32),
+        cost=np.array([1.0, 0.25]),
+        copies=np.array([1, 2, 1]),
+        k=2,
+    )
+    assert cheapest_over(closed).tolist() == [0.25, 0.25, 1.0]
+    prices, level = np.array([0.5, 0.3, 3.0]), np.zeros(2)
+    lower_until_feasible(closed, prices, level)
+    for q, slack in enumerate(slacks(closed, prices, level, np.inf)):
+        rows = closed.rows[closed.start[q] : closed.start[q + 1]]
+        expected = slack_by_definition(prices[rows], closed.copies[rows], closed.cost[q], 2)
+        assert slack == pytest.approx(expected) and slack >= -1e-12
+    assert prices.max() > 1.0  # the others pay less than their share
+
+
+def test_a_record_needs_the_nearest_second_value_where_its_group_agrees_in_no_column():
+    problem = problem_of({"age": [1, 2, 4, 9]}, {"age": None}, 2)
+    least = np.full(4, np.inf)
+    rows, order = problem.coded.searched_rows.astype(np.int64), np.arange(4)
+    equal, copies = np.zeros(1, dtype=bool), np.ones(4, dtype=np.int64)
+    lower_least_costs(problem.coded.cell_costs, rows, copies, 2, order, np.array([0, 4]), equal, least)
+    assert least == pytest.approx([1 / 3] * 4)  # a step of three
