@@ -1,11 +1,12 @@
 """Write the parts of the documentation that a program knows best: cli.md, the schema, what commands print.
 
-Run it after a change of the command line or of what it prints: `python docs/generate.py`. On every page it
-runs the blocks in order, in an empty folder of the page's own: ```python blocks, and the lines of ```console
-blocks that begin with `$ `; also commands that no reader sees, in comments: `<!-- $ ls -->`. A ```yaml block
-that begins with `# some.name` is a file to be there. What a command prints takes the place of what stood
-beneath it (where that ended in a line of three dots, only as many lines of it); what Python prints takes the
-place of the ```text block right beneath.
+Run it after a change of the command line, of the options or of what is printed: `python docs/generate.py`.
+The tables of options in spec.md and python.md stand between two comments. On every page it runs the blocks in
+order, in an empty folder of the page's own: ```python blocks, and the lines of ```console blocks that begin
+with `$ `; also commands that no reader sees, in comments: `<!-- $ ls -->`. A ```yaml block that begins with
+`# some.name` is a file to be there. What a command prints takes the place of what stood beneath it (where
+that ended in a line of three dots, only as many lines of it); what Python prints takes the place of the
+```text block right beneath.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from kohort.cli.app import app
 from kohort.io.certificate import certificate_schema
+from kohort.io.spec import OPTION_KEYS, Spec
+from kohort.options import OPTIONS
 
 __all__ = [
+    "TABLES",
     "Block",
     "Command",
     "all_commands",
@@ -42,6 +46,7 @@ __all__ = [
     "refreshed",
     "run_python",
     "save_file",
+    "with_tables",
 ]
 
 DOCS = Path(__file__).parent
@@ -65,7 +70,7 @@ def main() -> None:
     SCHEMA.write_text(schema(), encoding="utf-8")
     for page in pages():
         old = page.read_text(encoding="utf-8")
-        new = refreshed(old)
+        new = refreshed(with_tables(page.name, old))
         if new != old:
             page.write_text(new, encoding="utf-8")
 
@@ -101,7 +106,7 @@ _OPENING = """\
 
 Every command answers `--help` with an example. Results go to stdout, everything else to stderr. With
 `--json` the result is JSON, also when it is an error. Exit codes: 0 done, 1 the promise does not hold or
-cannot be had, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
+is impossible, 2 bad input, 130 stopped with Ctrl-C; see [errors](errors.md).
 
 Three environment variables count: `KOHORT_KEY` holds the secret for pseudonyms where no `--key-file` is
 given, `KOHORT_SIGN_PASSWORD` the password of the key that signs certificates, and `KOHORT_DEBUG=1` shows
@@ -187,6 +192,86 @@ def _default(default: Any, info: Any) -> str:
 def schema() -> str:
     """The JSON Schema of a certificate."""
     return json.dumps(certificate_schema(), indent=2) + "\n"
+
+
+# -- the tables of options -------------------------------------------------------------------------
+
+
+def with_tables(name: str, page: str) -> str:
+    """The page with the table of options that is written between two comments, if it has one."""
+    if name not in TABLES:
+        return page
+    before, _, rest = page.partition(_TABLE)
+    _, _, after = rest.partition(_TABLE_END)
+    return f"{before}{_TABLE}\n\n{TABLES[name]()}\n\n{_TABLE_END}{after}"
+
+
+def _spec_table() -> str:
+    """Every key of the spec: those with parts of their own, then the options."""
+    own = [key for key in Spec.model_fields if key not in OPTION_KEYS]
+    rows = [_spec_row(key) for key in (*own, *OPTION_KEYS)]
+    return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *rows])
+
+
+def _spec_row(key: str) -> str:
+    field = Spec.model_fields[key]
+    value = "required" if field.is_required() else _spelled(field.default, json.dumps)
+    return f"| [`{key}`](#{_anchor(key)}) | {value} | {field.description}{_choices(key)} |"
+
+
+def _meaning(name: str) -> str:
+    return f"{OPTIONS[name].option.sentence}{_choices(name)}"
+
+
+def _python_table() -> str:
+    """The options that `anonymize` takes, with links to the spec."""
+    rows = [
+        f"| {_linked(name)} | {_spelled(declared.default, _quoted)} | {_meaning(name)} |"
+        for name, declared in OPTIONS.items()
+    ]
+    return "\n".join(["| option | default | meaning |", "| --- | --- | --- |", *rows])
+
+
+TABLES: dict[str, Callable[[], str]] = {"spec.md": _spec_table, "python.md": _python_table}
+_TABLE, _TABLE_END = "<!-- options: written by docs/generate.py -->", "<!-- end of options -->"
+
+
+def _linked(name: str) -> str:
+    return f"[`{name}`](spec.md#{_anchor(name)})" if name in OPTION_KEYS else f"`{name}`"
+
+
+def _spelled(default: Any, spell: Callable[[Any], str]) -> str:
+    if default is None or default == {}:
+        return "none"
+    text = default if spell is json.dumps and isinstance(default, str) else spell(default)
+    return f"`{text}`"
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _anchor(key: str) -> str:
+    """The heading of spec.md that explains a key, as a link has it."""
+    headings = re.findall(r"^## (.+)$", (DOCS / "spec.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = [heading for heading in headings if key in heading.split(" and ")]
+    return (named or [key.split("_")[0]])[0].replace(" ", "-")
+
+
+def _choices(key: str) -> str:
+    """The words that an option may be, where it may only be some."""
+    annotation = OPTION_KEYS[key].written if key in OPTION_KEYS else None
+    words = [word for word in _literals(annotation) if word]
+    *some, last = [f"`{word}`" for word in words] or [""]
+    return f": {', '.join(some)} or {last}" if some else ""
+
+
+def _literals(annotation: Any) -> list[str]:
+    if annotation is bool:
+        return ["true", "false"]
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [word for part in get_args(annotation) for word in _literals(part)]
 
 
 # -- blocks that run -------------------------------------------------------------------------------

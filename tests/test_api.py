@@ -18,7 +18,7 @@ import kohort as ko
 from frames import MAKERS, as_lists, from_arrow
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, KohortError
-from kohort.io.spec import parse_spec
+from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
 from strategies import KINDS, cases
 

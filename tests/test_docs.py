@@ -26,7 +26,9 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
 from kohort.cli.app import main
 from kohort.data import build_hierarchy
 from kohort.data.build_dates import _LEVELS
-from kohort.io import spec
+from kohort.io.spec import Spec
+from kohort.io.spec_parts import AttributeSpec, ItemsSpec
+from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.io.tables import COMPRESSIONS, SUFFIXES
 from kohort.problem.costs import COSTS
 from kohort.problem.models import MODELS
@@ -115,24 +117,18 @@ def test_every_error_is_explained(name):
     assert name in tree
 
 
+SPEC_PARTS = {part.__name__: part for part in (Spec, AttributeSpec, PrivacySpec, *PARTS.values(), ItemsSpec)}
+
+
 def spec_parts() -> list[tuple[str, str]]:
-    parts = (
-        spec.Spec,
-        spec.AttributeSpec,
-        spec.PrivacySpec,
-        spec.DiversitySpec,
-        spec.AlphaSpec,
-        spec.ClosenessSpec,
-        spec.ItemsSpec,
-    )
-    return [(part.__name__, key) for part in parts for key in part.model_fields]
+    return [(name, key) for name, part in SPEC_PARTS.items() for key in part.model_fields]
 
 
 @pytest.mark.parametrize(("part", "key"), spec_parts())
 def test_every_key_of_the_spec_is_explained(part, key):
     text = page("spec.md")
     assert named(text, key)
-    for choice in choices(getattr(spec, part).model_fields[key].annotation):
+    for choice in choices(SPEC_PARTS[part].model_fields[key].annotation):
         assert named(text, choice), choice
 
 
@@ -143,7 +139,7 @@ def choices(annotation: Any) -> list[str]:
 
 
 def test_choices_are_found():
-    assert choices(spec.AttributeSpec.model_fields["treatment"].annotation) == ["drop", "pseudonym", "mask"]
+    assert choices(AttributeSpec.model_fields["treatment"].annotation) == ["drop", "pseudonym", "mask"]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -230,6 +226,11 @@ def test_the_changelog_has_the_version():
 
 def test_the_reference_of_the_command_line_is_up_to_date():
     assert page("cli.md") == generate.reference(), "Run docs/generate.py."
+
+
+@pytest.mark.parametrize("name", generate.TABLES)
+def test_the_table_of_options_is_up_to_date(name):
+    assert page(name) == generate.with_tables(name, page(name)), "Run docs/generate.py."
 
 
 def test_every_command_has_help_and_an_example():

@@ -15,7 +15,7 @@ from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter, ValidationErr
 
 import kohort as ko
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
-from kohort.io.spec import parse_spec
+from kohort.io.read_spec import parse_spec
 from kohort.parameters import Within
 
 REGISTERED = ALGORITHMS | ITEMS_ALGORITHMS

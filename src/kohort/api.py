@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
 from kohort.algorithms.mining import closed_records
-from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
-from kohort.data.build_hierarchy import Builder, FileSource, from_spec
-from kohort.data.column import text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
-from kohort.files.outputs import Outputs
 from kohort.io import hierarchies
-from kohort.io.baskets import BasketShape
-from kohort.io.data_files import read_data, read_release
-from kohort.io.hierarchies import read_source
+from kohort.io.data_files import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.io.spec import Spec, parse_spec, read_spec
-from kohort.io.tables import TableFile
-from kohort.parameters import check_option, shown
+from kohort.keywords import Promise, Source, hierarchies_by_column, hierarchy_files, request_of
 from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
-from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
-from kohort.problem.roles import Role, Roles
+from kohort.problem.models import KAnonymity
+from kohort.problem.roles import Roles
 from kohort.publication import Origin, Release, release_of
+from kohort.sources import (
+    arrow_table,
+    dataset_of,
+    frame_or_file,
+    named_files,
+    spec_and_folder,
+    table_and_spec,
+)
 from kohort.verification import Verdict
 
 __all__ = [
@@ -48,10 +47,6 @@ __all__ = [
     "read_hierarchy",
     "verify",
 ]
-
-Promise = Model | KmAnonymity | ItemConfidence
-ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
-Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
 
 def anonymize(
@@ -72,8 +67,9 @@ def anonymize(
     weights: Mapping[str, float] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: Literal["value", "star", "refuse"] = "value",
+    formulas: Literal["keep", "escape"] = "keep",
     on_missing: Literal["error", "suppress"] = "error",
-    diversify_weight: float = WEIGHT,
+    diversify_weight: float = 0.15,
     shuffle: bool | Literal["auto"] = "auto",
     seed: int = 0,
     time_limit: float | None = None,
@@ -114,6 +110,8 @@ def anonymize(
         Where detail matters more; the order of a column's values.
     nulls, on_missing
         What a missing value is; what becomes of values missing from a hierarchy.
+    formulas
+        Texts that begin like a formula, in CSV files: written as they are, or after an apostrophe (`escape`).
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     shuffle
@@ -121,6 +119,9 @@ def anonymize(
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
+    seed, time_limit, engine
+        For everything that is drawn at random; seconds after which the best release so far is used; where to
+        compute.
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
@@ -145,45 +146,30 @@ def anonymize(
     given = locals()
     if spec is not None:
         _refuse_besides_spec(given)
-        read, beside = _spec(spec)
-        source = _source(data, read.shape, header=header)
+        read, beside = spec_and_folder(spec)
+        source = frame_or_file(data, read.shape, header=header)
         request = read.request(beside=beside, key=key, engine=engine)
-        origin = Origin(shape=read.shape, reads=_files(data, spec, *read.files(beside=beside)))
+        origin = Origin(shape=read.shape, reads=named_files(data, spec, *read.files(beside=beside)))
         return release_of(source, request, origin=origin, progress=progress)
-    source = _source(data, header=header)
-    found = _items(items)
-    hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
-    treatments = dict(identifiers) if isinstance(identifiers, Mapping) else {}
-    asked = _promises(privacy)
-    request = Request(
-        roles=_roles(hierarchies, sensitive, identifiers, insensitive, others, found),
-        models=tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
-        km=_one_of(KmAnonymity, asked, "keep the larger k and m"),
-        confidence=_one_of(ItemConfidence, asked, "list all sensitive items in one"),
-        items=found,
-        hierarchies=hierarchies,
-        orders=_orders({} if orders is None else orders),
-        on_missing=dict.fromkeys(hierarchies, on_missing),
-        treatments=treatments,
-        joins=joins or {},
-        key=key,
-        weights={} if weights is None else weights,
-        cost=cost,
-        algorithm=algorithm,
-        engine=engine,
-        suppression=suppression,
-        suppressed=suppressed,
-        labels=labels,
-        nulls=nulls,
-        diversify_weight=diversify_weight,
-        shuffle=shuffle,
-        seed=seed,
-        time_limit=time_limit,
-        scheme=scheme if isinstance(scheme, str) else None,
-        schemes={} if scheme is None or isinstance(scheme, str) else scheme,
-    )
-    origin = Origin(reads=_files(data, *_hierarchy_files(quasi_identifiers, items)))
+    source = frame_or_file(data, header=header)
+    request = request_of(given)
+    origin = Origin(reads=named_files(data, *hierarchy_files(quasi_identifiers, items)))
     return release_of(source, request, origin=origin, progress=progress)
+
+
+def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
+    """Refuse keywords that a spec would silently overrule."""
+    besides = [
+        name
+        for name, parameter in signature(anonymize).parameters.items()
+        if name not in ("data", "key", "engine", "progress", "spec", "header")
+        and given[name]
+        and given[name] != parameter.default
+    ]
+    if besides:
+        raise InputError(
+            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
+        )
 
 
 def apply_maps(
@@ -212,7 +198,7 @@ def apply_maps(
     >>> applied.table["age"].to_pylist()
     ['[20, 30)', '[40, 50)']
     """
-    dataset = _dataset(data, header=header)
+    dataset = dataset_of(data, header=header)
     return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
@@ -234,12 +220,12 @@ def verify(
     >>> ko.verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), spec=spec).holds
     False
     """
-    read, beside = _spec(spec)
+    read, beside = spec_and_folder(spec)
     if isinstance(release, (str, Path)):
         release = read_release(release, read.shape, formulas=read.formulas, header=header).table
     published = Dataset(release)
     reading = {"header": original_header, "header_option": "original-header"}
-    before = None if original is None else _dataset(original, read.shape, **reading)
+    before = None if original is None else dataset_of(original, read.shape, **reading)
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError("An order file compares a release with its original: give the original, too.")
@@ -266,11 +252,11 @@ def compare(
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
 
-    Every release is made in a process of its own, so that its memory can be told. One that cannot be had is
-    a row with a reason. With `out`, a CSV file, a comparison goes on where it stopped. Without `algorithms`,
-    all are tried.
+    Every release is made in a process of its own, so that its memory can be measured. One that is impossible
+    is a row with the reason. With `out`, a CSV file, a comparison goes on where it stopped. Without
+    `algorithms`, all are tried.
     """
-    table, read, beside = _table_and_spec(data, spec, out, header)
+    table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return compare_releases(
@@ -295,53 +281,10 @@ def frontier(
     header: bool | None = None,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
-    table, read, beside = _table_and_spec(data, spec, out, header)
+    table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
-
-
-def _dataset(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
-    """The records of a dataframe or of a file."""
-    source = _source(data, shape, **reading)
-    return Dataset(source.table if isinstance(source, TableFile) else source)
-
-
-def _source(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:
-    """A dataframe as it is, or a file read (a TableFile); `header` is for files only."""
-    if isinstance(data, (str, Path)):
-        return read_data(data, shape, **reading)
-    if reading["header"] is not None:
-        raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
-    return data
-
-
-def _table_and_spec(
-    data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None, header: bool | None
-) -> tuple[pa.Table, Spec, Path]:
-    """The table and the spec, read; refused is an output that would replace a file of them."""
-    read, beside = _spec(spec)
-    sources = [Path(source) for source in (data, spec) if isinstance(source, (str, Path))]
-    Outputs([] if out is None else [Path(out)], reads=[*sources, *read.files(beside=beside)]).check()
-    if isinstance(data, (str, Path)):
-        return read_data(data, read.shape, header=header).table, read, beside
-    dataset = _dataset(data, header=header)
-    return pa.table({name: dataset.arrow(name) for name in dataset.names}), read, beside
-
-
-def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
-    """Options that a spec would silently overrule."""
-    besides = [
-        name
-        for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "key", "engine", "progress", "spec", "header")
-        and given[name]
-        and given[name] != parameter.default
-    ]
-    if besides:
-        raise InputError(
-            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
-        )
 
 
 def mine_closed_records(
@@ -363,8 +306,8 @@ def mine_closed_records(
     [{'sex': '*', 'town': '*', 'support': 3}, {'sex': '*', 'town': 'Ely', 'support': 2},
      {'sex': 'f', 'town': '*', 'support': 2}]
     """
-    dataset = _dataset(data, header=header)
-    trees = _hierarchies(quasi_identifiers)
+    dataset = dataset_of(data, header=header)
+    trees = hierarchies_by_column(quasi_identifiers)
     request = Request(
         roles=Roles(dict.fromkeys(trees, "quasi-identifier"), "keep"),
         models=(KAnonymity(k),),
@@ -395,8 +338,7 @@ def profile(
     >>> [column.role for column in found.columns]
     ['quasi-identifier', 'sensitive']
     """
-    dataset = _dataset(data, header=header)
-    table = pa.table({name: dataset.arrow(name) for name in dataset.names})
+    table = arrow_table(dataset_of(data, header=header))
     return profiles.profile(table, max_combination=max_combination, sample=sample, seed=seed)
 
 
@@ -413,115 +355,3 @@ def read_hierarchy(
     file.findings.raise_if_broken(Path(path).name)
     assert file.hierarchy is not None
     return file.hierarchy
-
-
-def _spec(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
-    if isinstance(spec, Mapping):
-        return parse_spec(spec), Path()
-    return read_spec(spec), Path(spec).parent
-
-
-def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
-    if items is None or isinstance(items, Items):
-        return items if items is None else replace(items, hierarchy=_hierarchy(items.column, items.hierarchy))
-    if isinstance(items, str):
-        return Items(items)
-    if not isinstance(items, Mapping) or len(items) != 1:
-        raise InputError(
-            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
-        )
-    [(column, source)] = items.items()
-    return Items(column, _hierarchy(column, source))
-
-
-def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
-    found = [model for model in asked if isinstance(model, kind)]
-    if len(found) > 1:
-        raise InputError(f"{kind.name} is asked for twice: {instead}.")
-    return found[0] if found else None
-
-
-def _files(*sources: Any) -> tuple[Path, ...]:
-    """The sources that are names of files."""
-    return tuple(Path(source).absolute() for source in sources if isinstance(source, (str, Path)))
-
-
-def _hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
-    """The files that hierarchies are read from."""
-    given = [source for source in (quasi_identifiers, items) if isinstance(source, Mapping)]
-    given += [{"items": items.hierarchy}] if isinstance(items, Items) else []
-    found = [_hierarchy_source(source) for sources in given for source in sources.values()]
-    return [Path(source.path) for source in found if isinstance(source, FileSource)]
-
-
-def _hierarchies(
-    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
-) -> dict[str, Any]:
-    names = [] if quasi_identifiers is None else _listed(quasi_identifiers)
-    if not names and optional:
-        return {}
-    if not names:
-        raise InputError("Name the quasi_identifiers: the columns that others may know.")
-    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: _hierarchy(name, given[name]) for name in names}
-
-
-def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
-    found = _hierarchy_source(source)
-    if isinstance(found, FileSource):
-        file = read_source(found)
-        file.findings.raise_if_broken(name)
-        return file.hierarchy
-    return found
-
-
-def _hierarchy_source(source: Source) -> Builder | Hierarchy | FileSource | None:
-    """A hierarchy, how to build one, or the file to read it from."""
-    if isinstance(source, Path):
-        source = str(source)
-    return from_spec(source) if isinstance(source, (str, Mapping)) else source
-
-
-def _listed(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    """Names of columns; a single one need not be in a list."""
-    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
-    if not all(isinstance(name, str) for name in listed):
-        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
-    return listed
-
-
-def _promises(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
-    if isinstance(privacy, Promise):
-        return (privacy,)
-    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
-        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
-    return tuple(privacy)
-
-
-def _orders(orders: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    check_option("orders", orders, Mapping[str, Any])
-    for name, values in orders.items():
-        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
-            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
-    return {name: [text_of(value) for value in values] for name, values in orders.items()}
-
-
-def _roles(
-    quasi_identifiers: Mapping[str, Any],
-    sensitive: Sequence[str],
-    identifiers: Sequence[str] | Mapping[str, Any],
-    insensitive: Sequence[str],
-    others: Literal["error", "keep", "drop"],
-    items: Items | None,
-) -> Roles:
-    given: list[tuple[str, Role]] = [(name, "quasi-identifier") for name in quasi_identifiers]
-    given += [(name, "sensitive") for name in _listed(sensitive)]
-    given += [(name, "identifier") for name in _listed(identifiers)]
-    given += [(name, "insensitive") for name in _listed(insensitive)]
-    given += [] if items is None else [(items.column, "items")]
-    roles: dict[str, Role] = {}
-    for name, role in given:
-        if name in roles:
-            raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
-        roles[name] = role
-    return Roles(roles, others)

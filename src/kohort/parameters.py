@@ -1,4 +1,4 @@
-"""Parameters as their annotations have them: one check for algorithms, builders and options, and its words.
+"""Checks that parameters of algorithms, builders and options have the type that their annotation declares.
 
 A frozen dataclass calls `check_parameters(self)` when it is made. Nothing is converted but the scalars of
 NumPy: "2" is no number, 'off' is neither true nor false, and NaN is within no limits.
@@ -6,23 +6,24 @@ NumPy: "2" is no number, 'off' is neither true nor false, and NaN is within no l
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache
 from math import isfinite
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from kohort.errors import InputError
 
 __all__ = [
+    "Option",
     "Seconds",
     "Seed",
     "Share",
     "Within",
+    "annotations_of",
     "check_option",
     "check_parameters",
     "fits",
@@ -61,6 +62,24 @@ class Within:
         return f"{first}, at most {_plain(self.most)}" if self.above is not None else _from_to(self)
 
 
+@dataclass(frozen=True)
+class Option:
+    """What an option of a release is for and where it can be given, for Annotated.
+
+    sentence  what it decides, as the documentation says it
+    flag      the help of its flag on the command line; None: it has no flag
+    in_spec   whether the spec has a key for it
+    in_maps   whether the maps of a release keep it
+    check     raises InputError for a value that has the right type and is wrong all the same: an unknown name
+    """
+
+    sentence: str
+    flag: str | None = None
+    in_spec: bool = True
+    in_maps: bool = False
+    check: Callable[[Any], None] | None = None
+
+
 Share = Annotated[float, Within(0, 1)]
 Seed = Annotated[int, Within(0, 2**63 - 1)]
 Seconds = Annotated[float, Within(above=0, most=1_000_000_000)]
@@ -73,10 +92,10 @@ def check_parameters(instance: Any, *, say: str = "The {name!r} parameter of {ow
     """
     kind: Any = type(instance)
     owner = getattr(kind, "name", kind.__name__)
-    for name, annotation in _annotations(kind).items():
-        value = getattr(instance, name)
-        if isinstance(value, np.generic):  # JSON could not hold it
-            value = value.item()
+    for name, annotation in annotations_of(kind).items():
+        given = getattr(instance, name)
+        value = _of_python(given)  # JSON could not hold a scalar of NumPy
+        if value is not given:
             object.__setattr__(instance, name, value)
         if not fits(value, annotation):
             raise _refusal(say.format(name=name, owner=owner), value, annotation)
@@ -84,9 +103,14 @@ def check_parameters(instance: Any, *, say: str = "The {name!r} parameter of {ow
 
 def check_option(name: str, value: Any, annotation: Any) -> None:
     """Raise InputError for an option of a function whose value is not what the annotation says."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if not fits(value, annotation):
+    if not fits(_of_python(value), annotation):
         raise _refusal(repr(name), value, annotation)
+
+
+def _of_python(value: Any) -> Any:
+    """The value itself, or for a scalar of NumPy the number or text of Python."""
+    numpy = sys.modules.get("numpy")  # where it is not imported, nothing is a scalar of NumPy
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
 def _refusal(what: str, value: Any, annotation: Any) -> InputError:
@@ -94,7 +118,8 @@ def _refusal(what: str, value: Any, annotation: Any) -> InputError:
 
 
 @cache
-def _annotations(kind: Any) -> dict[str, Any]:
+def annotations_of(kind: Any) -> dict[str, Any]:
+    """The annotation of each field of a dataclass, with everything that Annotated adds."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
 

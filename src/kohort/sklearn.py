@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import narwhals as nw
@@ -12,6 +13,7 @@ import pyarrow as pa
 from kohort.api import anonymize
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, MissingPackageError
+from kohort.options import OPTIONS
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
@@ -26,6 +28,16 @@ except ImportError:
     raise MissingPackageError("kohort.sklearn needs: pip install 'kohort[sklearn]'") from None
 
 __all__ = ["Anonymizer"]
+
+_OPTIONS = {name: declared for name, declared in OPTIONS.items() if name not in ("shuffle", "suppressed")}
+
+
+def _with_options(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor with the options in its signature, where scikit-learn looks for parameters."""
+    own = [p for p in signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    options = [Parameter(n, Parameter.KEYWORD_ONLY, default=d.default) for n, d in _OPTIONS.items()]
+    init.__signature__ = Signature([*own, *options])  # type: ignore[attr-defined]
+    return init
 
 
 class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -48,11 +60,12 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         all columns but the sensitive ones.
     sensitive, privacy
         Columns that nobody may be tied to; the models that are promised, instead of k-anonymity alone.
-    algorithm, cost, labels, suppression, seed
-        As for `kohort.anonymize`.
     values
         `labels`: cells are published as texts such as `[20, 30)`, for an encoder of categories. `numbers`:
         numeric columns as the mean of the values that the label covers, for estimators that want numbers.
+    **options
+        The options of `kohort.anonymize`, such as `algorithm`, `cost`, `suppression` and `seed`, without
+        `shuffle` and `suppressed`: a transformer keeps the records and their order.
 
     Attributes
     ----------
@@ -76,6 +89,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         "tables in the same way, write release_.maps(path) for ko.apply_maps."
     )
 
+    @_with_options
     def __init__(
         self,
         k: int = 10,
@@ -83,23 +97,18 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         quasi_identifiers: Mapping[str, Any] | Sequence[str] | None = None,
         sensitive: Sequence[str] = (),
         privacy: Sequence[Model] | None = None,
-        algorithm: Any = "auto",
-        cost: str = "loss",
-        labels: str = "hierarchy",
-        suppression: float = 0.0,
         values: str = "labels",
-        seed: int = 0,
+        **options: Any,
     ) -> None:
         self.k = k
         self.quasi_identifiers = quasi_identifiers
         self.sensitive = sensitive
         self.privacy = privacy
-        self.algorithm = algorithm
-        self.cost = cost
-        self.labels = labels
-        self.suppression = suppression
         self.values = values
-        self.seed = seed
+        for name, declared in _OPTIONS.items():
+            setattr(self, name, options.pop(name, declared.default))
+        for name in options:
+            raise TypeError(f"Anonymizer has no parameter {name!r}.")
 
     def fit(self, X: Any, y: Any = None) -> Anonymizer:
         """Anonymize a table, and remember how."""
@@ -115,12 +124,8 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             sensitive=list(self.sensitive),
             others="keep",
             privacy=[KAnonymity(self.k)] if self.privacy is None else list(self.privacy),
-            algorithm=self.algorithm,
-            cost=self.cost,
-            labels=self.labels,  # type: ignore[arg-type]
-            suppression=self.suppression,
             shuffle=False,  # a transformer keeps the order: other columns, such as y, stay beside the table
-            seed=self.seed,
+            **{name: getattr(self, name) for name in _OPTIONS},
         )
         if self.release_.suppressed_as == "drop":
             raise InfeasibleError(

@@ -14,14 +14,14 @@ from running import run
 
 from kohort.data.profile import profile
 from kohort.datasets import generate_hospital, load_adult, load_health
-from kohort.io.spec import parse_spec, read_spec
+from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.tables import read_table, write_table
 from kohort.io.write_spec import spec_text
 
 TABLES = {
-    "adult.csv": lambda: load_adult("test").slice(0, 1500),
-    "health.csv": lambda: load_health(year=1).slice(0, 1500),
-    "hospital.parquet": lambda: generate_hospital(1500),
+    "adult.csv": lambda: load_adult("test").slice(0, 500),
+    "health.csv": lambda: load_health(year=1).slice(0, 500),
+    "hospital.parquet": lambda: generate_hospital(500),
 }
 
 

@@ -11,7 +11,7 @@ from comparison.cases import DIVERSE, SPEC, people
 from kohort.comparison import compare as comparing
 from kohort.comparison.grid import Cell, cells
 from kohort.comparison.rows import COLUMNS
-from kohort.io.spec import parse_spec
+from kohort.io.read_spec import parse_spec
 
 
 def test_a_grid_is_every_algorithm_with_every_parameter():

@@ -11,7 +11,7 @@ from kohort.io.certificate import read_certificate
 from kohort.io.hierarchies import read_hierarchy
 from kohort.io.json_text import parse_json
 from kohort.io.maps import read_maps
-from kohort.io.spec import read_spec
+from kohort.io.read_spec import read_spec
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi")

@@ -8,7 +8,7 @@ import kohort as ko
 from by_definition import order as by_definition
 from kohort.data.basket_cells import read_baskets
 from kohort.data.dataset import Dataset
-from kohort.io.spec import parse_spec
+from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.verification.assignment import _Flow, assign_records

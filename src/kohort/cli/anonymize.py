@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
+from kohort.cli.options import Data, KeyFile, SpecFile
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
@@ -21,69 +23,79 @@ if TYPE_CHECKING:
 __all__ = ["anonymize", "release_file"]
 
 
-def anonymize(
-    data: Data,
-    spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
-    out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
-    report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None,
+@dataclass(frozen=True)
+class Writing:
+    """What is written besides the release."""
+
+    report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None
     report_version: Annotated[
         str, typer.Option(help="internal shows values of the data; public may go with the release.")
-    ] = "internal",
-    certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None,
+    ] = "internal"
+    certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None
     sign: Annotated[
         Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
-    ] = None,
+    ] = None
     salt: Annotated[
         Path | None,
         typer.Option(
             help="Commit to the original with this secret, made if the file is missing; keep it to yourself."
         ),
-    ] = None,
+    ] = None
     maps: Annotated[
         Path | None,
         typer.Option(
             help="Also write how each value is published (JSON), for 'kohort apply'. It lists the values."
         ),
-    ] = None,
+    ] = None
     order_file: Annotated[
         Path | None,
         typer.Option(help="Also write which original each record is (JSON), for 'kohort verify'. Private."),
-    ] = None,
+    ] = None
     hierarchies: Annotated[
         Path | None,
         typer.Option(
             help="Also write the hierarchies to this folder, to read labels by. Their leaves are the values."
         ),
-    ] = None,
+    ] = None
     hierarchy_levels: Annotated[
         str | None,
         typer.Option(help="What of them: all, or above (what is above the leaves only).", show_default="all"),
-    ] = None,
+    ] = None
     force: Annotated[
         bool, typer.Option("--force", help="Replace hierarchy files that are there already.")
-    ] = False,
-    algorithm: Annotated[
-        str | None, typer.Option(help="Instead of the spec's; see 'kohort algorithms'.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
-    cost: Annotated[str | None, typer.Option(help="The measure to minimise, instead of the spec's.")] = None,
-    shuffle: Annotated[
-        str | None, typer.Option(help="The order of the records: auto, true or false, instead of the spec's.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; the best release so far is used then.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="Where to compute: local.")] = "local",
-    key_file: Annotated[
-        Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
-    ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    ] = False
+
+    def files(self, out: Path) -> ReleaseFiles:
+        """All files that are to be written; keys and salts are read before the long work."""
+        from kohort.io.salt import salt_for
+        from kohort.publication.files import ReleaseFiles
+
+        return ReleaseFiles(
+            out,
+            self.report,
+            self.report_version,
+            self.certificate,
+            _signing_key(self.sign, self.certificate),
+            self.maps,
+            self.hierarchies,
+            _levels(self.hierarchy_levels, self.hierarchies),
+            self.force,
+            salt_for(self.salt),
+            self.order_file,
+        )
+
+
+@command
+def anonymize(
+    data: Data,
+    spec: SpecFile,
+    out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
+    *,
+    writing: Writing,
+    job: Job,
+    key_file: KeyFile = None,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Anonymize a table: solve, verify, write.
 
@@ -91,41 +103,31 @@ def anonymize(
 
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
-    from kohort.cli.console import Output
-    from kohort.io.salt import salt_for
-    from kohort.io.spec import read_spec_file
+    from kohort.io.read_spec import read_spec_file
     from kohort.publication import Origin
-    from kohort.publication.files import ReleaseFiles
 
-    output = Output(as_json=json, quiet=quiet)
-    files = ReleaseFiles(
-        out, report, report_version, certificate, _signing_key(sign, certificate), maps,
-        hierarchies, _levels(hierarchy_levels, hierarchies), force, salt_for(salt), order_file,
-    )  # fmt: skip
+    output = printing.output()
+    files = writing.files(out)
     written = read_spec_file(spec)
-    read = written.spec.overridden(
-        k=k, algorithm=algorithm, cost=cost, shuffle=shuffle, seed=seed, time_limit=time_limit
-    )
-    request = read.request(beside=spec.parent, key=secret_key(key_file), engine=engine)
-    sources = [data, spec, sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
+    read = written.spec.overridden(**job.changes())
+    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    sources = [data, spec, writing.sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
     outputs = files.outputs(request, read.shape, sources)
-    words: dict[str, Any] = {"k": k, "algorithm": algorithm, "cost": cost, "shuffle": shuffle}
-    words |= {"seed": seed, "time-limit": time_limit}
-    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header": header}
+    typed = job.typed() | reading.options()
     making = {
-        "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **words, **reading),
+        "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
         "spec": written.text,
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress() as progress:
-        release = release_file(data, request, progress, origin=origin, **reading)
+        release = release_file(data, request, progress, origin=origin, **reading.options())
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None
     found = release.origin.file.encoding
     if found not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {found}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
-    _tell(output, facts, files)
+    _show(output, facts, files)
 
 
 def _signing_key(sign: Path | None, certificate: Path | None) -> Any:
@@ -165,7 +167,7 @@ def release_file(
     return release_of(file, request, origin=origin, progress=progress, seconds=seconds)
 
 
-def _tell(output: Output, facts: dict, files: ReleaseFiles) -> None:
+def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
     from rich.text import Text
 
     from kohort.report.terminal import release_panel

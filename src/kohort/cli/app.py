@@ -47,7 +47,7 @@ def _kohort(version: bool = typer.Option(False, "--version", help="Show the vers
 
 
 def main() -> None:
-    """Run a command; exit 0 done, 1 the promise does not hold or cannot be had, 2 bad input, 130 stopped."""
+    """Run a command; exit 0 done, 1 the promise does not hold or is impossible, 2 bad input, 130 stopped."""
     from kohort.files.atomic import forget_written
 
     forget_written()

@@ -7,32 +7,29 @@ from typing import Annotated
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
+from kohort.cli.bundles import Printing, Reading, command
+from kohort.cli.options import Data, KeyFile
 
 __all__ = ["apply"]
 
 
+@command
 def apply(
     maps: Annotated[
         Path, typer.Argument(help="The maps of a release: kohort anonymize --maps.", show_default=False)
     ],
     data: Data,
     out: Annotated[Path, typer.Option(help="The recoded table; its ending names the format.")],
+    *,
     unseen: Annotated[
         str, typer.Option(help="Values that the maps do not have: error, or suppress (publish them as *).")
     ] = "error",
     k: Annotated[
         int | None, typer.Option("--k", "-k", help="Also verify: what the maps promise, with this k.")
     ] = None,
-    key_file: Annotated[
-        Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
-    ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    key_file: KeyFile = None,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Recode another table by the maps of a release.
 
@@ -43,7 +40,7 @@ def apply(
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output, plural
+    from kohort.cli.console import plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
@@ -54,12 +51,12 @@ def apply(
     from kohort.pipeline.apply import apply_maps
     from kohort.report.terminal import verdict_panel
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     outputs = Outputs([out], reads=[maps, data, key_file])
     outputs.check()
     format_of(out)
     read = read_maps(maps)
-    source = read_table(data, delimiter=delimiter, encoding=encoding, sheet=sheet, header=header)
+    source = read_table(data, **reading.options())
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter

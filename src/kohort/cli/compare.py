@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
+from kohort.cli.bundles import Printing, Reading, command
+from kohort.cli.options import Data, SpecFile
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kohort.comparison import Settings
     from kohort.io.spec import Spec
 
 __all__ = ["compare", "frontier"]
 
-SpecFile = Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")]
-Ls = Annotated[str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")]
-Alphas = Annotated[str | None, typer.Option(help="Values of alpha, for the spec's alpha.")]
-Ts = Annotated[str | None, typer.Option("--t", help="Values of t, for the spec's closeness.")]
-Queries = Annotated[int, typer.Option(help="COUNT queries for the query error.")]
-Seed = Annotated[int, typer.Option(help="Of the queries and of the people looked up.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each release.")]
+
+@dataclass(frozen=True)
+class Sweep:
+    """The parameters of privacy models that are swept besides k."""
+
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")
+    ] = None
+    alpha: Annotated[str | None, typer.Option(help="Values of alpha, for the spec's alpha.")] = None
+    t: Annotated[str | None, typer.Option("--t", help="Values of t, for the spec's closeness.")] = None
+
+    def values(self, k: str | None) -> dict[str, list[Any] | None]:
+        """The values of each parameter, k among them."""
+        return {"k": _numbers(k, int), **{name: _numbers(text) for name, text in asdict(self).items()}}
 
 
+@dataclass(frozen=True)
+class Measuring:
+    """How the releases are measured."""
+
+    queries: Annotated[int, typer.Option(help="COUNT queries for the query error.")] = 1000
+    seed: Annotated[int, typer.Option(help="Of the queries and of the people looked up.")] = 0
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for each release.")] = None
+
+    def settings(self, spec: Path, out: Path | None) -> Settings:
+        from kohort.comparison import Settings
+
+        return Settings(spec.parent, out, self.queries, self.seed, self.time_limit)
+
+
+@command
 def compare(
     data: Data,
     spec: SpecFile,
     out: Annotated[Path, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")],
+    *,
     k: Annotated[
         str | None, typer.Option("--k", "-k", help="Values of k, such as 5,10,50.", show_default="the spec's")
     ] = None,
@@ -39,45 +65,34 @@ def compare(
     costs: Annotated[
         str | None, typer.Option(help="Costs to minimise, separated by commas.", show_default="the spec's")
     ] = None,
-    l: Ls = None,  # noqa: E741
-    alpha: Alphas = None,
-    t: Ts = None,
+    sweep: Sweep,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw loss against k and against time (SVG).")
     ] = None,
-    queries: Queries = 1000,
-    seed: Seed = 0,
-    time_limit: TimeLimit = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    measuring: Measuring,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Compare algorithms: loss, gap, risk, query error, seconds and memory of each, for each k.
 
-    Each release is made in a process of its own. One that cannot be had is a row with a reason. Stopped and
+    Each release is made in a process of its own. One that is impossible is a row with the reason. Stopped and
     called again, it goes on where it stopped.
 
     Example: **kohort compare people.csv --spec spec.yaml --k 5,10 --algorithms mondrian,forest --out t.csv**
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output
-    from kohort.comparison import Settings, compare_releases
+    from kohort.comparison import compare_releases
     from kohort.io.data_files import read_data
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     read = read_spec(spec)
     _check_outputs(data, spec, read, out, plot)
-    swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
-    settings = Settings(spec.parent, out, queries, seed, time_limit)
+    swept = sweep.values(k)
+    settings = measuring.settings(spec, out)
     with output.progress() as progress:
-        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
-        reading |= {"sheet": sheet, "header": header}
-        source = read_data(data, read.shape, **reading)
+        source = read_data(data, read.shape, **reading.options())
         output.notes(source)
         names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
@@ -93,9 +108,11 @@ def compare(
     output.show(Text("Written: " + ", ".join(str(path) for path in (out, plot) if path is not None)))
 
 
+@command
 def frontier(
     data: Data,
     spec: SpecFile,
+    *,
     out: Annotated[
         Path | None, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")
     ] = None,
@@ -103,20 +120,12 @@ def frontier(
         str | None,
         typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100"),
     ] = None,
-    l: Ls = None,  # noqa: E741
-    alpha: Alphas = None,
-    t: Ts = None,
+    sweep: Sweep,
     algorithm: Annotated[str | None, typer.Option(help="Instead of the spec's.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw risk against loss (SVG).")] = None,
-    queries: Queries = 1000,
-    seed: Seed = 0,
-    time_limit: TimeLimit = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    measuring: Measuring,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Sweep k (or l, alpha or t) and show where the knee between risk and loss is, to help choose it.
 
@@ -124,20 +133,17 @@ def frontier(
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output
-    from kohort.comparison import Settings, trace_frontier
+    from kohort.comparison import trace_frontier
     from kohort.io.data_files import read_data
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     read = read_spec(spec)
     _check_outputs(data, spec, read, out, plot)
-    settings = Settings(spec.parent, out, queries, seed, time_limit)
-    swept = {"k": _numbers(k, int), "l": _numbers(l), "alpha": _numbers(alpha), "t": _numbers(t)}
+    settings = measuring.settings(spec, out)
+    swept = sweep.values(k)
     with output.progress() as progress:
-        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
-        reading |= {"sheet": sheet, "header": header}
-        source = read_data(data, read.shape, **reading)
+        source = read_data(data, read.shape, **reading.options())
         output.notes(source)
         found = trace_frontier(source.table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:

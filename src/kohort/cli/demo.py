@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
-from kohort.cli.options import Json, Quiet
+from kohort.cli.bundles import Printing, command
 
 __all__ = ["demo"]
 
 
+@command
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for its files; made if need be.")] = Path("demo"),
     k: Annotated[int, typer.Option("--k", "-k", help="The smallest class.")] = 10,
-    json: Json = False,
-    quiet: Quiet = False,
+    *,
+    printing: Printing,
 ) -> None:
     """Do the whole job on built-in data: the RAND health records, made 10-anonymous and verified.
 
@@ -25,10 +26,9 @@ def demo(
     from rich.text import Text
 
     from kohort.cli.anonymize import anonymize
-    from kohort.cli.console import Output
     from kohort.cli.verify import verify
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     output.console.soft_wrap = True  # commands are to be copied whole
     people, spec, release = out / "people.csv", out / "spec.yaml", out / "release.csv"
     results = [release, out / "certificate.json", out / "report.html"]
@@ -47,11 +47,11 @@ def demo(
         report=out / "report.html",
         certificate=out / "certificate.json",
         k=k,
-        json=json,
-        quiet=quiet,
+        json=printing.json,
+        quiet=printing.quiet,
     )
     output.show(Text(f"\n$ {commands[1]}"))
-    verify(release, spec, original=people, k=k, quiet=quiet or json)
+    verify(release, spec=spec, original=people, k=k, quiet=printing.quiet or printing.json)
     output.show(Text(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own."))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kohort.cli.baskets import FoundBaskets, basket_profile
+from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
+from kohort.cli.options import Data
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -19,17 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["init"]
 
 
+@command
 def init(
     data: Data,
     out: Annotated[Path, typer.Option(help="The spec to write (YAML).")],
+    *,
     k: Annotated[int, typer.Option("--k", "-k", help="How many records are to look alike.")] = 10,
     force: Annotated[bool, typer.Option("--force", help="Replace the spec if it is there.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Write a starting spec: a role for every column and why, hierarchies, and the other options as comments.
 
@@ -40,30 +39,23 @@ def init(
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output
     from kohort.data.profile import profile
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs
     from kohort.io.tables import read_table
     from kohort.io.write_spec import spec_text
 
-    output = Output(as_json=json, quiet=quiet)
-    reading: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "header": header,
-    }
-    command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading)
+    output = printing.output()
+    command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading.options())
     outputs = Outputs([out], [] if force else [out], reads=[data])
     outputs.check()
-    baskets = basket_profile(data, **reading)
+    baskets = basket_profile(data, **reading.options())
     if baskets is not None:
         _init_baskets(output, baskets, data, out, k, outputs)
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        source = read_table(data, **reading)
+        source = read_table(data, **reading.options())
         table = source.table
         _refuse_k(k, table.num_rows)
         progress("counting", 0.5)

@@ -1,4 +1,4 @@
-"""Options that several commands share, in the same words."""
+"""Single options that several commands share, in the same words; `bundles` has those that go together."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Data", "Delimiter", "Encoding", "Header", "Json", "Quiet", "Sheet", "header_option"]
+__all__ = [
+    "Data",
+    "Delimiter",
+    "Encoding",
+    "Header",
+    "Json",
+    "KeyFile",
+    "Quiet",
+    "Sheet",
+    "SpecFile",
+    "header_option",
+]
 
 Data = Annotated[
     Path,
     typer.Argument(
         help="A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata.", show_default=False
     ),
+]
+SpecFile = Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")]
+KeyFile = Annotated[
+    Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
 ]
 Delimiter = Annotated[
     str | None, typer.Option(help="What separates the cells of a CSV file.", show_default="detected")

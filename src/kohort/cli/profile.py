@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.baskets import basket_profile
+from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet
+from kohort.cli.options import Data
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -21,17 +22,15 @@ __all__ = ["profile"]
 _WORST_SHOWN = 3  # combinations of each size
 
 
+@command
 def profile(
     data: Data,
+    *,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Also show each column's most common value.")
     ] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Look at a table before publishing it: its columns, suggested roles, and the risk as it is.
 
@@ -41,18 +40,11 @@ def profile(
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output
     from kohort.data.profile import profile as profile_table
     from kohort.io.tables import read_table
 
-    output = Output(as_json=json, quiet=quiet)
-    reading: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "header": header,
-    }
-    baskets = basket_profile(data, **reading)
+    output = printing.output()
+    baskets = basket_profile(data, **reading.options())
     if baskets is not None:
         output.result({"baskets": baskets.profile.to_dict()})
         output.console.soft_wrap = True
@@ -61,7 +53,7 @@ def profile(
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        source = read_table(data, **reading)
+        source = read_table(data, **reading.options())
         table = source.table
         progress("counting", 0.5)
         found = profile_table(table)
@@ -71,7 +63,7 @@ def profile(
     output.show(_roles(found))
     output.show(_risk(found))
     output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml', **reading)}"))
+    output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml', **reading.options())}"))
 
 
 def _columns(found: Profile, *, show_values: bool) -> Table:

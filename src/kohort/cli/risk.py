@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Data, Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
+from kohort.cli.bundles import Printing, Reading, command
+from kohort.cli.options import Data, SpecFile, header_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,32 +18,53 @@ if TYPE_CHECKING:
 __all__ = ["risk"]
 
 
-def risk(
-    data: Data,
-    spec: Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")],
+@dataclass(frozen=True)
+class Adversary:
+    """What the adversary knows, and how the risk is judged."""
+
     known: Annotated[
         str | None, typer.Option(help="Quasi-identifiers the adversary knows.", show_default="all")
-    ] = None,
+    ] = None
     population: Annotated[
         Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
-    ] = None,
-    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None,
+    ] = None
+    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
     sampling_fraction: Annotated[
         float | None, typer.Option(help="The share of the population that the table holds.")
-    ] = None,
+    ] = None
     threshold: Annotated[
         float | None, typer.Option(help="Above it a record is at risk.", show_default="1/k, else 0.2")
-    ] = None,
-    targets: Annotated[int, typer.Option(help="People whom the adversary looks up.")] = 1000,
+    ] = None
+    targets: Annotated[int, typer.Option(help="People whom the adversary looks up.")] = 1000
+
+    def options(self) -> dict[str, Any]:
+        """What `Release.risk` takes; the table of the population is read."""
+        return {
+            "known": None if self.known is None else [name.strip() for name in self.known.split(",")],
+            "population": None if self.population is None else self._people(self.population),
+            "sampling_fraction": self.sampling_fraction,
+            "threshold": self.threshold,
+            "targets": self.targets,
+        }
+
+    def _people(self, population: Path) -> pa.Table:
+        from kohort.io.tables import read_table
+
+        header = self.population_header
+        return read_table(population, header=header, header_option="population-header").table
+
+
+@command
+def risk(
+    data: Data,
+    spec: SpecFile,
+    *,
+    adversary: Adversary,
     utility: Annotated[bool, typer.Option("--utility", help="Also measure what it is good for.")] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
     seed: Annotated[int, typer.Option(help="Of the people looked up, and of queries.")] = 0,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    header: Header = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    reading: Reading,
+    printing: Printing,
 ) -> None:
     """Judge the release that a spec makes of a table: who is found, before and after. Nothing is written.
 
@@ -50,31 +73,17 @@ def risk(
     from rich.text import Text
 
     from kohort.cli.anonymize import release_file
-    from kohort.cli.console import Output
-    from kohort.io.spec import read_spec
+    from kohort.io.read_spec import read_spec
     from kohort.publication import Origin
 
-    output = Output(as_json=json, quiet=quiet)
+    output = printing.output()
     read = read_spec(spec).overridden(k=k)
-    reading: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "header": header,
-    }
     with output.progress() as progress:
-        everybody = None if population is None else _people(population, population_header)
+        attack = adversary.options()
         request = read.request(beside=spec.parent)
-        release = release_file(data, request, progress, origin=Origin(shape=read.shape), **reading)
-        facts = release.risk(
-            known=None if known is None else [name.strip() for name in known.split(",")],
-            population=everybody,
-            sampling_fraction=sampling_fraction,
-            threshold=threshold,
-            targets=targets,
-            seed=seed,
-            progress=progress,
-        )
+        origin = Origin(shape=read.shape)
+        release = release_file(data, request, progress, origin=origin, **reading.options())
+        facts = release.risk(**attack, seed=seed, progress=progress)
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}
     output.result(facts)
@@ -82,12 +91,6 @@ def risk(
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.show(Text(f"- {sentence}"))
-
-
-def _people(population: Path, header: bool | None) -> pa.Table:
-    from kohort.io.tables import read_table
-
-    return read_table(population, header=header, header_option="population-header").table
 
 
 def _figures(facts: dict[str, Any]) -> Table:

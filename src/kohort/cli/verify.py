@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kohort.cli.options import Delimiter, Encoding, Header, Json, Quiet, header_option
+from kohort.cli.bundles import Printing, ReleaseReading, command
 
 if TYPE_CHECKING:
-    from kohort.io.baskets import BasketShape
     from kohort.io.certificate import Certificate
+    from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
     from kohort.verification import Verification
@@ -19,157 +20,170 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What a release is checked against."""
+
+    spec: Annotated[Path | None, typer.Option(help="What each column is and what is promised (YAML).")] = None
+    original: Annotated[
+        Path | None, typer.Option(help="Also check every value and record against the original.")
+    ] = None
+    order_file: Annotated[
+        Path | None, typer.Option(help="Which original each record is: kohort anonymize --order-file.")
+    ] = None
+    certificate: Annotated[
+        Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
+    ] = None
+    public_key: Annotated[
+        Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
+    ] = None
+    salt: Annotated[
+        Path | None,
+        typer.Option(help="Also check that the original is the one certified, by the salt of anonymize."),
+    ] = None
+
+    def refuse_incomplete(self) -> None:
+        """Refuse options that make no sense without others."""
+        from kohort.errors import InputError
+
+        if self.order_file is not None and (self.original is None or self.spec is None):
+            raise InputError("--order-file compares with the original: give --original and --spec, too.")
+        if self.certificate is None and self.spec is None:
+            raise InputError("What is promised? Give --spec, or --certificate, or both.")
+        if self.certificate is None and self.public_key is not None:
+            raise InputError("--public-key is for the signature of a certificate: give --certificate, too.")
+        if self.salt is not None and (self.certificate is None or self.original is None):
+            raise InputError(
+                "--salt checks an original against a certificate: give --certificate and --original."
+            )
+
+    def files(self, asked: Spec | None) -> list[Path | None]:
+        """Every file that is read besides the release."""
+        from kohort.io.signature import signature_path
+
+        signature = None if self.certificate is None else signature_path(self.certificate)
+        named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
+        given = [self.original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
+        return [*given, signature, *named]
+
+
+@command
 def verify(
     release: Annotated[
         Path, typer.Argument(help="The published table, made by any tool.", show_default=False)
     ],
-    spec: Annotated[
-        Path | None, typer.Option(help="What each column is and what is promised (YAML).")
-    ] = None,
-    original: Annotated[
-        Path | None, typer.Option(help="Also check every value and record against the original.")
-    ] = None,
-    order_file: Annotated[
-        Path | None, typer.Option(help="Which original each record is: kohort anonymize --order-file.")
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
-    ] = None,
-    public_key: Annotated[
-        Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
-    ] = None,
-    salt: Annotated[
-        Path | None,
-        typer.Option(help="Also check that the original is the one certified, by the salt of anonymize."),
-    ] = None,
+    *,
+    evidence: Evidence,
     violations: Annotated[
         Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    header: Header = None,
-    original_header: Annotated[bool | None, header_option("original-header", "the original")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    reading: ReleaseReading,
+    printing: Printing,
 ) -> None:
     """Check a release: exit 0 if every promise holds, 1 if not.
 
     k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
     every published value must cover the original one, and everything else must be as it was. With a
-    certificate, the files must be those that it names, and every figure of it must be found anew.
+    certificate, the files must be those that it names, and every figure of it must be measured again.
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
     from rich.text import Text
 
-    from kohort.cli.console import Output
-    from kohort.data.dataset import Dataset
-    from kohort.errors import InputError
     from kohort.files.outputs import Outputs
-    from kohort.io.data_files import read_release, write_rows
-    from kohort.io.order_file import read_order
-    from kohort.io.signature import signature_path
-    from kohort.io.spec import read_spec
-    from kohort.io.verify_certificate import verify_certified
-    from kohort.pipeline.verify_release import verify_release
+    from kohort.io.data_files import write_rows
+    from kohort.io.salt import read_salt
     from kohort.report.terminal import verdict_panel
 
-    output = Output(as_json=json, quiet=quiet)
-    if order_file is not None and (original is None or spec is None):
-        raise InputError("--order-file compares with the original: give --original and --spec, too.")
-    certified = _certified(certificate, spec, public_key, k)
-    secret = _salt(salt, certificate, original)
-    promised = k if certified is None or k is not None else certified.k
-    asked = None if spec is None else read_spec(spec).overridden(k=promised)
-    hierarchies = [] if asked is None or spec is None else asked.files(beside=spec.parent)
-    signature = None if certificate is None else signature_path(certificate)
-    sources = [release, original, spec, certificate, signature, public_key, salt, order_file, *hierarchies]
-    outputs = Outputs([] if violations is None else [violations], reads=sources)
+    output = printing.output()
+    evidence.refuse_incomplete()
+    certified = _certified(evidence, k)
+    secret = None if evidence.salt is None else read_salt(evidence.salt)
+    asked = _asked(evidence, k if certified is None or k is not None else certified.k)
+    outputs = Outputs([] if violations is None else [violations], reads=[release, *evidence.files(asked)])
     outputs.check()
-    shape = None if asked is None else asked.shape
-    formulas = "keep" if asked is None else asked.formulas
-    reading = {"delimiter": delimiter, "encoding": encoding, "header": header}
-    source = read_release(release, shape, formulas=formulas, **reading)
-    before = None if original is None else _original(original, shape, original_header)
+    source, before = _tables(release, evidence.original, asked, reading)
     output.notes(source, before)
-    published = Dataset(source.table)
-    if asked is not None:
-        assert spec is not None
-        compared = None if before is None else Dataset(before.table)
-        order = None if order_file is None else read_order(order_file)
-        request = asked.request(beside=spec.parent)
-        found = verify_release(published, request, original=compared, order=order)
-    else:
-        assert certified is not None
-        found = verify_certified(published, certified)
+    found = _found(source, before, asked, certified, evidence)
     if violations is not None:
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
-    facts = found.verdict.to_dict() | {"loss": found.loss}
-    claims: list[Claim] = []
-    if certified is not None and certificate is not None:
-        claims = _claims(certified, certificate, public_key, source, before, found, secret)
-        facts["claims"] = [claim.to_dict() for claim in claims]
-        facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
+    claims = [] if certified is None else _claims(certified, evidence, source, before, found, secret)
+    facts = _facts(found, None if certified is None else claims)
     output.result(facts)
     output.show(verdict_panel(facts))
     if violations is not None:
-        table = found.verdict.violations
-        what = "itemsets" if "support" in table.column_names else "classes"
-        output.show(Text(f"{table.num_rows} failing {what} are in {violations}."))
+        output.show(Text(_where_violations_are(found, violations)))
     if not facts["holds"]:
-        if not quiet:
+        if not printing.quiet:
             _explain(found, claims)
         raise typer.Exit(1)
 
 
-def _original(path: Path, shape: BasketShape | None, header: bool | None) -> TableFile:
-    from kohort.io.data_files import read_data
-
-    return read_data(path, shape, header=header, header_option="original-header")
-
-
-def _certified(
-    certificate: Path | None, spec: Path | None, public_key: Path | None, k: int | None
-) -> Certificate | None:
-    """The certificate, read; refused are options that make no sense without one."""
+def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
+    """The certificate, read."""
     from kohort.errors import InputError
     from kohort.io.certificate import read_certificate
 
-    if certificate is None:
-        if spec is None:
-            raise InputError("What is promised? Give --spec, or --certificate, or both.")
-        if public_key is not None:
-            raise InputError("--public-key is for the signature of a certificate: give --certificate, too.")
+    if evidence.certificate is None:
         return None
-    if k is not None and spec is None:
+    if k is not None and evidence.spec is None:
         raise InputError("The certificate says which k was promised: leave out --k.")
-    return read_certificate(certificate)
+    return read_certificate(evidence.certificate)
 
 
-def _salt(path: Path | None, certificate: Path | None, original: Path | None) -> bytes | None:
-    from kohort.errors import InputError
-    from kohort.io.salt import read_salt
+def _asked(evidence: Evidence, k: int | None) -> Spec | None:
+    """The spec, read, with this k."""
+    from kohort.io.read_spec import read_spec
 
-    if path is None:
-        return None
-    if certificate is None or original is None:
-        raise InputError(
-            "--salt checks an original against a certificate: give --certificate and --original."
-        )
-    return read_salt(path)
+    return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
+
+
+def _tables(
+    release: Path, original: Path | None, asked: Spec | None, reading: ReleaseReading
+) -> tuple[TableFile, TableFile | None]:
+    """The release and its original, read as the spec says that they are written."""
+    from kohort.io.data_files import read_data, read_release
+
+    shape = None if asked is None else asked.shape
+    formulas = "keep" if asked is None else asked.formulas
+    source = read_release(release, shape, formulas=formulas, **reading.options())
+    return source, None if original is None else read_data(original, shape, **reading.options_of_original())
+
+
+def _found(
+    source: TableFile,
+    before: TableFile | None,
+    asked: Spec | None,
+    certified: Certificate | None,
+    evidence: Evidence,
+) -> Verification:
+    """What is measured by the spec, or where there is none, by the certificate."""
+    from kohort.data.dataset import Dataset
+    from kohort.io.order_file import read_order
+    from kohort.io.verify_certificate import verify_certified
+    from kohort.pipeline.verify_release import verify_release
+
+    published = Dataset(source.table)
+    if asked is None or evidence.spec is None:
+        assert certified is not None
+        return verify_certified(published, certified)
+    compared = None if before is None else Dataset(before.table)
+    order = None if evidence.order_file is None else read_order(evidence.order_file)
+    request = asked.request(beside=evidence.spec.parent)
+    return verify_release(published, request, original=compared, order=order)
 
 
 def _claims(
     certified: Certificate,
-    path: Path,
-    public_key: Path | None,
+    evidence: Evidence,
     source: TableFile,
     before: TableFile | None,
     found: Verification,
     salt: bytes | None,
 ) -> list[Claim]:
+    """Each claim of the certificate, checked."""
     from kohort.data.dataset import Dataset
     from kohort.io.verify_certificate import (
         check_claims,
@@ -178,12 +192,27 @@ def _claims(
         check_signature,
     )
 
+    assert evidence.certificate is not None
     return [
-        check_signature(path, public_key, content=certified.content),
+        check_signature(evidence.certificate, evidence.public_key, content=certified.content),
         check_release_file(certified, source.sha256),
         check_original_file(certified, None if before is None else before.sha256, salt),
         *check_claims(certified, found, Dataset(source.table)),
     ]
+
+
+def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
+    facts = found.verdict.to_dict() | {"loss": found.loss}
+    if claims is not None:
+        facts["claims"] = [claim.to_dict() for claim in claims]
+        facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
+    return facts
+
+
+def _where_violations_are(found: Verification, path: Path) -> str:
+    table = found.verdict.violations
+    what = "itemsets" if "support" in table.column_names else "classes"
+    return f"{table.num_rows} failing {what} are in {path}."
 
 
 def _explain(found: Verification, claims: list[Claim]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kohort.data.column import Kind
 from kohort.data.domain import STAR
@@ -15,6 +15,8 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
+from kohort.io.option_keys import option_keys
+from kohort.options import OPTIONS
 from kohort.pipeline.maps import ColumnMap, Maps
 from kohort.pipeline.request import Request, Treatment
 from kohort.problem.models import MODELS, Model
@@ -47,18 +49,16 @@ class _Sensitive(_Part):
     hierarchy: list[list[_Text]] | None = None
 
 
-class _File(_Part):
+_KEPT = {name: declared for name, declared in OPTIONS.items() if declared.option.in_maps}
+_Options: Any = option_keys(_Part, _KEPT)
+
+
+class _File(_Options):
     kohort: Literal["maps"]
     version: str
     spec_sha256: str | None
     algorithm: str
     models: list[dict[str, Any]]
-    suppression: float = Field(ge=0, le=1, strict=False)
-    suppressed: Literal["star", "drop"]
-    nulls: Literal["value", "star", "refuse"]
-    formulas: Literal["keep", "escape"] = "keep"
-    shuffle: bool | Literal["auto"]
-    seed: int
     roles: dict[str, Role]
     others: Literal["error", "keep", "drop"]
     treatments: dict[str, Treatment]
@@ -68,7 +68,7 @@ class _File(_Part):
 
 
 def write_maps(maps: Maps, path: str | Path) -> None:
-    """Write a map file straight to `path`; see `atomic.replacing`."""
+    """Write a map file straight to `path`, which `atomic.replacing` then moves to its place."""
     request = maps.request
     facts = {
         "kohort": "maps",
@@ -76,12 +76,7 @@ def write_maps(maps: Maps, path: str | Path) -> None:
         "spec_sha256": maps.spec_sha256,
         "algorithm": maps.algorithm,
         "models": [{"model": model.name, **model.to_dict()} for model in request.models],
-        "suppression": request.suppression,
-        "suppressed": request.suppressed,
-        "nulls": request.nulls,
-        "formulas": request.formulas,
-        "shuffle": request.shuffle,
-        "seed": request.seed,
+        **request.kept_by_maps,
         "roles": dict(request.roles.of),
         "others": request.roles.others,
         "treatments": dict(request.treatments),
@@ -122,7 +117,7 @@ def _json(value: Any) -> str:
 
 
 def read_maps(path: str | Path) -> Maps:
-    """Read a map file; what is wrong with it is said without a value of it."""
+    """The maps in a file; an error about a broken file shows none of its values."""
     path = Path(path)
     try:
         content = load_json(path)
@@ -138,7 +133,7 @@ def read_maps(path: str | Path) -> Maps:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"][:2])
         raise InputError(
             f"{path.name} is no map file of this version of Kohort{f', see {place}' if place else ''}. "
-            "Write it anew with 'kohort anonymize --maps'."
+            "Write it again with 'kohort anonymize --maps'."
         ) from None
     return _maps(file, path.name)
 
@@ -150,7 +145,7 @@ def _maps(file: _File, name: str) -> Maps:
     if file.joins is None and "pseudonym" in file.treatments.values():
         raise InputError(
             f"{name} is of version {file.version}, which made other pseudonyms: the two tables would not fit "
-            "together. Make the release and its maps anew with this version."
+            "together. Make the release and its maps again with this version."
         )
     sensitive = file.sensitive
     return Maps(
@@ -161,12 +156,7 @@ def _maps(file: _File, name: str) -> Maps:
             orders={n: part.order for n, part in sensitive.items() if part.order},
             treatments=file.treatments,
             joins=file.joins or {},
-            suppression=file.suppression,
-            suppressed=file.suppressed,
-            nulls=file.nulls,
-            formulas=file.formulas,
-            shuffle=file.shuffle,
-            seed=file.seed,
+            **{name: getattr(file, name) for name in _KEPT},
         ),
         columns={n: _column_map(column, n) for n, column in file.columns.items()},
         algorithm=file.algorithm,

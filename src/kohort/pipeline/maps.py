@@ -103,12 +103,7 @@ def _to_keep(request: Request, problem: Problem) -> Request:
         orders={n: order for n, order in request.orders.items() if n in sensitive},
         treatments=request.treatments,
         joins=request.joins,
-        suppression=request.suppression,
-        suppressed=request.suppressed,
-        nulls=request.nulls,
-        formulas=request.formulas,
-        shuffle=request.shuffle,
-        seed=request.seed,
+        **request.kept_by_maps,
     )
 
 

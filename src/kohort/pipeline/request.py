@@ -1,17 +1,17 @@
-"""All that a user asks for, in one frozen object: the spec, the command line and Python all make one."""
+"""Everything that a user asks of a release, in one frozen object that spec, command line and Python build."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.algorithms.uniting.diversify import WEIGHT
+from kohort.algorithms import Algorithm, ItemsAlgorithm, items_algorithm_named
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.parameters import Seconds, Seed, Share, check_parameters
+from kohort.options import OPTIONS, Options, options_of
+from kohort.parameters import Option, Share, check_parameters
 from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Roles
@@ -21,13 +21,18 @@ __all__ = ["Items", "Request", "Treatment"]
 Treatment = Literal["drop", "pseudonym", "mask"]
 
 
+def _known_items_algorithm(algorithm: Any) -> None:
+    if isinstance(algorithm, str) and algorithm != "auto":
+        items_algorithm_named(algorithm)
+
+
 @dataclass(frozen=True)
 class Items:
     """The set-valued column of a table, and how to publish it.
 
     column     its name
-    hierarchy  over the items: a builder, a Hierarchy, or None: by frequency, five at a time
-    separator  what separates the items where a cell is a text and no list
+    hierarchy  over the items: a builder, a Hierarchy, or None for one by frequency, five items to a node
+    separator  the character between the items, where a cell is a text and no list
     multiset   whether an item that a basket has twice is another than one it has once
     algorithm  apriori-items, direct-items or optimal-items; auto is the first
     weight     beside quasi-identifiers: how much the loss of the items counts against theirs, 0 to 1
@@ -37,35 +42,33 @@ class Items:
     hierarchy: Builder | Hierarchy | None = None
     separator: str | None = None
     multiset: bool = False
-    algorithm: str | ItemsAlgorithm = "auto"
-    weight: Share = 0.5
+    algorithm: Annotated[
+        str | ItemsAlgorithm, Option("how to search for the items", check=_known_items_algorithm)
+    ] = "auto"
+    weight: Annotated[Share, Option("beside quasi-identifiers: how much the loss of the items counts")] = 0.5
 
     def __post_init__(self) -> None:
         check_parameters(self, say="The {name!r} of items")
         if self.separator is not None and len(self.separator) != 1:
             raise InputError(f"The 'separator' of items must be one character. Got {self.separator!r}.")
+        for name, declared in options_of(Items).items():
+            declared.check(getattr(self, name))
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked for.
+@dataclass(frozen=True, kw_only=True)
+class Request(Options):
+    """What is asked of a release: its options, its columns and its promises.
 
+    roles        the role of each column
+    models       the privacy models that every class keeps
     hierarchies  per quasi-identifier (or sensitive column) a builder, a Hierarchy, or None
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
     treatments   per identifier: drop, pseudonym or mask
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
-    nulls        value: a missing value is a value of its own; star: it is published as `*`; refuse: an error
-    suppressed   star: a withheld record is `*` in every quasi-identifier, or left out where that is not safe;
-                 drop: it is left out
-    labels       hierarchy: node labels; tight: the interval or set of values that a class really has
-    formulas     whether texts that begin like a formula are written to CSV as they are (keep) or after an
-                 apostrophe (escape)
-    shuffle      auto: records are published in another order where the original one tells something; else
-                 always or never
-    diversify_weight  where groups are united to satisfy models: how much the cost counts against the models
-    scheme, schemes  the generalization scheme of all quasi-identifiers, and those of single ones
+    weights      per quasi-identifier how much its detail is worth
+    schemes      per quasi-identifier a generalization scheme of its own, instead of `scheme`
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
     """
@@ -79,23 +82,11 @@ class Request:
     joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
-    cost: str = "loss"
-    algorithm: str | Algorithm | ItemsAlgorithm = "auto"
-    engine: str = "local"
-    suppression: Share = 0.0
-    suppressed: Literal["star", "drop"] = "star"
-    labels: Literal["hierarchy", "tight"] = "hierarchy"
-    nulls: Literal["value", "star", "refuse"] = "value"
-    formulas: Literal["keep", "escape"] = "keep"
-    diversify_weight: Share = WEIGHT
-    shuffle: bool | Literal["auto"] = "auto"
-    seed: Seed = 0
-    time_limit: Seconds | None = None
-    scheme: str | None = None
     schemes: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
     km: KmAnonymity | None = None
     confidence: ItemConfidence | None = None
+    algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
     def __post_init__(self) -> None:
         for model in self.models:
@@ -104,8 +95,22 @@ class Request:
                     f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
                 )
         check_parameters(self, say="{name!r}")
-        for column, choice in self.on_missing.items():
-            _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
+        for name, declared in OPTIONS.items():
+            declared.check(getattr(self, name))
+        self._check_identifiers()
+        self._check_columns()
+        self._check_items()
+
+    @property
+    def algorithm_name(self) -> str:
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    @property
+    def kept_by_maps(self) -> dict[str, Any]:
+        """The options that the maps of a release keep, by name."""
+        return {name: getattr(self, name) for name, declared in OPTIONS.items() if declared.option.in_maps}
+
+    def _check_identifiers(self) -> None:
         for column, treatment in self.treatments.items():
             _one_of(f"treatment of {column}", treatment, get_args(Treatment))
         for column in self.joins:
@@ -114,28 +119,23 @@ class Request:
                     f"A join is given for {column!r}, which is not published as pseudonyms. "
                     "Give it the treatment pseudonym, or leave out the join."
                 )
-        for column in self.orders:
-            if self.roles.of.get(column) not in ("quasi-identifier", "sensitive"):
-                raise InputError(
-                    f"An order is given for {column!r}, which is neither a quasi-identifier nor sensitive."
-                )
-        quasi = self.roles.having("quasi-identifier")
-        for column, source in self.hierarchies.items():
-            if source is not None and self.roles.of.get(column) not in ("quasi-identifier", "sensitive"):
-                raise InputError(
-                    f"A hierarchy is given for {column!r}, which is neither a quasi-identifier nor sensitive."
-                )
-        self._check_items()
-        for column in self.schemes:
-            if column not in quasi:
-                raise InputError(f"A scheme is given for {column!r}, which is not a quasi-identifier.")
-        for column in self.weights:
-            if column not in quasi:
-                raise InputError(f"A weight is given for {column!r}, which is not a quasi-identifier.")
 
-    @property
-    def algorithm_name(self) -> str:
-        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+    def _check_columns(self) -> None:
+        for column, choice in self.on_missing.items():
+            _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
+        described = ("quasi-identifier", "sensitive")
+        trees = [column for column, source in self.hierarchies.items() if source is not None]
+        self._refuse_others("An order", self.orders, described)
+        self._refuse_others("A hierarchy", trees, described)
+        self._refuse_others("A scheme", self.schemes, ("quasi-identifier",))
+        self._refuse_others("A weight", self.weights, ("quasi-identifier",))
+
+    def _refuse_others(self, what: str, columns: Iterable[str], roles: Sequence[str]) -> None:
+        """Refuse what is given for a column that has none of the roles."""
+        wrong = "neither a quasi-identifier nor sensitive" if len(roles) > 1 else "not a quasi-identifier"
+        for column in columns:
+            if self.roles.of.get(column) not in roles:
+                raise InputError(f"{what} is given for {column!r}, which is {wrong}.")
 
     @property
     def table_models(self) -> tuple[Model, ...]:

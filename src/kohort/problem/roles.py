@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from kohort.errors import InputError, counted, did_you_mean
+from kohort.parameters import Option
 
 __all__ = ["ROLES", "Role", "Roles"]
 
@@ -19,7 +20,7 @@ class Roles:
     """The role of each column; `others` says what becomes of columns that are not named."""
 
     of: Mapping[str, Role] = field(default_factory=dict)
-    others: Literal["error", "keep", "drop"] = "error"
+    others: Annotated[Literal["error", "keep", "drop"], Option("columns that are not named")] = "error"
 
     def __post_init__(self) -> None:
         for name, role in self.of.items():

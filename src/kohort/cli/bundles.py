@@ -1,0 +1,182 @@
+"""Options that several commands share, in bundles: a new option of a bundle is an option of all its commands.
+
+A command takes a bundle as one parameter, such as `reading: Reading`; `command` spreads it into an option for
+each of its fields, where the parameter stands.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, make_dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from kohort.cli.options import Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
+from kohort.options import OPTIONS, Declared
+
+if TYPE_CHECKING:
+    from kohort.cli.console import Output
+
+__all__ = [
+    "ColumnReading",
+    "Job",
+    "Printing",
+    "Reading",
+    "ReleaseReading",
+    "command",
+]
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with its bundles spread into options; it can be called with these options, too."""
+    hints = get_type_hints(function, include_extras=True)
+    given = inspect.signature(function).parameters
+    bundles = {name: hints[name] for name in given if is_dataclass(hints[name])}
+    spread = [option for name, kept in given.items() for option in _spread(kept, hints[name])]
+    signature = inspect.Signature(spread)
+
+    @wraps(function)
+    def run(*args: Any, **options: Any) -> None:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        said = bound.arguments
+        made = {
+            name: bundle(**{field.name: said.pop(field.name) for field in fields(bundle)})
+            for name, bundle in bundles.items()
+        }
+        function(**said, **made)
+
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in spread}
+    return run
+
+
+def _spread(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
+    """The parameter itself, or for a bundle a parameter for each of its fields."""
+    if not is_dataclass(hint):
+        yield parameter.replace(annotation=hint)
+        return
+    hints = get_type_hints(hint, include_extras=True)
+    for field in fields(hint):
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, parameter.kind, default=default, annotation=hints[field.name])
+
+
+# -- every command ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How a command talks."""
+
+    json: Json = False
+    quiet: Quiet = False
+
+    def output(self) -> Output:
+        from kohort.cli.console import Output
+
+        return Output(as_json=self.json, quiet=self.quiet)
+
+
+# -- commands that read tables ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """How the text of a table is read."""
+
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+
+    def options(self) -> dict[str, Any]:
+        """What the readers of files take."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Reading(TextReading):
+    """How a table is read."""
+
+    sheet: Sheet = None
+    header: Header = None
+
+
+@dataclass(frozen=True)
+class ReleaseReading(TextReading):
+    """How a release and its original are read."""
+
+    header: Header = None
+    original_header: Annotated[bool | None, header_option("original-header", "the original")] = None
+
+    def options(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "original_header"}
+
+    def options_of_original(self) -> dict[str, Any]:
+        return {"header": self.original_header, "header_option": "original-header"}
+
+
+@dataclass(frozen=True)
+class ColumnReading(TextReading):
+    """How the table is read whose column a hierarchy is for; `--header` is about the hierarchy's own file."""
+
+    sheet: Sheet = None
+    data_header: Annotated[bool | None, header_option("data-header", "the table")] = None
+
+    def options(self) -> dict[str, Any]:
+        options = asdict(self)
+        return options | {"header": options.pop("data_header"), "header_option": "data-header"}
+
+
+# -- commands that make a release ------------------------------------------------------------------
+
+
+def _flag(declared: Declared) -> tuple[str, Any, Any]:
+    """The flag of an option: left out, the spec decides, or the default where the spec has no such key."""
+    types = _types(declared.written)
+    kind: Any = next((number for number in (float, int) if number in types), str)
+    in_spec = declared.option.in_spec
+    flag: Any = Annotated[kind | None if in_spec else kind, typer.Option(help=declared.option.flag)]
+    return declared.name, flag, None if in_spec else declared.default
+
+
+def _types(annotation: Any) -> set[Any]:
+    """The types that an annotation allows."""
+    if get_origin(annotation) is Literal:
+        return {type(word) for word in get_args(annotation)}
+    if get_origin(annotation) is Annotated:
+        return _types(get_args(annotation)[0])
+    return set().union(*map(_types, get_args(annotation))) or {annotation}
+
+
+_FLAGS = {name: declared for name, declared in OPTIONS.items() if declared.option.flag is not None}
+_K = Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")]
+_algorithm, *_rest = [_flag(declared) for declared in _FLAGS.values()]
+_Flags: Any = make_dataclass("_Flags", [_algorithm, ("k", _K, None), *_rest], frozen=True)
+
+
+@dataclass(frozen=True)
+class Job(_Flags):
+    """What is asked of a release besides the spec, or instead of what it says: k, and options with a flag."""
+
+    def changes(self) -> dict[str, Any]:
+        """What is to be instead of the spec's, None where nothing is."""
+        flags = {name: flag for name, flag in _FLAGS.items() if flag.option.in_spec}
+        return {"k": self.k, **{name: _said(flag, getattr(self, name)) for name, flag in flags.items()}}
+
+    def outside(self) -> dict[str, Any]:
+        """The options that a spec does not hold."""
+        return {name: getattr(self, name) for name, flag in _FLAGS.items() if not flag.option.in_spec}
+
+    def typed(self) -> dict[str, Any]:
+        """The flags that change the spec, for a command to copy."""
+        return {name.replace("_", "-"): getattr(self, name) for name in self.changes()}
+
+
+def _said(declared: Declared, value: Any) -> Any:
+    """The value of a flag; on the command line, true and false are words."""
+    if not isinstance(value, str) or bool not in _types(declared.written):
+        return value
+    return {"true": True, "false": False}.get(value.lower(), value.lower())

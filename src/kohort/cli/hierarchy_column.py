@@ -1,0 +1,49 @@
+"""What the commands about hierarchies share: the file, and the column of a table that it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from kohort.cli.console import Output
+    from kohort.data.column import Column
+
+__all__ = ["ColumnOption", "DataOption", "File", "Headings", "Kind", "optional_column", "read_column"]
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="A hierarchy: a line per value, the value first, then its ancestors; pairs; or a YAML tree.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[Path | None, typer.Option("--data", help="The table whose values it is for.")]
+ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
+Kind = Annotated[str, typer.Option(help="How it is written: leaf-first, pairs, tree, or auto.")]
+Headings = Annotated[bool, typer.Option("--header", help="Its first line holds headings.")]
+
+
+def read_column(output: Output, data: Path, name: str, reading: dict[str, Any]) -> Column:
+    """The column of a table in a file; notes about reading the file are shown."""
+    from kohort.data.dataset import Dataset
+    from kohort.io.tables import read_table
+
+    source = read_table(data, **reading)
+    output.notes(source)
+    return Dataset(source.table).column(name)
+
+
+def optional_column(
+    output: Output, data: Path | None, name: str | None, reading: dict[str, Any]
+) -> Column | None:
+    """The column, or None where neither a table nor a column is given."""
+    from kohort.errors import InputError
+
+    if data is None and name is None:
+        return None
+    if data is None or name is None:
+        raise InputError("--data and --column go together: a table, and which of its columns.")
+    return read_column(output, data, name, reading)

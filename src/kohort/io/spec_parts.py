@@ -1,0 +1,104 @@
+"""The parts of a release spec that describe columns: what a column is, and what baskets look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, Strict, field_validator
+
+from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import did_you_mean
+from kohort.io.baskets import BasketShape
+from kohort.io.hierarchies import read_source
+from kohort.options import Scheme
+from kohort.pipeline.request import Treatment
+from kohort.problem.roles import ROLES
+
+__all__ = ["AttributeSpec", "Decimal", "ItemsSpec", "Part", "Scalar", "Switch", "as_text", "read_hierarchy"]
+
+Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
+Decimal = Annotated[float, Strict(), AllowInfNan(False)]
+Scalar = str | bool | int | float
+Source = Annotated[Any, AfterValidator(from_spec)]
+
+
+class Part(BaseModel):
+    """A mapping in the spec: unknown keys are refused, and it never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class _WithHierarchy(Part):
+    hierarchy: Source = None
+
+    @property
+    def file(self) -> FileSource | None:
+        """The hierarchy, where it is a file."""
+        return self.hierarchy if isinstance(self.hierarchy, FileSource) else None
+
+    def resolved(self: _P, column: str, *, beside: str | Path) -> _P:
+        """The same part with its hierarchy file read."""
+        if self.hierarchy is None:
+            return self
+        return self.model_copy(update={"hierarchy": read_hierarchy(column, self.hierarchy, beside=beside)})
+
+
+_P = TypeVar("_P", bound=_WithHierarchy)
+
+
+class AttributeSpec(_WithHierarchy):
+    """One column: its role, and what goes with it."""
+
+    role: str
+    order: Literal["natural"] | list[Scalar] | None = None
+    scheme: Scheme | None = None
+    weight: Decimal | None = None
+    on_missing: Literal["error", "suppress"] | None = None
+    treatment: Treatment | None = None
+    join: str | None = Field(None, min_length=1)
+    separator: str | None = None
+    multiset: Switch = False
+
+    @field_validator("role")
+    @classmethod
+    def _known_role(cls, role: str) -> str:
+        if role not in ROLES:
+            raise ValueError(f"There is no role {role!r}. {did_you_mean(role, ROLES)}")
+        return role
+
+    @property
+    def listed_order(self) -> list[str] | None:
+        """The order of the values, where it is another than the natural one."""
+        return [as_text(value) for value in self.order] if isinstance(self.order, list) else None
+
+
+class ItemsSpec(_WithHierarchy):
+    """Baskets that are all there is in a file: one basket to a line, or one item to a row."""
+
+    separator: str | None = None
+    multiset: Switch = False
+    id: str | None = None
+    item: str | None = None
+
+    def shape(self) -> BasketShape:
+        """How the file holds its baskets."""
+        return BasketShape(self.separator, self.id, self.item)
+
+
+def read_hierarchy(
+    column: str, source: Builder | FileSource | Hierarchy, *, beside: str | Path
+) -> Builder | Hierarchy:
+    """The source, or where it names a file the hierarchy in it; paths start at the folder `beside`."""
+    if not isinstance(source, FileSource):
+        return source
+    file = read_source(source, beside=beside)
+    file.findings.raise_if_broken(column)
+    assert file.hierarchy is not None
+    return file.hierarchy
+
+
+def as_text(value: Scalar) -> str:
+    """A YAML scalar as the data spells it: true and false in lower case, numbers as they are written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,169 @@
+"""The request that the keywords of `kohort.anonymize` make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.column import text_of
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+from kohort.io.hierarchies import read_source
+from kohort.options import OPTIONS
+from kohort.parameters import check_option, shown
+from kohort.pipeline import Items, Request
+from kohort.problem.models import ItemConfidence, KmAnonymity, Model
+from kohort.problem.roles import Role, Roles
+
+__all__ = ["Promise", "Source", "hierarchies_by_column", "hierarchy_files", "request_of"]
+
+Promise = Model | KmAnonymity | ItemConfidence
+Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
+ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
+
+
+def request_of(given: Mapping[str, Any]) -> Request:
+    """The request that the keywords of `anonymize` make."""
+    items = _items(given["items"])
+    trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
+    identifiers, weights = given["identifiers"], given["weights"]
+    columns: dict[Any, Any] = {
+        "quasi-identifier": trees,
+        "sensitive": given["sensitive"],
+        "identifier": identifiers,
+        "insensitive": given["insensitive"],
+        "items": [] if items is None else [items.column],
+    }
+    options = {name: given[name] for name in OPTIONS} | _schemes(given["scheme"])
+    return Request(
+        **options,
+        **_promises(given["privacy"]),
+        roles=_roles(columns, given["others"]),
+        items=items,
+        hierarchies=trees,
+        orders=_orders(given["orders"]),
+        on_missing=dict.fromkeys(trees, given["on_missing"]),
+        treatments=dict(identifiers) if isinstance(identifiers, Mapping) else {},
+        joins=given["joins"] or {},
+        key=given["key"],
+        weights={} if weights is None else weights,
+    )
+
+
+def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
+    """The column of items: given by its name, with a hierarchy, or as `Items`."""
+    if items is None:
+        return None
+    if isinstance(items, Items):
+        return replace(items, hierarchy=_hierarchy(items.column, items.hierarchy))
+    if isinstance(items, str):
+        return Items(items)
+    if not isinstance(items, Mapping) or len(items) != 1:
+        raise InputError(
+            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
+        )
+    [(column, source)] = items.items()
+    return Items(column, _hierarchy(column, source))
+
+
+def hierarchies_by_column(
+    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
+) -> dict[str, Any]:
+    """The hierarchy of each quasi-identifier, or None; without any column, an error unless `optional`."""
+    names = [] if quasi_identifiers is None else _names(quasi_identifiers)
+    if not names and optional:
+        return {}
+    if not names:
+        raise InputError("Name the quasi_identifiers: the columns that others may know.")
+    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
+    return {name: _hierarchy(name, given[name]) for name in names}
+
+
+def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
+    found = _hierarchy_source(source)
+    if isinstance(found, FileSource):
+        file = read_source(found)
+        file.findings.raise_if_broken(name)
+        return file.hierarchy
+    return found
+
+
+def _hierarchy_source(source: Source) -> Builder | Hierarchy | FileSource | None:
+    """A hierarchy, how to build one, or the file to read it from."""
+    if isinstance(source, Path):
+        source = str(source)
+    return from_spec(source) if isinstance(source, (str, Mapping)) else source
+
+
+def hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
+    """The files that hierarchies are read from."""
+    given = [source for source in (quasi_identifiers, items) if isinstance(source, Mapping)]
+    given += [{"items": items.hierarchy}] if isinstance(items, Items) else []
+    found = [_hierarchy_source(source) for sources in given for source in sources.values()]
+    return [Path(source.path) for source in found if isinstance(source, FileSource)]
+
+
+def _promises(privacy: Sequence[Promise] | Promise) -> dict[str, Any]:
+    """The privacy models of classes (`models`), of items (`km`) and of sensitive items (`confidence`)."""
+    asked = _listed(privacy)
+    return {
+        "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
+        "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
+        "confidence": _at_most_one(ItemConfidence, asked, "list all sensitive items in one"),
+    }
+
+
+def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
+    if isinstance(privacy, Promise):
+        return (privacy,)
+    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
+        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
+    return tuple(privacy)
+
+
+def _at_most_one(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
+    found = [model for model in asked if isinstance(model, kind)]
+    if len(found) > 1:
+        raise InputError(f"{kind.name} is asked for twice: {instead}.")
+    return found[0] if found else None
+
+
+def _orders(orders: Mapping[str, Sequence[Any]] | None) -> dict[str, list[str]]:
+    """The values of columns in order, as texts."""
+    if orders is None:
+        return {}
+    check_option("orders", orders, Mapping[str, Any])
+    for name, values in orders.items():
+        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
+            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
+    return {name: [text_of(value) for value in values] for name, values in orders.items()}
+
+
+def _schemes(scheme: str | Mapping[str, str] | None) -> dict[str, Any]:
+    """The scheme of all quasi-identifiers (`scheme`), or those of single ones (`schemes`)."""
+    by_column = isinstance(scheme, Mapping)
+    return {"scheme": None if by_column else scheme, "schemes": scheme if by_column else {}}
+
+
+def _roles(
+    columns: Mapping[Role, Sequence[str] | Mapping[str, Any]], others: Literal["error", "keep", "drop"]
+) -> Roles:
+    """The role of each column, from the columns of each role; a column with two roles is refused."""
+    roles: dict[str, Role] = {}
+    for role, names in columns.items():
+        for name in _names(names):
+            if name in roles:
+                raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
+            roles[name] = role
+    return Roles(roles, others)
+
+
+def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Names of columns; a single one need not be in a list."""
+    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in listed):
+        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
+    return listed

@@ -1,0 +1,155 @@
+"""Every option of a release, stated once.
+
+An option is a field of `Options`: its name, type and default, and in `Option` its sentence, its check and
+where it can be given. The spec, `kohort.anonymize`, the command line, map files, the scikit-learn transformer
+and the tables of the documentation follow from these fields: a new option is a field here, and the code that
+acts on it. Checks import what they need when they run, so that the command line answers `--help` at once.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Union, get_args, get_origin
+
+from kohort.errors import InputError
+from kohort.parameters import Option, Seconds, Seed, Share, annotations_of, fits, shown, wanted
+
+__all__ = ["OPTIONS", "Declared", "Options", "Scheme", "options_of"]
+
+Scheme = Literal["bhs", "ghs", "gops", "ops", "gsps", "sps"]
+
+
+class Solver(Protocol):
+    """An algorithm with its parameters, such as `Mondrian(strict=True)`."""
+
+    name: ClassVar[str]
+
+    def solve(self, problem: Any, run: Any) -> Any: ...
+
+
+def _known_algorithm(algorithm: Any) -> None:
+    from kohort.algorithms import algorithm_named
+
+    if isinstance(algorithm, str):
+        algorithm_named(algorithm)
+
+
+def _known_cost(cost: str) -> None:
+    from kohort.problem.costs import cost_named
+
+    cost_named(cost)
+
+
+def _known_engine(engine: str) -> None:
+    from kohort.engines import engine_named
+
+    engine_named(engine)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a release that are a word, a number or a switch."""
+
+    algorithm: Annotated[
+        str | Solver,
+        Option(
+            "how to search", flag="Instead of the spec's; see 'kohort algorithms'.", check=_known_algorithm
+        ),
+    ] = "auto"
+    cost: Annotated[
+        str,
+        Option(
+            "the measure to keep low",
+            flag="The measure to minimise, instead of the spec's.",
+            check=_known_cost,
+        ),
+    ] = "loss"
+    suppression: Annotated[Share, Option("the share of records that may be withheld", in_maps=True)] = 0.0
+    suppressed: Annotated[
+        Literal["star", "drop"],
+        Option("what becomes of withheld records", in_maps=True),
+    ] = "star"
+    labels: Annotated[
+        Literal["hierarchy", "tight"],
+        Option("what is published"),
+    ] = "hierarchy"
+    nulls: Annotated[
+        Literal["value", "star", "refuse"],
+        Option("what a missing value is", in_maps=True),
+    ] = "value"
+    formulas: Annotated[
+        Literal["keep", "escape"],
+        Option("texts that begin like a formula, in CSV files", in_maps=True),
+    ] = "keep"
+    scheme: Annotated[Scheme | None, Option("how values may be merged, in all records alike")] = None
+    diversify_weight: Annotated[
+        Share, Option("where groups are united for a privacy model: how much the cost counts")
+    ] = 0.15
+    shuffle: Annotated[
+        Literal["auto"] | bool,
+        Option(
+            "whether the records are put in another order",
+            flag="The order of the records: auto, true or false, instead of the spec's.",
+            in_maps=True,
+        ),
+    ] = "auto"
+    seed: Annotated[
+        Seed,
+        Option("for everything that is drawn at random", flag="Instead of the spec's seed.", in_maps=True),
+    ] = 0
+    time_limit: Annotated[
+        Seconds | None,
+        Option(
+            "seconds after which the best release so far is used",
+            flag="Seconds; the best release so far is used then.",
+        ),
+    ] = None
+    engine: Annotated[
+        str, Option("where to compute", flag="Where to compute: local.", in_spec=False, check=_known_engine)
+    ] = "local"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An option as a dataclass declares it: the name of the field, its annotation and default."""
+
+    name: str
+    annotation: Any
+    default: Any
+    option: Option
+
+    @property
+    def written(self) -> Any:
+        """The annotation without the objects of Python, which YAML and the command line cannot write."""
+        inner, *added = get_args(self.annotation)
+        if get_origin(inner) in (Union, types.UnionType):
+            inner = Union[tuple(c for c in get_args(inner) if not getattr(c, "_is_protocol", False))]  # noqa: UP007
+        parts = (inner, *added)
+        return Annotated[parts]
+
+    def check_written(self, value: Any, *, say: str = "this") -> Any:
+        """The value, if the spec or the command line may give it; else InputError that begins with `say`."""
+        if not fits(value, self.written):
+            raise InputError(f"{say} must be {wanted(self.written)}. Got {shown(value)}.")
+        self.check(value)
+        return value
+
+    def check(self, value: Any) -> None:
+        """Raise InputError for a value that has the right type and is wrong all the same: an unknown name."""
+        if self.option.check is not None:
+            self.option.check(value)
+
+
+def options_of(kind: Any) -> dict[str, Declared]:
+    """The options that a dataclass declares, by the name of their field."""
+    found: dict[str, Declared] = {}
+    for field in fields(kind):
+        annotation = annotations_of(kind)[field.name]
+        for option in getattr(annotation, "__metadata__", ()):
+            if isinstance(option, Option):
+                found[field.name] = Declared(field.name, annotation, field.default, option)
+    return found
+
+
+OPTIONS = options_of(Options)

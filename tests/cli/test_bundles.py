@@ -1,0 +1,77 @@
+"""Bundles of options: one that is added to a bundle is an option of every command that takes it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kohort.cli.app import app
+from kohort.cli.bundles import Job, Printing, Reading, command
+from kohort.cli.hierarchy import hierarchy
+
+COMMANDS = [info.callback for group in (app, hierarchy) for info in group.registered_commands]
+READING = [
+    function for function in COMMANDS if {"data", "sheet"} <= set(inspect.signature(function).parameters)
+]
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Two options."""
+
+    red: Annotated[int, typer.Option(help="How red.")] = 1
+    blue: Annotated[str | None, typer.Option(help="How blue.")] = None
+
+
+def test_a_bundle_is_spread_where_it_stands():
+    seen = []
+
+    @command
+    def paint(wall: Annotated[str, typer.Argument()], *, colours: Colours, fast: bool = False) -> None:
+        """Paint a wall."""
+        seen.append((wall, colours, fast))
+
+    assert list(inspect.signature(paint).parameters) == ["wall", "red", "blue", "fast"]
+    paint("north", blue="sky")
+    assert seen == [("north", Colours(blue="sky"), False)]
+    painting = typer.Typer()
+    painting.command()(paint)
+    result = CliRunner().invoke(painting, ["south", "--red", "3", "--fast"])
+    assert result.exit_code == 0
+    assert seen[1] == ("south", Colours(red=3), True)
+    assert CliRunner().invoke(painting, ["south", "--red", "very"]).exit_code == 2
+
+
+def test_a_bundle_takes_no_unknown_option():
+    @command
+    def paint(colours: Colours) -> None: ...
+
+    with pytest.raises(TypeError, match="green"):
+        paint(green=1)
+
+
+def test_every_command_that_reads_a_table_takes_the_options_of_reading():
+    assert len(READING) >= 8
+    for function in READING:
+        taken = set(inspect.signature(function).parameters)
+        own = {"header"} if "data_header" in taken else set()
+        assert {field.name for field in fields(Reading)} - own <= taken
+
+
+def test_every_command_with_a_result_prints_it_as_json_or_not_at_all():
+    for function in COMMANDS:
+        if function.__name__ not in ("key", "algorithms"):
+            assert {field.name for field in fields(Printing)} <= set(inspect.signature(function).parameters)
+
+
+def test_words_for_true_and_false_are_switches():
+    assert Job(shuffle="True").changes()["shuffle"] is True
+    assert Job(shuffle="false").changes()["shuffle"] is False
+    assert Job(shuffle="auto", k=5).changes() | {"algorithm": None} == Job(shuffle="auto", k=5).changes()
+    assert Job(time_limit=3.0).typed()["time-limit"] == 3.0
+    assert Job().outside() == {"engine": "local"}

@@ -1,0 +1,180 @@
+"""Every option of a release is the same in the spec, Python, command line, maps, sklearn and the pages."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pyarrow as pa
+import pytest
+
+import kohort as ko
+from kohort.algorithms.schemes.scheme_spaces import SCHEMES
+from kohort.algorithms.uniting.diversify import WEIGHT
+from kohort.cli.anonymize import anonymize as anonymize_command
+from kohort.io.maps import read_maps
+from kohort.io.read_spec import parse_spec
+from kohort.io.spec import OPTION_KEYS, Spec
+from kohort.options import OPTIONS, Options, Scheme, options_of
+from kohort.parameters import fits
+from kohort.pipeline.request import Items, Request
+from kohort.problem.roles import Roles
+from kohort.sklearn import Anonymizer
+
+DOCS = Path(__file__).parents[1] / "docs"
+LEAST = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
+IN_SPEC = [name for name, declared in OPTIONS.items() if declared.option.in_spec]
+WRONG = [object(), 1j, b"2", [2], {"a": 1}, float("nan")]
+PEOPLE = pa.table({"age": [21, 22, 41, 42]})
+
+
+def keyword(function, name):
+    return inspect.signature(function).parameters[name]
+
+
+def test_every_field_of_options_is_an_option_with_a_sentence():
+    assert list(OPTIONS) == [field.name for field in fields(Options)]
+    for declared in (*OPTION_KEYS.values(), *OPTIONS.values()):
+        assert declared.option.sentence
+        assert declared.default is None or fits(declared.default, declared.annotation)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_request_and_python_have_the_same_default(name):
+    default = OPTIONS[name].default
+    assert next(field.default for field in fields(Request) if field.name == name) == default
+    assert keyword(ko.anonymize, name).default == default
+    assert keyword(ko.anonymize, name).kind is inspect.Parameter.KEYWORD_ONLY
+    assert re.search(rf"^    (\w+, )*{name}(, \w+)*$", ko.anonymize.__doc__, re.MULTILINE)
+
+
+@pytest.mark.parametrize("key", OPTION_KEYS)
+def test_the_spec_has_a_key_for_it_with_the_same_default(key):
+    assert getattr(parse_spec(LEAST), key) == OPTION_KEYS[key].default == Spec.model_fields[key].default
+
+
+def test_the_spec_has_no_other_word_number_or_switch():
+    assert set(Spec.model_fields) - set(OPTION_KEYS) == {
+        "attributes",
+        "privacy",
+        "parameters",
+        "weights",
+        "items",
+    }
+    assert set(OPTION_KEYS) == {
+        *IN_SPEC,
+        *options_of(Roles),
+        *(f"items_{name}" for name in options_of(Items)),
+    }
+
+
+@pytest.mark.parametrize("key", OPTION_KEYS)
+def test_the_spec_hands_it_on(key):
+    spec = parse_spec({**LEAST, key: another(OPTION_KEYS[key])})
+    if key in OPTIONS:
+        given = getattr(spec.request(), key)
+        assert (given if isinstance(given, (str, int, float)) else given.name) == another(OPTION_KEYS[key])
+    else:
+        assert getattr(spec, key) == another(OPTION_KEYS[key])
+
+
+def another(declared):
+    """A value that is allowed and not the default."""
+    words = ["mondrian", "apriori-items", "ncp", "drop", "tight", "star", "escape", "ops", 0.25, True, 7]
+    for value in words:
+        try:
+            if value != declared.default:
+                return declared.check_written(value)
+        except ko.InputError:
+            continue
+    raise AssertionError(declared.name)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("key", OPTION_KEYS)
+def test_the_spec_refuses_a_wrong_type_by_name(key, wrong):
+    with pytest.raises(ko.InputError, match=f"spec: {key}: this must be"):
+        parse_spec({**LEAST, key: wrong})
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_python_refuses_a_wrong_type_by_name(name, wrong):
+    with pytest.raises(ko.InputError, match=f"'{name}s?' must be"):
+        ko.anonymize(PEOPLE, quasi_identifiers=["age"], privacy=ko.KAnonymity(2), **{name: wrong})
+
+
+@pytest.mark.parametrize("name", ["algorithm", "cost", "engine"])
+def test_an_unknown_name_is_refused(name):
+    with pytest.raises(ko.InputError, match=f"There is no {name} 'nothing'"):
+        Request(roles=Roles({}), models=(), **{name: "nothing"})
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_command_line_has_a_flag_where_the_option_says_so(name):
+    flags = inspect.signature(anonymize_command).parameters
+    option = OPTIONS[name].option
+    assert (name in flags) == (option.flag is not None)
+    if option.flag is not None:
+        assert flags[name].default == (None if option.in_spec else OPTIONS[name].default)
+        assert flags[name].annotation.__metadata__[0].help == option.flag
+
+
+def test_maps_keep_the_options_that_say_so(tmp_path):
+    kept = {name: another(declared) for name, declared in OPTIONS.items() if declared.option.in_maps}
+    asked = kept | {"seed": 7, "shuffle": False, "nulls": "star", "suppressed": "drop", "formulas": "escape"}
+    release = ko.anonymize(
+        PEOPLE,
+        quasi_identifiers={"age": ko.intervals(10)},
+        privacy=ko.KAnonymity(2),
+        algorithm="full-domain",
+        **asked,
+    )
+    release.maps(tmp_path / "maps.json")
+    written = json.loads((tmp_path / "maps.json").read_text())
+    assert {name: written[name] for name in kept} == asked
+    assert read_maps(tmp_path / "maps.json").request.kept_by_maps == asked
+    assert not set(OPTIONS) - set(kept) - {"algorithm"} & set(written)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("shuffle", "suppressed")])
+def test_the_transformer_takes_it(name):
+    assert Anonymizer().get_params()[name] == OPTIONS[name].default
+    assert getattr(Anonymizer(**{name: "something"}), name) == "something"
+
+
+def test_the_transformer_takes_no_other_option():
+    for name in ("shuffle", "suppressed", "nonsense"):
+        with pytest.raises(TypeError, match=name):
+            Anonymizer(**{name: "star"})
+
+
+@pytest.mark.parametrize("key", OPTION_KEYS)
+def test_the_spec_page_has_it(key):
+    row = next(
+        line for line in (DOCS / "spec.md").read_text().splitlines() if line.startswith(f"| [`{key}`]")
+    )
+    default = OPTION_KEYS[key].default
+    assert row.split(" | ")[1] == ("none" if default is None else f"`{default}`")
+    assert OPTION_KEYS[key].option.sentence in row
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_python_page_has_it(name):
+    assert re.search(
+        rf"^\| \[?`{name}`.* \| {re.escape(OPTIONS[name].option.sentence)}", python_page(), re.MULTILINE
+    )
+
+
+def python_page():
+    return (DOCS / "python.md").read_text(encoding="utf-8")
+
+
+def test_what_options_repeat_of_algorithms_is_the_same_there():
+    """Options import no algorithm, so that the command line answers at once."""
+    assert set(get_args(Scheme)) == set(SCHEMES)
+    assert OPTIONS["diversify_weight"].default == WEIGHT
