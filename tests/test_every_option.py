@@ -94,14 +94,14 @@ def another(declared):
     raise AssertionError(declared.name)
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: type(wrong).__name__)
 @pytest.mark.parametrize("key", OPTION_KEYS)
 def test_the_spec_refuses_a_wrong_type_by_name(key, wrong):
     with pytest.raises(ko.InputError, match=f"spec: {key}: this must be"):
         parse_spec({**LEAST, key: wrong})
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: type(wrong).__name__)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_python_refuses_a_wrong_type_by_name(name, wrong):
     with pytest.raises(ko.InputError, match=f"'{name}s?' must be"):

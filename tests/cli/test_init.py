@@ -19,9 +19,9 @@ from kohort.io.tables import read_table, write_table
 from kohort.io.write_spec import spec_text
 
 TABLES = {
-    "adult.csv": lambda: load_adult("test").slice(0, 1500),
-    "health.csv": lambda: load_health(year=1).slice(0, 1500),
-    "hospital.parquet": lambda: generate_hospital(1500),
+    "adult.csv": lambda: load_adult("test").slice(0, 500),
+    "health.csv": lambda: load_health(year=1).slice(0, 500),
+    "hospital.parquet": lambda: generate_hospital(500),
 }
 
 

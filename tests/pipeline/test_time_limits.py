@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pyarrow as pa
 import pytest
-from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time, time_for_bound
 
 import kohort as ko
 from kohort.algorithms import Run
 from kohort.algorithms.mining.closed_records import MinedRows, mine
+from kohort.algorithms.proofs.bound_in_time import NO_TIME_FOR_BOUND, bound_in_time, time_for_bound
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.io.certificate import read_certificate
 from kohort.kernels.compile_time import compile_clock

@@ -14,7 +14,7 @@ from alpha_tables import PEOPLE, TABLE_5, TABLE_8, released
 from by_definition.full_domain import full_domain_releases
 from kohort.algorithms import Run
 from kohort.algorithms.full_domain import full_domain
-from kohort.algorithms.full_domain.full_domain import FullDomain, _Search
+from kohort.algorithms.full_domain.full_domain import FullDomain, _LatticeSearch
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.problem.costs import COSTS, cost_named
 from strategies import cases
@@ -45,7 +45,7 @@ def test_bounds_of_nodes_are_never_above_their_costs(case, cost, suppression):
     problem = replace(
         case.anonymize(algorithm="full-domain").problem, cost=cost_named(cost), suppression=suppression
     )
-    search = _Search(problem)
+    search = _LatticeSearch(problem)
     releases = {levels: cost for levels, _, cost in full_domain_releases(problem, problem.models, case.paths)}
     every = [tuple(levels) for levels in np.argwhere(np.ones(search.table.shape)).tolist()]
     looked_at = set()
@@ -71,7 +71,7 @@ def test_a_withheld_record_may_cost_less_than_a_published_one(seed):
     problem = ko.anonymize(people, **asked, algorithm="full-domain", suppression=0.4).problem
     found = full_domain_releases(problem, problem.models, dict.fromkeys(trees, RARE))
     costs = {levels: cost for levels, _, cost in found}
-    search = _Search(problem)
+    search = _LatticeSearch(problem)
     assert (search.cost.per_withheld < 0).any()
     every = [tuple(levels) for levels in np.argwhere(np.ones(search.table.shape)).tolist()]
     for number, levels in enumerate(reversed(every)):
@@ -169,7 +169,7 @@ def test_what_is_above_a_valid_generalization_need_not_be_valid():
         "privacy": [ko.KAnonymity(2), ko.LDiversity("illness", 2)],
         "algorithm": "full-domain",
     }
-    search = _Search(replace(ko.anonymize(people, **asked).problem, suppression=0.7))
+    search = _LatticeSearch(replace(ko.anonymize(people, **asked).problem, suppression=0.7))
     assert [search._found((level,)).valid for level in (0, 1, 2)] == [True, False, True]
 
 

@@ -16,9 +16,9 @@ from by_definition.cluster_cells import cost_function, total_cost
 from kohort.algorithms import Run
 from kohort.algorithms.graph.forest import Forest, record_forest
 from kohort.algorithms.graph.kernels.forest import cut_forest, part_limit
-from kohort.algorithms.proofs.charge_bound import METRIC_COSTS
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
+from kohort.problem.costs import cost_named
 from random_tables import random_problem
 from small_problems import problem_of, problems
 
@@ -235,7 +235,7 @@ def test_withholding_never_costs_more_and_keeps_to_its_share(problem, share):
 
 
 def test_costs_that_are_no_metric_are_refused():
-    assert "entropy" not in METRIC_COSTS
+    assert not cost_named("entropy").metric
     with pytest.raises(ko.UnsupportedError, match="monotone-entropy"):
         ko.anonymize(
             pa.table({"a": [*"xxyy"]}),

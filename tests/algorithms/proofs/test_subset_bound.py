@@ -10,7 +10,6 @@ import kohort as ko
 from by_definition.subset_bound import least_by_definition, least_cost_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.proofs.charge_bound import METRIC_COSTS
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.errors import UnsupportedError
@@ -20,7 +19,7 @@ from small_problems import problem_of, problems
 
 def bounded(problem):
     """A problem with a cost that has a bound."""
-    cost = problem.cost if problem.cost.name in METRIC_COSTS else cost_named("loss")
+    cost = problem.cost if problem.cost.metric else cost_named("loss")
     return replace(problem, cost=cost)
 
 
