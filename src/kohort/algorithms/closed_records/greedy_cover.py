@@ -55,7 +55,12 @@ def _bit_sets(table: MinedRows, closed: ClosedRecords) -> tuple[np.ndarray, np.n
 
 
 def cover_guarantee(problem: Problem) -> float | None:
-    """The factor of Theorem 4, where the cost is monotone, and what is searched is what is measured."""
+    """The factor of Theorem 4, where the cost is monotone, and what is searched is what is measured.
+
+    Not where records may be withheld: the theorem is about releases that publish all of them, as this does.
+    """
     if not problem.cost.monotone or problem.tight or in_measured_units(problem, 0.0) is None:
+        return None
+    if problem.max_withheld:
         return None
     return 2 * (1 + math.log(2 * problem.k))
