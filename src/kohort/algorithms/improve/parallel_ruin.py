@@ -63,7 +63,7 @@ def _halves(
 def _centres(
     search: AssignmentSearch, near: NearRecords, pieces: AssignedPieces, half: np.ndarray
 ) -> list[NearRecords]:
-    """What is ruined in each half: what is under closed records that have most of their records there."""
+    """For each half, the closed records that have most of their records in it, to ruin what is under them."""
     offers = search.offers
     copies = np.zeros((len(offers.value), 2), dtype=np.int64)
     np.add.at(copies, (offers.row_of_unit[pieces.unit], half), pieces.copies)

@@ -151,7 +151,7 @@ def move_group(groups, group, to):
 
 @lean
 def total_cost(counts):
-    """Of all records together."""
+    """Total cost of all records."""
     total = 0.0
     for group in range(len(counts.size)):
         total += counts.size[group] * counts.cost[group]

@@ -26,7 +26,7 @@ _PASSES = 4
 
 @lean
 def pool_cost(counts, numbers):
-    """Of all records of some groups together."""
+    """Total cost of all records of some groups."""
     total = 0.0
     for group in numbers:
         total += counts.size[group] * counts.cost[group]

@@ -263,7 +263,7 @@ def open_in_order(offers, promises, state, order, scratch):
 def gather_at(offers, promises, state, root, scratch):
     """Open a closed record over all rows for the waiting records, dissolving the smallest slots if it must.
 
-    Whether it could. MU must be above all costs: at less, some would rather wait, and there were no end.
+    Returns whether it could. Requires mu above every cost; otherwise the loop may not terminate.
     """
     nowhere = offers.nowhere
     while state.slots[nowhere].n_records > 0:
