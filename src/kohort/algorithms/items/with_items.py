@@ -85,7 +85,7 @@ class WithItems:
     ) -> tuple[TableAndItems, float]:
         """The recoding with classes of at least `size` records, and its weighted loss."""
         assert problem.items is not None
-        recoding = table.solve(replace(problem, models=_with_k(problem, size)), run)
+        recoding = table.solve(problem.varied(models=_with_k(problem, size)), run)
         columns = [recoding.apply(attribute) for attribute in problem.attributes]
         classes = distinct_rows(np.column_stack([self._shown(column) for column in columns]))[2]
         posed = replace(problem.items, class_of_record=classes)

@@ -52,7 +52,7 @@ class StarsTogether:
         if _satisfies(problem, alike) or (few_enough and not _compares_with_whole_table(problem)):
             return recoding
         if not isinstance(recoding, Groups):
-            return self.inner.solve(replace(problem, suppression=0.0), run)
+            return self.inner.solve(problem.varied(suppression=0.0), run)
         return _united_with_stars(problem, recoding, alike, run)
 
 
