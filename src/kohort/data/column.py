@@ -94,7 +94,8 @@ class Column:
         if self.kind != "float" or self.numbers is None or len(np.unique(self.numbers)) == len(self.numbers):
             return self
         first: dict[Decimal | None, int] = {}
-        same = np.array([first.setdefault(t and Decimal(t), code) for code, t in enumerate(self.texts)])
+        sizes = [None if text is None else Decimal(text) for text in self.texts]
+        same = np.array([first.setdefault(size, code) for code, size in enumerate(sizes)])
         kept = np.flatnonzero(same == np.arange(len(same)))
         return replace(
             self,
