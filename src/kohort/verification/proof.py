@@ -38,7 +38,7 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
     star = sum(float(of_node[0]) for of_node in node_costs)
-    proven = _total(problem, prices, star)
+    proven = max(_total(problem, prices, star), 0.0)  # prices may add up to less; no cost is below 0
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise _refuted("it is above the sum of the prices")
