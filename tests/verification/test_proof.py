@@ -141,3 +141,16 @@ def test_a_release_does_not_carry_its_proof():
     )
     assert release.bound > 0
     assert release.recoding.proof is None
+
+
+def test_prices_that_add_up_to_less_than_nothing_prove_a_bound_of_nothing():
+    """A column of no weight: the least cost is 0, and the search's prices end a little below."""
+    rest = [None, -3, None, None, -3, -2, None, -3, -2, -3, None, -2, -2, -3, None, None, None, -2, None, -2]
+    table = pa.table({"a": [False] * 14 + [True] * 6, "b": pa.array(rest, pa.int64()), "c": [-3] * 20})
+    release = ko.anonymize(
+        table,
+        quasi_identifiers={"a": None, "b": ko.flat(), "c": ko.flat()},
+        privacy=[ko.KAnonymity(4)],
+        weights={"b": 0},
+    )
+    assert release.bound == release.loss["loss"] == 0
