@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
+import time
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -36,12 +37,14 @@ class Outcome:
     release   and its table as lists, or None
     refusal   the class and the message of an error that Kohort raised on purpose, or None
     crash     a traceback of anything else, or None
+    worked    seconds that processors were busy with it
     """
 
     release: Any = None
     table: dict[str, list] | None = None
     refusal: tuple[str, str] | None = None
     crash: str | None = None
+    worked: float = 0.0
 
 
 def attempt(case: Case) -> Outcome:
@@ -54,9 +57,10 @@ def attempt(case: Case) -> Outcome:
             return _refused(error)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            began = time.process_time()
             try:
                 release = ko.anonymize(data, **asked)
-                table = release.table
+                table, worked = release.table, time.process_time() - began
             except KohortError as error:
                 return _refused(error)
             except (KeyboardInterrupt, SystemExit):
@@ -65,7 +69,7 @@ def attempt(case: Case) -> Outcome:
                 return Outcome(crash=traceback.format_exc(limit=-6))
         if not same_kind(data, table):
             return Outcome(crash=f"The published table is of the kind {type(table).__name__}.")
-        return Outcome(release, as_lists(table))
+        return Outcome(release, as_lists(table), worked=worked)
 
 
 def arguments_of(case: Case, folder: Path | None = None) -> dict[str, Any]:

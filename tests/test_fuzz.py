@@ -10,6 +10,7 @@ sys.path.append(str(Path(__file__).parent.parent))  # fuzz/ is beside tests/
 
 from fuzz.attempt import Outcome, attempt
 from fuzz.case import Case, PlainColumn, python_values
+from fuzz.code import fingerprint
 from fuzz.draw import draw_case
 from fuzz.frames import FILE_KINDS, FRAME_KINDS, as_lists, frame_of
 from fuzz.judge import complaints
@@ -92,6 +93,31 @@ def test_the_judge_sees_wrong_figures(figures, seen):
         figures = {"loss": {name: value + 0.01 for name, value in outcome.release.loss.items()}}
     wrong = replace(outcome, release=replace(outcome.release, **figures))
     assert any(failure_kind(text).startswith(seen) for text in complaints(case, wrong))
+
+
+@pytest.mark.parametrize("worked, late", [(0.1, False), (9.0, True)])
+def test_a_time_limit_is_held_against_the_work_that_was_done(worked, late):
+    case = people(time_limit=1.0)
+    outcome = attempt(case)
+    slow = replace(outcome.release, seconds=outcome.release.seconds | {"solve": 9.0})
+    found = complaints(case, replace(outcome, release=slow, worked=worked))
+    assert any(text.startswith("time: ") for text in found) is late
+
+
+def test_the_code_that_was_attacked_has_a_name():
+    assert fingerprint() == fingerprint()
+    assert len(fingerprint()) == 12
+
+
+@pytest.mark.parametrize("frame", FILE_KINDS)
+def test_files_may_spell_zeros_and_times_as_they_like(frame):
+    case = people()
+    case.columns["more"] = PlainColumn("float", [0.0, -0.0, 3.0, 1.5, 1e-7, 2.0, 1e21, 0.25])
+    case.columns["when"] = PlainColumn("datetime", ["2024-02-29T23:59:58.500000"] * 8)
+    case.insensitive += ["more", "when"]
+    case.columns["town"].values[6:] = ["Ayr", "Ayr"]
+    case.frame = frame
+    assert complaints(case, attempt(case)) == []
 
 
 def test_bounds_and_guarantees_are_held_against_the_best_of_all_partitions():
