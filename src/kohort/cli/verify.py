@@ -186,6 +186,9 @@ def _claims(
 
 
 def _explain(found: Verification, claims: list[Claim]) -> None:
+    for check in found.verdict.checks:
+        if check.holds is None and check.name == "records":  # in which order what follows was compared
+            typer.echo(check.detail, err=True)
     for reason in found.verdict.reasons():
         typer.echo(f"Broken: {reason}", err=True)
     for claim in claims:
