@@ -57,4 +57,4 @@ def released(table, algorithm, quasi_identifiers, privacy=None, **options):
         "privacy": privacy or {"illness": HIV, "sens": C}[sensitive],
         "cost": "distortion",
     }
-    return ko.anonymize(table, algorithm=algorithm, **asked | options)
+    return ko.anonymize(table, algorithm=algorithm, shuffle=False, **asked | options)

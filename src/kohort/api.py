@@ -146,7 +146,8 @@ def anonymize(
         _refuse_besides_spec(given)
         read, beside = _spec(spec)
         source = _source(data, read.shape, header=header)
-        return _release(source, read.request(beside=beside, key=key, engine=engine), progress)
+        request = read.request(beside=beside, key=key, engine=engine)
+        return _release(source, request, progress, [data, spec, *read.files(beside=beside)])
     source = _source(data, header=header)
     found = _items(items)
     hierarchies = _hierarchies(quasi_identifiers, optional=found is not None)
@@ -179,7 +180,7 @@ def anonymize(
         scheme=scheme if isinstance(scheme, str) else None,
         schemes={} if scheme is None or isinstance(scheme, str) else scheme,
     )
-    return _release(source, request, progress)
+    return _release(source, request, progress, [data, *_hierarchy_files(quasi_identifiers, items)])
 
 
 def apply_maps(
@@ -436,12 +437,26 @@ def _one_of(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> Ite
     return found[0] if found else None
 
 
-def _release(source: Any, request: Request, progress: Progress | None) -> Release:
-    """The release of a dataframe or of a file, with what is to be said about reading the file."""
+def _release(source: Any, request: Request, progress: Progress | None, reads: Iterable[Any]) -> Release:
+    """The release of a dataframe or of a file, with what is to be said about reading the file.
+
+    reads  what it is made from; those that are paths will not be replaced
+    """
+    files = tuple(Path(path).absolute() for path in reads if isinstance(path, (str, Path)))
     if not isinstance(source, TableFile):
-        return make_release(Dataset(source), request, progress=progress)
+        return replace(make_release(Dataset(source), request, progress=progress), reads=files)
     release = make_release(Dataset(source.table), request, progress=progress)
-    return replace(release, notes=(*source.notes, *release.notes))
+    return replace(release, notes=(*source.notes, *release.notes), reads=files)
+
+
+def _hierarchy_files(quasi_identifiers: Any, items: Any) -> list[str]:
+    """The files among the sources of hierarchies, in any of the forms in which these are given."""
+    sources = list(quasi_identifiers.values()) if isinstance(quasi_identifiers, Mapping) else []
+    sources += [items.hierarchy] if isinstance(items, Items) else []
+    sources += list(items.values()) if isinstance(items, Mapping) else []
+    sources = [str(source) if isinstance(source, Path) else source for source in sources]
+    named = [from_spec(source) for source in sources if isinstance(source, (str, Mapping))]
+    return [source.path for source in named if isinstance(source, FileSource)]
 
 
 def _hierarchies(

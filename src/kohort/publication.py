@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from kohort.algorithms import Progress
+from kohort.checked_write import write_checked
 from kohort.errors import InputError, did_you_mean
 from kohort.io.baskets import BasketShape, write_data
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
+from kohort.io.maps import write_maps
 from kohort.io.order_file import write_order
 from kohort.io.outputs import Outputs
 from kohort.io.salt import NO_SALT, Salt, write_salt
@@ -20,6 +22,7 @@ from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import TableFile, format_of
 from kohort.pipeline import Release, Request
+from kohort.pipeline.release import certificate_text
 from kohort.report.facts import check_version
 from kohort.report.html import check_report_path, write_report
 
@@ -117,14 +120,14 @@ class ReleaseFiles:
             sha256 = {"input": source.sha256, "output": sha256_of(draft_of[self.out])}
             if self.certificate is not None:
                 draft = draft_of[self.certificate]
-                release.certificate(draft, sha256=sha256, salt=self.salt.value)
+                write_checked(draft, certificate_text(release.facts(sha256=sha256, salt=self.salt.value)))
                 if self.key is not None:
                     sign_file(draft, draft_of[signature_path(self.certificate)], self.key)
             if self.report is not None:
                 options = {"version": self.report_version, "making": making, "progress": progress}
                 write_report(release, draft_of[self.report], sha256=sha256, salt=self.salt.value, **options)
             if self.maps is not None:
-                release.maps(draft_of[self.maps], spec_sha256=spec_sha256)
+                write_maps(release.maps_of_values(spec_sha256=spec_sha256), draft_of[self.maps])
             for name in trees if files else ():
                 write_hierarchy(trees[name], draft_of[files[name]], leaves=self.hierarchy_levels == "all")
             if self.salt.new_file is not None:

@@ -135,6 +135,47 @@ def test_compare_in_python_writes_nothing_that_it_reads(folder):
     assert contents() == before
 
 
+@pytest.mark.parametrize("read", ["people.csv", "spec.yaml", "towns.csv"])
+@pytest.mark.parametrize("write", ["certificate", "maps", "order_file", "report"])
+def test_a_release_in_python_replaces_nothing_that_it_was_made_from(folder, monkeypatch, read, write):
+    import kohort as ko
+
+    release = ko.anonymize("people.csv", spec="spec.yaml")
+    os.link(read, "link.html")
+    Path("elsewhere").mkdir()
+    before = contents()
+    for place in (".", "elsewhere"):
+        monkeypatch.chdir(folder / place)
+        with pytest.raises(ko.InputError, match="is what is read"):
+            getattr(release, write)(os.path.relpath(folder / "link.html"))
+    monkeypatch.chdir(folder)
+    assert contents() == before
+
+
+def test_a_certificate_does_not_replace_the_key_that_signs_it(folder):
+    import kohort as ko
+
+    assert run("key", "office.pem").exit == 0
+    before = contents()
+    os.link("office.pem", "c.json.sig")
+    for path in ("office.pem", "c.json"):
+        with pytest.raises(ko.InputError, match="is what is read"):
+            ko.anonymize("people.csv", spec="spec.yaml").certificate(path, sign="office.pem")
+    Path("c.json.sig").unlink()
+    assert contents() == before
+
+
+def test_hierarchies_that_were_given_in_python_are_not_replaced(folder):
+    import kohort as ko
+
+    for source in ("towns.csv", Path("towns.csv"), {"file": "towns.csv"}):
+        asked = {"quasi_identifiers": {"town": source}, "others": "drop", "privacy": [ko.KAnonymity(3)]}
+        release = ko.anonymize("people.csv", **asked)
+        for path in ("towns.csv", "people.csv"):
+            with pytest.raises(ko.InputError, match="is what is read"):
+                release.certificate(path)
+
+
 def test_apply_writes_nothing_that_it_reads(folder):
     assert anonymize("--maps", "maps.json").exit == 0
     for out in ("people.csv", "maps.json", "key.txt"):
@@ -215,6 +256,7 @@ def test_a_disk_that_loses_bytes_leaves_all_old_files(folder, monkeypatch, lost)
     with monkeypatch.context() as patched:
         losing_half(patched, lost)
         refused_unchanged(lambda: anonymize(*words), "Could not write")
+        assert ".kohort" not in anonymize(*words).err  # drafts have names that mean nothing to the user
     assert not Path("labels").exists()
     assert anonymize(*words).exit == 0
 

@@ -21,6 +21,7 @@ COLUMNS = {
     "categories": (pa.array(["z", "a", None]).dictionary_encode(), [1, 0, 2]),
     "dates": (pa.array([date(2024, 1, 2), date(2023, 1, 1)]), [1, 0]),
     "decimals": (pa.array([Decimal("1.5"), Decimal("0.5")]), [1, 0]),
+    "short decimals": (pa.array([Decimal("1.5"), Decimal("0.5")], pa.decimal32(4, 1)), [1, 0]),
     "lists": (pa.array([["b"], ["a", "b"], [], None, ["a", "b"]]), [2, 1, 0, 3, 1]),
     "lists of lists": (pa.array([[["b"]], [["a"]], [["b"]]]), [1, 0, 1]),
     "structures": (pa.array([{"a": 2}, {"a": 1}, None]), [1, 0, 2]),

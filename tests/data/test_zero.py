@@ -121,3 +121,51 @@ def test_a_map_knows_zero_by_either_sign(tmp_path):
     release.maps(tmp_path / "maps.json")
     applied = ko.apply_maps(tmp_path / "maps.json", pa.table({"x": ["-0.0", "1.5"]}))
     assert applied.table["x"].to_pylist() == ["0.0", "1.5"]
+
+
+# -- other numbers that are written in several ways ------------------------------------------------
+
+
+def test_a_number_that_is_written_in_two_ways_is_one_sensitive_value():
+    column = code_column(
+        "x", pa.array(["1.50", "-0", "2", "0.0", None, "1.5", "0.1", "0.10000000000000000001"])
+    )
+    merged = column.with_equal_numbers_merged()
+    assert merged.texts == ("0", "0.1", "0.10000000000000000001", "1.5", "2", None)
+    assert merged.codes.tolist() == [3, 0, 4, 0, 5, 3, 1, 2]
+    assert len(merged.numbers) == 5
+
+
+@pytest.mark.parametrize("texts", [["007", "7"], ["1.5", "1.25"], ["1", "2"], ["a", "b"]])
+def test_other_columns_are_left_as_they_are(texts):
+    column = code_column("x", pa.array(texts))
+    assert column.with_equal_numbers_merged() is column
+
+
+@pytest.mark.parametrize("doses", [["1.5", "1.50"], ["0", "-0.0"], ["1e1", "10.0"]])
+def test_two_spellings_of_a_number_are_no_diversity(doses):
+    table = pa.table({"age": [20, 20, 80, 80], "dose": [*doses, "2.5", "3.5"]})
+    diverse = ko.LDiversity("dose", 2, kind="distinct")
+    asked = {"sensitive": ["dose"], "privacy": [ko.KAnonymity(2), diverse], "algorithm": "mondrian"}
+    release = ko.anonymize(table, quasi_identifiers=["age"], shuffle=False, **asked)
+    assert release.verdict.classes == 1
+    assert release.table["dose"].to_pylist() == table["dose"].to_pylist()  # published as they were
+    spec = {
+        "attributes": {"age": {"role": "quasi-identifier"}, "dose": {"role": "sensitive"}},
+        "privacy": {"k": 2, "diversity": [{"attribute": "dose", "l": 2, "kind": "distinct"}]},
+    }
+    assert not ko.verify(table, spec=spec).holds
+
+
+def test_alpha_knows_a_number_by_any_spelling():
+    table = pa.table({"age": [20, 20, 80, 80], "dose": ["1.5", "1.50", "2.5", "3.5"]})
+    for spelled in ("1.5", "1.50", "15e-1"):
+        release = ko.anonymize(
+            table,
+            quasi_identifiers=["age"],
+            sensitive=["dose"],
+            privacy=[ko.KAnonymity(2), ko.AlphaDeassociation("dose", 0.5, values=[spelled])],
+            algorithm="mondrian",
+        )
+        assert release.verdict.classes == 1
+        assert not any("not occur" in note for note in release.notes)

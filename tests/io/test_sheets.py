@@ -140,6 +140,47 @@ def test_error_cells_are_refused_by_their_number(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "written", ["<f>A2</f><v></v>", "<f>A2</f><v/>", "<f>A2</f>", '<f t="shared" si="0"/>']
+)
+def test_formulas_without_a_result_are_refused_by_their_number(tmp_path, written):
+    """Programs that write files without calculating leave the result to Excel; readers find nothing."""
+    path = rewritten(formulas(tmp_path / "t.xlsx", 7), "<f>A2</f><v>7</v>", written)
+    assert refusal(path) == (
+        f"{path}, sheet 'data': 1 cell holds a formula without its result, by column: B (1). Open the file "
+        "in a spreadsheet program and save it, so that they are calculated."
+    )
+
+
+def test_formulas_with_a_result_are_read(tmp_path):
+    assert read_table(formulas(tmp_path / "t.xlsx", 7)).table["illness"].to_pylist()[1] == "7"
+    empty = rewritten(
+        tmp_path / "t.xlsx", '<c r="B3"><f>A2</f><v>7</v>', '<c r="B3" t="str"><f>A2</f><v></v>'
+    )
+    assert read_table(empty).table.num_rows == len(ROWS) - 1
+
+
+def formulas(path, result):
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("data")
+        for y, row in enumerate(ROWS):
+            sheet.write_row(y, 0, row)
+        sheet.write_formula(2, 1, "=A2", None, result)
+    return path
+
+
+def rewritten(path, old, new):
+    with zipfile.ZipFile(path) as source:
+        parts = {entry: source.read(entry) for entry in source.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert old.encode() in parts[sheet]
+    parts[sheet] = parts[sheet].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(path, "w") as made:
+        for entry, content in parts.items():
+            made.writestr(entry, content)
+    return path
+
+
+@pytest.mark.parametrize(
     "flaw, said",
     [
         ({"merged": [(2, 4, 1, 1)]}, "1 area of merged cells (B3:B5)"),

@@ -529,6 +529,21 @@ def test_a_withheld_record_is_left_out_where_a_star_would_give_it_away(native_fr
     assert release.loss["discernibility"] == 3 * 3 + 2 * 2 + 6
 
 
+def test_nobody_is_said_to_be_left_out_who_is_not():
+    """A class of `*` may be taken for withheld, and is published also with suppressed: drop."""
+    people = pa.table({"age": [20, 21, 22, 23, 24, 25, 47, 48, 99]})
+    release = ko.anonymize(
+        people,
+        quasi_identifiers={"age": ko.intervals(10, 20)},
+        privacy=[ko.KAnonymity(3)],
+        algorithm="mondrian",
+        suppression=0.4,
+        suppressed="drop",
+    )
+    assert release.table["age"].to_pylist().count("*") == 3
+    assert not any("left out" in note for note in release.notes)
+
+
 def test_sensitive_values_of_withheld_records_give_nobody_away(withholding):
     """One who is 99 years old fits no class, so is one of the withheld: `*`, HIV, whatever l is."""
     withholding.n_withheld = 2

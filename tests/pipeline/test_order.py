@@ -94,6 +94,45 @@ def test_the_attack_is_part_of_the_risk():
     assert "sorted by no quasi-identifier" in shuffled["sentence"]
 
 
+# -- an order that a published column gives back -----------------------------------------------------
+
+
+def numbered(by="age", n=500):
+    """Patients with a number that follows their age; the table itself is in no order."""
+    table = patients(by, n).append_column("number", pa.array(range(0, 7 * n, 7)))
+    return table.take(np.random.default_rng(0).permutation(n))
+
+
+def order_cautions(release):
+    return [caution for caution in release.facts()["cautions"] if caution["kind"] == "order"]
+
+
+@pytest.mark.parametrize("shuffle", ["auto", True, False])
+def test_a_published_column_that_sorts_a_quasi_identifier_is_noticed(shuffle):
+    release = released(numbered(), insensitive=["number"], shuffle=shuffle)
+    [caution] = order_cautions(release)
+    assert caution["column"] == "number" and caution["records"] > 0
+    assert "sorted by 'age'" in caution["what"] and "identifier" in caution["advice"]
+    found = release.risk()["order"]
+    assert found["orders"] == [] and "sorts the records by 'number'" in found["sentence"]
+    assert found["by_column"]["number"]["records_below_k"] == caution["records"]
+
+
+def test_sorting_a_shuffled_table_again_is_noticed():
+    table = numbered().sort_by("number")
+    release = released(table, insensitive=["number"])
+    assert release.order.shuffled
+    assert [caution["column"] for caution in order_cautions(release)] == ["number"]
+
+
+def test_a_column_that_sorts_nothing_is_not_blamed():
+    for by in ("name", "patient_id"):
+        assert not order_cautions(released(numbered(by), insensitive=["number"]))
+    few = pa.table({"age": [1, 2, 3, 4], "sex": ["f", "m", "f", "m"], "number": [5, 6, 7, 8]})
+    asked = {"quasi_identifiers": ["age", "sex"], "insensitive": ["number"], "shuffle": True}
+    assert not order_cautions(ko.anonymize(few, privacy=[ko.KAnonymity(2)], **asked))
+
+
 # -- the order that is published instead -----------------------------------------------------------
 
 
@@ -208,6 +247,8 @@ def test_a_wrong_record_is_found_through_the_order_file_alone(tmp_path):
         "[1, 2]",
         '{"kohort": "order", "original_records": [1, "2"]}',
         '{"kohort": "order", "original_records": [1, 1]}',
+        "[" * 100_000 + "]" * 100_000,
+        '{"kohort": "order", "original_records": [2, 1], "original_records": [1, 2]}',
     ],
 )
 def test_a_file_that_is_no_order_file_of_the_release_is_refused(tmp_path, content):

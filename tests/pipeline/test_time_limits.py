@@ -13,6 +13,7 @@ from kohort.algorithms.local.closed_records import Table, mine
 from kohort.algorithms.local.graph import Graph, near_pairs, near_rows
 from kohort.algorithms.tables import of_present_leaves
 from kohort.io.certificate import read_certificate
+from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.bound import NO_TIME_FOR_BOUND, bound_in_time
 from small_problems import problem_of
 
@@ -101,6 +102,17 @@ def test_the_bound_takes_no_longer_than_the_solution():
     assert release.bound is None
     assert NO_TIME_FOR_BOUND in release.notes
     assert not release.cut_by_time  # the release does not depend on its bound
+
+
+def test_solution_and_bound_share_the_limit():
+    columns = random_table(12_000, 30, 12).to_pydict()
+    problem = problem_of(columns, dict.fromkeys(columns), 5)
+    with compile_clock() as compiling:
+        started = time.monotonic()
+        bound, notes = bound_in_time(problem, 30.0, lambda: compiling.seconds, time_limit=30)
+        seconds = time.monotonic() - started - compiling.seconds
+    assert seconds < 0.5 + SLACK
+    assert (bound, notes) == (None, (NO_TIME_FOR_BOUND,))
 
 
 def test_small_tables_have_their_bound_whatever_the_clock_says():

@@ -149,10 +149,11 @@ def printed(made):
     return console.export_text()
 
 
-def test_a_withheld_record_that_gives_itself_away_is_said():
-    told = "say suppressed: drop, and run again"
-    assert told in Page(page_of("some withheld")).text
-    assert told not in page_of("some left out") and told not in page_of("plain")
+def test_a_withheld_record_that_would_give_itself_away_is_left_out_and_that_is_said():
+    text = Page(page_of("some withheld")).text
+    assert "As `*` they would not keep k-anonymity by themselves" in text
+    assert "The attack found somebody" not in text
+    assert "As `*` they" not in page_of("some left out") and "Withheld records" not in page_of("plain")
 
 
 def test_a_promise_that_is_broken_is_shown_as_such():

@@ -22,9 +22,10 @@ from kohort.data.times import (
     moment_of_time,
     temporal_values,
 )
+from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["Column", "Kind", "code_column", "text_of", "unsigned_zero"]
+__all__ = ["Column", "Kind", "code_column", "number_of", "text_of", "unsigned_zero"]
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
@@ -88,6 +89,21 @@ class Column:
             listed=tuple(texts),
         )
 
+    def with_equal_numbers_merged(self) -> Column:
+        """The same column with one code per number, however it is written: 0 and 0.0, 1.5 and 1.50."""
+        if self.kind != "float" or self.numbers is None or len(np.unique(self.numbers)) == len(self.numbers):
+            return self
+        first: dict[Decimal | None, int] = {}
+        numbers = [None if text is None else Decimal(text) for text in self.texts]
+        same = np.array([first.setdefault(number, code) for code, number in enumerate(numbers)])
+        kept = np.flatnonzero(same == np.arange(len(same)))
+        return replace(
+            self,
+            codes=np.searchsorted(kept, same).astype(np.int32)[self.codes],
+            texts=tuple(self.texts[code] for code in kept),
+            numbers=self.numbers[kept[kept < len(self.numbers)]],
+        )
+
     @cached_property
     def counts(self) -> np.ndarray:
         """How many records have each value."""
@@ -133,6 +149,11 @@ def unsigned_zero(text: str) -> str:
     return text[1:] if _NEGATIVE_ZERO.fullmatch(text) else text
 
 
+def number_of(text: str | None) -> Decimal | None:
+    """The exact number that a text is; None for any other text, such as 007, which is a code."""
+    return Decimal(text) if text and _FLOAT.fullmatch(text) and not _has_leading_zero(text) else None
+
+
 def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
     """Codes (-1 where missing) and the distinct values in use, in any order."""
     if pa.types.is_nested(values.type):
@@ -149,6 +170,7 @@ def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarr
         values = values.cast(pa.string())
     if isinstance(values, pa.Array):
         values = pa.chunked_array([values])
+    values = long_decimals(values)
     encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     encoded = encoded.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine

@@ -38,6 +38,10 @@ class Dataset:
             self._columns[name] = code_column(name, self.arrow(name))
         return self._columns[name]
 
+    def sensitive_column(self, name: str) -> Column:
+        """The column in codes for those who count different values: a number counts once, however written."""
+        return self.column(name).with_equal_numbers_merged()
+
     def arrow(self, name: str) -> pa.ChunkedArray:
         """The column as Arrow, always in chunks: as many as it came in, or one."""
         native = self.frame.to_native()

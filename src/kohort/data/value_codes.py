@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["value_codes"]
+__all__ = ["long_decimals", "value_codes"]
 
 
 def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
@@ -27,13 +27,21 @@ def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
     return place[pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
 
 
+def long_decimals(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """The values; decimals of 32 or 64 bits, which Arrow cannot tell apart, in 128 bits."""
+    kind = values.type
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return values.cast(pa.decimal128(kind.precision, kind.scale))
+    return values
+
+
 def _plain(values: pa.ChunkedArray | pa.Array) -> pa.Array:
     """The values in one piece, as a type of which Arrow tells values apart by their bits."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     kind = values.type
     if pa.types.is_dictionary(kind):
         chunks, kind = [chunk.cast(kind.value_type) for chunk in chunks], kind.value_type
-    array = pa.concat_arrays(chunks) if chunks else pa.array([], kind)
+    array = long_decimals(pa.concat_arrays(chunks) if chunks else pa.array([], kind))
     if pa.types.is_floating(kind):
         return _sortable_bits(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -9,6 +9,7 @@ import numpy as np
 
 from kohort.checked_write import write_checked
 from kohort.errors import InputError
+from kohort.io.json_text import load_json
 from kohort.version import __version__
 
 __all__ = ["read_order", "write_order"]
@@ -29,13 +30,13 @@ def read_order(path: str | Path) -> np.ndarray:
     """Per published record the number of its original, from 0 on."""
     path = Path(path)
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = load_json(path)
         if facts["kohort"] != "order" or not all(type(row) is int for row in facts["original_records"]):
             raise ValueError
         return np.array(facts["original_records"], dtype=np.int64) - 1
     except OSError as error:
         raise InputError(f"The order file {str(path)!r} cannot be read: {error.strerror}.") from None
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (InputError, ValueError, TypeError, KeyError, OverflowError):
         raise InputError(
             f"{str(path)!r} is no order file. 'kohort anonymize --order-file' writes one."
         ) from None

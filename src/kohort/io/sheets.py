@@ -6,6 +6,7 @@ import os
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -79,7 +80,7 @@ def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
 
 
 def refuse_flaws(path: Path, sheet: ChosenSheet) -> None:
-    """Refuse merged cells and cells with an error, by where they are and how many."""
+    """Refuse merged cells and cells that lack their value, by where they are and how many."""
     flaws = _flaws(path, sheet)
     where = f"{path}, sheet {sheet.name!r}"
     if flaws.merged:
@@ -89,11 +90,21 @@ def refuse_flaws(path: Path, sheet: ChosenSheet) -> None:
             "first cell has the value. Unmerge them and fill in every cell."
         )
     if flaws.errors:
-        columns = ", ".join(f"{letters} ({number:,})" for letters, number in sorted(flaws.errors.items()))
         raise InputError(
             f"{where}: {counted(flaws.errors.total(), 'cell holds', 'cells hold')} an error such as #DIV/0! "
-            f"or #N/A, by column: {columns}. Correct them, or clear those that mean a missing value."
+            f"or #N/A, by column: {_by_column(flaws.errors)}. Correct them, or clear those that mean a "
+            "missing value."
         )
+    if flaws.uncalculated:
+        cells = counted(flaws.uncalculated.total(), "cell holds", "cells hold")
+        raise InputError(
+            f"{where}: {cells} a formula without its result, by column: {_by_column(flaws.uncalculated)}. "
+            "Open the file in a spreadsheet program and save it, so that they are calculated."
+        )
+
+
+def _by_column(cells: Counter[str]) -> str:
+    return ", ".join(f"{letters} ({number:,})" for letters, number in sorted(cells.items()))
 
 
 def _flaws(path: Path, sheet: ChosenSheet) -> SheetFlaws:

@@ -205,7 +205,7 @@ def _columns_alone(published: Dataset, request: Request) -> Check:
 
 def _sensitive_columns(published: Dataset, roles: Roles) -> list[Column]:
     """The sensitive columns that are published; that one is missing is said by another check."""
-    return [published.column(name) for name in roles.having("sensitive") if name in published.names]
+    return [published.sensitive_column(name) for name in roles.having("sensitive") if name in published.names]
 
 
 def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:

@@ -1,6 +1,7 @@
-"""What readers of Excel pass over in silence: merged cells and error cells, looked for in the file itself.
+"""What readers of Excel pass over in silence: merged cells, errors and formulas without a result.
 
-A reader gives the value of merged cells for the first of them only, and nothing for a cell with an error.
+A reader gives the value of merged cells for the first of them only, and nothing for a cell with an error or
+with a formula that was never calculated. So they are looked for in the file itself.
 """
 
 from __future__ import annotations
@@ -19,17 +20,23 @@ from xml.parsers import expat
 __all__ = ["SheetFlaws", "xlsx_flaws"]
 
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
-_SUSPICIOUS = re.compile(rb"""mergeCell|\bt\s*=\s*["']e["']""")
+_NO_RESULT = rb"/(?:\w+:)?f?>\s*<(?:(?:\w+:)?v\s*/>|(?:\w+:)?v>\s*</|/(?:\w+:)?c>)"
+_SUSPICIOUS = re.compile(rb"""mergeCell|\bt\s*=\s*["']e["']|""" + _NO_RESULT)
 _BLOCK = 1 << 20
 _OVERLAP = 64  # more bytes than anything that is looked for
 
 
 @dataclass
 class SheetFlaws:
-    """Areas of merged cells, such as A2:A4, and per column (by its letters) how many cells hold an error."""
+    """Areas of merged cells, such as A2:A4, and per column (by its letters) how many cells lack a value.
+
+    errors        cells that hold an error
+    uncalculated  cells with a formula of which the file has no result
+    """
 
     merged: list[str] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
+    uncalculated: Counter[str] = field(default_factory=Counter)
 
 
 def xlsx_flaws(path: Path, sheet: str) -> SheetFlaws:
@@ -83,19 +90,43 @@ def _looks_suspicious(stream: IO[bytes]) -> bool:
 
 
 def _parsed(stream: IO[bytes]) -> SheetFlaws:
-    flaws = SheetFlaws()
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        tag = _plain(name)
-        if tag == "c" and attributes.get("t") == "e":
-            flaws.errors[re.sub("[^A-Z]", "", attributes.get("r", "")) or "?"] += 1
-        elif tag == "mergeCell" and _is_area(attributes.get("ref", "")):
-            flaws.merged.append(attributes["ref"])
-
+    search = _Search()
     parser = expat.ParserCreate()
-    parser.StartElementHandler = start
+    parser.StartElementHandler = search.start
+    parser.CharacterDataHandler = search.text
+    parser.EndElementHandler = search.end
     parser.ParseFile(stream)
-    return flaws
+    return search.flaws
+
+
+class _Search:
+    """Looks for flaws while the elements of a sheet pass by."""
+
+    def __init__(self) -> None:
+        self.flaws = SheetFlaws()
+        self._tag = self._column = ""
+        self._formula = self._result = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._tag = _plain(name)
+        if self._tag == "c":
+            self._column = re.sub("[^A-Z]", "", attributes.get("r", "")) or "?"
+            self._formula = False
+            self._result = attributes.get("t") == "str"  # a formula's text, which may be empty
+            if attributes.get("t") == "e":
+                self.flaws.errors[self._column] += 1
+        elif self._tag == "f":
+            self._formula = True
+        elif self._tag == "mergeCell" and _is_area(attributes.get("ref", "")):
+            self.flaws.merged.append(attributes["ref"])
+
+    def text(self, text: str) -> None:
+        self._result |= self._tag == "v" and bool(text.strip())
+
+    def end(self, name: str) -> None:
+        self._tag = ""
+        if _plain(name) == "c" and self._formula and not self._result:
+            self.flaws.uncalculated[self._column] += 1
 
 
 def _is_area(reference: str) -> bool:

@@ -109,7 +109,11 @@ def make_release(
         bound, bound_notes = own_bound, tuple[str, ...]()
         if own_bound is None and not outside:
             bound, bound_notes = bound_in_time(
-                problem, clock.seconds["solve"], lambda: compiling_bound.seconds
+                problem,
+                clock.seconds["solve"],
+                lambda: compiling_bound.seconds,
+                time_limit=request.time_limit,
+                progress=progress,
             )
     clock.set_apart("compile", compiling_bound.seconds, of="bound")
     with clock("apply"):
@@ -144,7 +148,7 @@ def make_release(
         notes=(
             *why,
             *_notes(problem, verdict.withheld),
-            *withheld_notes(verdict.withheld, kept, why_dropped),
+            *withheld_notes(verdict.withheld, _n_left_out(dataset, kept), why_dropped),
             *order.notes,
             *recoding.notes,
             *(() if items is None else items.recoding.notes),
@@ -159,6 +163,10 @@ def make_release(
         cut_by_time=run.was_cut,
         order=order,
     )
+
+
+def _n_left_out(dataset: Dataset, kept: np.ndarray | None) -> int:
+    return 0 if kept is None else dataset.n_records - len(kept)
 
 
 def _choose(request: Request, problem: Problem) -> tuple[Algorithm, list[str]]:
@@ -260,7 +268,7 @@ def _verified(
             *check_coverage(published, problem.attributes, rows),
             *check_conserved(published, dataset, untouched, rows),
         ],
-        sensitive=[published.column(name) for name in roles.having("sensitive")],
+        sensitive=[published.sensitive_column(name) for name in roles.having("sensitive")],
     )
     loss = {}
     if items is not None:

@@ -133,7 +133,9 @@ def apply_maps(
         rows=order.rows,
         withheld=int(withheld.sum()),
         remarks=(
-            *withheld_notes(int(withheld.sum()), kept, broken),
+            *withheld_notes(
+                int(withheld.sum()), 0 if kept is None else dataset.n_records - len(kept), broken
+            ),
             *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions),
         ),
@@ -266,7 +268,7 @@ def _verified(
             check_columns(published, untouched, hidden, shown),
             *check_conserved(published, dataset, untouched, rows),
         ],
-        sensitive=[published.column(name) for name in roles.having("sensitive")],
+        sensitive=[published.sensitive_column(name) for name in roles.having("sensitive")],
     )
     if not verdict.holds:
         raise InfeasibleError(

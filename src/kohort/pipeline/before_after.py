@@ -95,7 +95,7 @@ def before_after(release: Release) -> BeforeAfter:
     return BeforeAfter(
         attributes=attributes,
         labels=labels,
-        sensitive=tuple(release.dataset.column(name) for name in release.roles.having("sensitive")),
+        sensitive=tuple(release.dataset.sensitive_column(name) for name in release.roles.having("sensitive")),
         rows=rows,
         withheld=withheld,
         n_records=release.dataset.n_records,

@@ -23,6 +23,7 @@ from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.publish import as_arrow
 from kohort.pipeline.request import Request
+from kohort.pipeline.sorters import Sorter, find_sorters
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.verification import Caution
@@ -44,6 +45,7 @@ __all__ = [
     "dealt_order",
     "kept_columns",
     "settle_order",
+    "sorter_sentence",
 ]
 
 CLASSES = (
@@ -61,6 +63,7 @@ class PublishedOrder:
     tells     columns of which the original order tells something, or `the classes`; empty for shuffle: true,
               where nobody looked
     attack    what an attacker gets from the order that was kept; None where there is nothing to attack
+    sorters   columns, published as they are, that put the records in an order that tells something
     """
 
     asked: bool | str
@@ -68,6 +71,7 @@ class PublishedOrder:
     shuffled: bool
     tells: tuple[str, ...] = ()
     attack: OrderAttack | None = None
+    sorters: tuple[Sorter, ...] = ()
 
     @property
     def costs(self) -> bool:
@@ -84,11 +88,12 @@ class PublishedOrder:
 
     @property
     def cautions(self) -> list[Caution]:
-        """What the promises do not cover where the order is kept although it tells something."""
-        if not self.costs:
-            return []
-        below = None if self.attack is None else self.attack.below
-        return [Caution("order", self.cost_sentence, ADVICE, records=below)]
+        """What the promises do not cover: an order that is kept, or can be had again, and tells something."""
+        found = []
+        if self.costs:
+            below = None if self.attack is None else self.attack.below
+            found.append(Caution("order", self.cost_sentence, ADVICE, records=below))
+        return found + [_sorter_caution(sorter) for sorter in self.sorters]
 
     @property
     def notes(self) -> list[str]:
@@ -111,12 +116,33 @@ ADVICE = "Say shuffle: auto, which publishes the records in an order that tells 
 
 def attack_sentence(found: OrderAttack) -> str:
     """What an attack on the order comes to."""
-    orders = " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
+    return f"Somebody who knows that they are sorted {_orders(found)} {_gain(found)}"
+
+
+def sorter_sentence(sorter: Sorter) -> str:
+    """What sorting the records by a published column comes to."""
     return (
-        f"Somebody who knows that they are sorted {orders} narrows the labels of "
-        f"{counted(found.narrowed, 'record')}: {found.below:,} of {found.records:,} then look like fewer "
-        f"than {found.k:,}, {found.unique:,} like no other, and {counted(found.exact, 'value')} "
-        f"{'is' if found.exact == 1 else 'are'} known exactly."
+        f"Whoever sorts the records by {sorter.column!r}, which is published as it is, has them sorted "
+        f"{_orders(sorter.attack)}, too, and {_gain(sorter.attack)}"
+    )
+
+
+def _sorter_caution(sorter: Sorter) -> Caution:
+    advice = f"Give {sorter.column!r} the role identifier, which drops it, or quasi-identifier."
+    return Caution(
+        "order", sorter_sentence(sorter), advice, column=sorter.column, records=sorter.attack.below
+    )
+
+
+def _orders(found: OrderAttack) -> str:
+    return " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
+
+
+def _gain(found: OrderAttack) -> str:
+    return (
+        f"narrows the labels of {counted(found.narrowed, 'record')}: {found.below:,} of {found.records:,} "
+        f"then look like fewer than {found.k:,}, {found.unique:,} like no other, and "
+        f"{counted(found.exact, 'value')} {'is' if found.exact == 1 else 'are'} known exactly."
     )
 
 
@@ -146,8 +172,10 @@ def settle_order(
         if not (tells and asked == "auto"):
             found = attack(rows)
     if asked is True or (asked == "auto" and (tells or found is not None)):
-        return PublishedOrder(asked, dealt_order(dataset, columns, rows, request.seed), True, tells)
-    return PublishedOrder(asked, kept, False, tells, found)
+        dealt = dealt_order(dataset, columns, rows, request.seed)
+        sorters = find_sorters(dataset, roles, dealt, attack)
+        return PublishedOrder(asked, dealt, True, tells, sorters=sorters)
+    return PublishedOrder(asked, kept, False, tells, found, find_sorters(dataset, roles, rows, attack))
 
 
 def dealt_order(

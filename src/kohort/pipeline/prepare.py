@@ -104,7 +104,7 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
-    column = _ordered(dataset.column(name), request)
+    column = _ordered(dataset.sensitive_column(name), request)
     source = request.hierarchies.get(name)
     if source is None:
         return SensitiveAttribute(column)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from kohort.checked_write import write_checked
 from kohort.data.dataset import Dataset
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.items import ItemsPart
-from kohort.pipeline.maps import maps_of
+from kohort.pipeline.maps import Maps, maps_of
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import as_arrow, as_native
@@ -27,7 +27,10 @@ from kohort.recoding.recoding import Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__
 
-__all__ = ["Release"]
+if TYPE_CHECKING:
+    from kohort.io.outputs import Outputs
+
+__all__ = ["Release", "certificate_text"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +49,7 @@ class Release(HoldsOriginal):
     cut_by_time  whether a time limit cut the search: only then may the same input, spec, version and seed
               give another release
     order     in which order the records are published, and what the original order tells
+    reads     the files that it was made from, which no method replaces
     """
 
     _instead = (
@@ -72,6 +76,7 @@ class Release(HoldsOriginal):
     recoding: Recoding | None = None
     cut_by_time: bool = False
     order: PublishedOrder | None = None
+    reads: tuple[Path, ...] = ()
 
     @cached_property
     def table(self) -> Any:
@@ -186,12 +191,11 @@ class Release(HoldsOriginal):
         The internal version shows values of the original; the public one may go with the release. `more` may
         hold `sha256` and `salt` (see `facts`), `making` (the command and the spec) and `progress`.
         """
-        from kohort.io.atomic import replacing
         from kohort.report.html import check_report_path, write_report
 
         check_report_path(path)
-        with replacing(path) as draft:
-            write_report(self, draft, version=version, **more)
+        with self._outputs(path).drafts() as draft_of:
+            write_report(self, draft_of[Path(path)], version=version, **more)
 
     def _repr_html_(self) -> str:
         """How a notebook shows a release: the verdict and its figures, no value of the data."""
@@ -211,33 +215,45 @@ class Release(HoldsOriginal):
 
         `sha256` and `salt` are those of `facts`.
         """
-        from kohort.io.atomic import replacing_all
         from kohort.io.signature import read_private_key, sign_file, signature_path
 
+        path, signature = Path(path), signature_path(path)
         key = None if sign is None else read_private_key(sign)
-        text = json.dumps(self.facts(sha256=sha256, salt=salt), indent=2, ensure_ascii=False)
-        files = [path] if key is None else [path, signature_path(path)]
-        with replacing_all(files) as drafts:
-            write_checked(drafts[0], text + "\n")
+        outputs = self._outputs(path) if sign is None else self._outputs(path, signature).reading(Path(sign))
+        with outputs.drafts() as draft_of:
+            write_checked(draft_of[path], certificate_text(self.facts(sha256=sha256, salt=salt)))
             if key is not None:
-                sign_file(drafts[0], drafts[1], key)
+                sign_file(draft_of[path], draft_of[signature], key)
 
     def order_file(self, path: str | Path) -> None:
         """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
 
         Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
         """
-        from kohort.io.atomic import replacing_all
         from kohort.io.order_file import write_order
 
-        with replacing_all([path], private=[path]) as drafts:
-            write_order(self.original_rows, drafts[0])
+        with replace(self._outputs(path), private=[Path(path)]).drafts() as draft_of:
+            write_order(self.original_rows, draft_of[Path(path)])
 
     def maps(self, path: str | Path, *, spec_sha256: str | None = None) -> None:
         """Write how every value is published, for `ko.apply_maps`; only global recodings can."""
-        from kohort.io.atomic import replacing
         from kohort.io.maps import write_maps
 
+        maps = self.maps_of_values(spec_sha256=spec_sha256)
+        with self._outputs(path).drafts() as draft_of:
+            write_maps(maps, draft_of[Path(path)])
+
+    def maps_of_values(self, *, spec_sha256: str | None = None) -> Maps:
+        """How every value is published; only global recodings can say."""
         maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        with replacing(path) as draft:
-            write_maps(replace(maps, spec_sha256=spec_sha256), draft)
+        return replace(maps, spec_sha256=spec_sha256)
+
+    def _outputs(self, *paths: str | Path) -> Outputs:
+        from kohort.io.outputs import Outputs
+
+        return Outputs([Path(path) for path in paths], reads=self.reads)
+
+
+def certificate_text(facts: Mapping[str, Any]) -> str:
+    """The text of a certificate that holds these facts."""
+    return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"

@@ -75,7 +75,7 @@ class Request:
     hierarchies: Mapping[str, Builder | Hierarchy | None] = field(default_factory=dict)
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_missing: Mapping[str, str] = field(default_factory=dict)
-    treatments: Mapping[str, Treatment] = field(default_factory=dict)
+    treatments: Mapping[str, str] = field(default_factory=dict)
     joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)

@@ -82,8 +82,11 @@ def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:
     )
 
 
-def withheld_notes(n_withheld: int, kept: np.ndarray | None, broken: str | None) -> list[str]:
-    """How withheld records are published; their number is not said, as it may be small."""
+def withheld_notes(n_withheld: int, n_left_out: int, broken: str | None) -> list[str]:
+    """How withheld records are published; their number is not said, as it may be small.
+
+    n_withheld  those that are left out, and those that are `*` everywhere and so may be taken for withheld
+    """
     if not n_withheld:
         return []
     if broken is not None:
@@ -91,6 +94,6 @@ def withheld_notes(n_withheld: int, kept: np.ndarray | None, broken: str | None)
             f"Withheld records are left out. As `*` they would not keep {broken} by themselves, and whoever "
             "fits no class would be known to be one of them."
         ]
-    if kept is None:
-        return ["Withheld records are published as `*`: together they keep every promise, as a class does."]
-    return ["Withheld records are left out."]
+    if n_left_out:
+        return ["Withheld records are left out."]
+    return ["Withheld records are published as `*`: together they keep every promise, as a class does."]

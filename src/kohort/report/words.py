@@ -148,12 +148,9 @@ def _about_attack(facts: dict[str, Any]) -> list[str]:
     attack, allowed = facts["risk"]["linkage"], facts["risk"]["threshold"]
     if attack is None or attack["after"]["maximum"] <= allowed * (1 + 1e-9):
         return []
-    withheld = (
-        " It is a record withheld as *: say suppressed: drop, and run again." if facts["suppressed"] else ""
-    )
     return [
         f"The attack found somebody with a chance of {percent(attack['after']['maximum'])}, more than the "
-        f"{percent(allowed)} that k allows.{withheld}"
+        f"{percent(allowed)} that k allows."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.order import attack_sentence, kept_columns
+from kohort.pipeline.order import attack_sentence, kept_columns, sorter_sentence
 from kohort.pipeline.release import Release
 from kohort.verification.order_attack import attack_order, sighted
 
@@ -22,6 +22,8 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
     k  records that look like fewer others, once labels are narrowed, are counted
+
+    `by_column` has the same for each published column that puts the records in such an order.
     """
     if not sides.attributes:
         return None
@@ -30,5 +32,8 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
         for labels, covering, attribute in zip(sides.labels, sides.coverings, sides.attributes)
     ]
     found = attack_order(quasi, kept_columns(release.dataset, release.roles, np.asarray(sides.rows)), k)
-    sentence = attack_sentence(found) if found.orders else _NOTHING
-    return {**found.to_dict(), "sentence": sentence}
+    sentences = [attack_sentence(found) if found.orders else _NOTHING]
+    sorters = () if release.order is None else release.order.sorters
+    sentences += map(sorter_sentence, sorters)
+    by_column = {sorter.column: sorter.attack.to_dict() for sorter in sorters}
+    return {**found.to_dict(), "by_column": by_column, "sentence": " ".join(sentences)}

@@ -1,6 +1,7 @@
 """Check the proof of a lower bound in plain NumPy, from its definition and not from the search that found it.
 
-Every closed record is checked. Of the rows said to be under each, a sample of closed records is checked.
+Every closed record is checked. Of the rows said to be under each, a sample of closed records is checked. As
+the search might have missed some, groups of neighbouring records are checked as well, whatever was found.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = ["check_dual_proof"]
 
 _ROUNDING = 1e-9
 _ROWS_AT_A_TIME = 4_000_000
+_ORDERS, _SAMPLED_GROUP_CELLS = 4, 4_000_000
 _SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
 
 
@@ -34,11 +36,11 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
         raise _refuted("a price or a cost is no number")
     _check_supports(problem, proof)
-    worst = _worst_excess(problem, proof, cost)
+    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, prices, node_costs))
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
     star = sum(float(of_node[0]) for of_node in node_costs)
-    proven = max(_total(problem, prices, star), 0.0)  # no cell costs less than nothing
+    proven = max(_total(problem, prices, star), 0.0)  # no cost is negative, whatever the prices
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise _refuted("it is above the sum of the prices")
@@ -96,6 +98,40 @@ def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float
             exact = _highest_means(*_under(proof, chosen[unsure], problem.rows.counts), len(unsure), k)
             worst = max(worst, float((exact - cost[chosen[unsure]]).max()))
     return worst
+
+
+def _worst_excess_of_neighbours(problem: Problem, prices: np.ndarray, node_costs: list[np.ndarray]) -> float:
+    """By how much the mean price of k records exceeds the cost of publishing them alike, at most, or 0.
+
+    For k records that follow each other when all are sorted by the columns in some order.
+    """
+    leaves, counts, k = problem.rows.leaves, problem.rows.counts, problem.k
+    rng, worst = np.random.default_rng(0), 0.0
+    for _ in range(_ORDERS):
+        order = np.lexsort(leaves[:, rng.permutation(leaves.shape[1])].T)
+        records = np.repeat(order, counts[order])
+        most = max(_SAMPLED_GROUP_CELLS // (k * leaves.shape[1]), 1)
+        first = np.arange(0, len(records) - k + 1, -(-len(records) // most))
+        groups = records[first[:, None] + np.arange(k)]
+        cost = sum(
+            (
+                _shared_cell_cost(problem, j, leaves[groups, j], of_node)
+                for j, of_node in enumerate(node_costs)
+            ),
+            np.zeros(len(groups)),
+        )
+        worst = max(worst, float((prices[groups].mean(axis=1) - cost).max(initial=0.0)))
+    return worst
+
+
+def _shared_cell_cost(problem: Problem, column: int, leaf: np.ndarray, of_node: np.ndarray) -> np.ndarray:
+    """What each record of some groups pays in a column; `leaf` has a row of leaves per group."""
+    attribute, weight = problem.attributes[column], problem.weights[column]
+    tree = attribute.domain
+    assert isinstance(tree, Hierarchy) and isinstance(problem.cost, SeparableCost)
+    lo, hi = tree.closure(leaf.min(axis=1), leaf.max(axis=1))
+    cost = weight * problem.cost.cell(attribute.generalized(lo, hi))
+    return np.where(tree.hidden[leaf].any(axis=1), of_node[0], cost)
 
 
 def _portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:

@@ -36,7 +36,7 @@ def published_classes(
     published.require(list(quasi_identifiers))
     sensitive = {}
     for name in sorted({model.attribute for model in models if model.attribute is not None}):
-        column = published.column(name)
+        column = published.sensitive_column(name)
         if orders and name in orders:
             column = column.in_order(orders[name])
         sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))

@@ -378,7 +378,7 @@ class Runs:
         groups = np.minimum(np.arange(n) // problem.k, max(n // problem.k - 1, 0))
         if self.withhold_last:
             groups[-1] = -1
-        return Groups(groups, guarantee=2.0, bound=0.0)
+        return Groups(groups, guarantee=2.0)
 
 
 class NoGroups(Runs):
@@ -413,6 +413,7 @@ def release_of(illness, *models, algorithm=None, **options):
         sensitive=["illness"],
         privacy=[ko.KAnonymity(2), *models],
         algorithm=algorithm or Runs(),
+        shuffle=False,
         **options,
     )
 
@@ -436,8 +437,7 @@ def test_any_algorithm_meets_any_model_that_survives_unions(model, labels):
     assert release.algorithm == "runs"
     assert release.parameters == {"withhold_last": False, "diversify": {"w": 0.15}}
     assert release.guarantee is None
-    assert release.bound == 0.0
-    assert f"{model.name} held (diversify)" in release.notes[-1]
+    assert any(f"{model.name} held (diversify)" in note for note in release.notes)
 
 
 @given(cases(free=False, labels=("hierarchy", "tight"), max_records=30))
@@ -463,7 +463,8 @@ def test_withheld_records_in_a_release():
         ILLNESSES, ko.LDiversity("illness", 2), algorithm=Runs(withhold_last=True), suppression=0.1
     )
     assert release.verdict.holds
-    assert release.table["age"].to_pylist()[-1] == "*"
+    assert release.verdict.withheld == 1
+    assert release.table.num_rows == len(ILLNESSES) - 1  # a single `*` would not keep k
 
 
 def test_the_ceiling_is_refused_before_any_work():

@@ -203,13 +203,11 @@ def test_an_outlier_is_withheld_where_that_may_be():
     asked = {"quasi_identifiers": flat, "privacy": [ko.KAnonymity(4)], "algorithm": "forest"}
     kept = ko.anonymize(pa.table(people), **asked)
     assert (kept.cost, kept.verdict.withheld) == (1.0, 0)
-    release = ko.anonymize(pa.table(people), **asked, suppression=0.2)
-    assert release.verdict.withheld == 1
-    assert release.cost == pytest.approx(1 / 5)
-    assert release.table["a"].to_pylist() == [*"pppp", "*"]
-    dropped = ko.anonymize(pa.table(people), **asked, suppression=0.2, suppressed="drop")
-    assert dropped.table["a"].to_pylist() == [*"pppp"]
-    assert dropped.cost == release.cost
+    for suppressed in ("star", "drop"):  # a single `*` would not keep k, so it is left out in either case
+        release = ko.anonymize(pa.table(people), **asked, suppression=0.2, suppressed=suppressed)
+        assert release.verdict.withheld == 1
+        assert release.cost == pytest.approx(1 / 5)
+        assert release.table["a"].to_pylist() == [*"pppp"]
 
 
 @given(problems(max_records=16), st.sampled_from([0.1, 0.3, 0.9]))

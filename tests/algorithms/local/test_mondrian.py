@@ -15,12 +15,14 @@ from strategies import cases
 
 
 def release_of(columns, k, *, quasi_identifiers=None, **options):
+    """A release with its records in the order in which they came."""
     algorithm = options.pop("algorithm", ko.Mondrian())
     return ko.anonymize(
         pa.table(columns),
         quasi_identifiers=quasi_identifiers or list(columns),
         privacy=[ko.KAnonymity(k), *options.pop("more", ())],
         algorithm=algorithm,
+        shuffle=False,
         **options,
     )
 

@@ -61,10 +61,10 @@ class FullDomain:
     >>> people = pa.table({"postcode": postcodes, "sex": ["f", "f", "m", "m", "m"]})
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
-    ...     algorithm="full-domain", suppression=0.2,
+    ...     algorithm="full-domain", suppression=0.2, suppressed="drop",
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
-    (['435*', '435*', '436*', '436*', '*'], ['f', 'f', 'm', 'm', '*'])
+    (['435*', '435*', '436*', '436*'], ['f', 'f', 'm', 'm'])
     """
 
     name: ClassVar[str] = "full-domain"

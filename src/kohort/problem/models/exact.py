@@ -52,7 +52,7 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= INT64_MAX:
-        limit = f">= {least}" if number < least else "below 2**63"
+        limit = "below 2**63" if number > INT64_MAX else f">= {least}"
         raise InputError(f"The {name!r} parameter of {model} must be an integer {limit}. Got {shown(value)}.")
     return number
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kohort.data.column import unsigned_zero
+from kohort.data.column import number_of, unsigned_zero
 from kohort.errors import InputError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import plain
@@ -54,8 +55,17 @@ class ValueContext:
         return [code for label in labels for code in self._codes_of.get(self._known(label), ())]
 
     def _known(self, label: str | None) -> str | None:
-        """The label, without the sign of a zero where the column knows it so."""
-        return label if label is None or label in self._codes_of else unsigned_zero(label)
+        """The label as the column spells it: a number may be written in another way, such as 1.50 for 1.5."""
+        if label is None or label in self._codes_of:
+            return label
+        return self._label_of_number.get(number_of(unsigned_zero(label)), label)
+
+    @cached_property
+    def _label_of_number(self) -> dict[Decimal | None, str]:
+        """How each number is spelled; nothing where some value is no number."""
+        texts = [label for label in self.labels if label is not None]
+        numbers = {number_of(text): text for text in texts}
+        return {} if None in numbers else numbers
 
     @cached_property
     def _codes_of(self) -> dict[str | None, list[int]]:
