@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import GlobalRecoding, Recoding
@@ -49,11 +51,17 @@ def checked_figures(
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
     """Whether a value that stays alone costs what the search thinks it does.
 
-    Not where missing values are published as `*`, or where a value of the table is `*` itself: they cost as
-    much as any `*`. Then bounds still hold, since nothing costs less than is searched, but no factor does.
+    Not where missing values are published as `*`, or where a value of the table or a node below the root is
+    `*` itself: they cost as much as any `*`. Then bounds still hold, since nothing costs less than is
+    searched, but no factor does.
     """
-    columns = [attribute.column for attribute in problem.attributes]
-    return not any((null_is_star and column.has_null) or STAR in column.texts for column in columns)
+    return not any(_shows_more_stars(attribute, null_is_star) for attribute in problem.attributes)
+
+
+def _shows_more_stars(attribute: Attribute, null_is_star: bool) -> bool:
+    column, domain = attribute.column, attribute.domain
+    below_root = domain.published[1:] if isinstance(domain, Hierarchy) else ()
+    return (null_is_star and column.has_null) or STAR in column.texts or STAR in below_root
 
 
 def without_proof(recoding: Recoding) -> Recoding:

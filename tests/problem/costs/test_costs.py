@@ -196,7 +196,7 @@ def test_an_unknown_cost_is_answered_with_the_nearest_one():
 
 @given(cases(KINDS))
 def test_all_costs_of_a_release_are_those_by_definition(case):
-    release = case.anonymize()
+    release = case.anonymize(shuffle=False)  # looks and originals are compared record by record
     looks = [release.arrow[a.name].to_pylist() for a in release.problem.attributes]
     plain = []
     for a in release.problem.attributes:
