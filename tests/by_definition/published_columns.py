@@ -137,13 +137,26 @@ def _between(low, high, closed, text, number):
 
 def published_names(domain):
     """Nodes by the names they are published under: leaves keep theirs, an inner one that is used elsewhere
-    too is followed by its parent's; the root is `*` then. Names that are still shared are not told."""
-    inner = {node: node[-1] for node in domain.below}
-    uses = Counter([*inner.values(), *domain.leaves])
-    names = {}
-    for node, label in inner.items():
+    too is followed by its parent's, and by a number where that is taken; the root is `*` then."""
+    uses = Counter([*(node[-1] for node in domain.below), *domain.leaves])
+    found = {leaf: leaf for leaf in domain.leaves}
+    root = domain.root[-1]
+    taken = {*domain.leaves, *(node[-1] for node in domain.below if node != domain.root)}
+    found[STAR if uses[root] > 1 else root] = domain.root
+    taken.add(STAR if uses[root] > 1 else root)
+    for node in depth_first(domain, domain.root)[1:]:
+        label = node[-1]
         if uses[label] > 1:
-            label = STAR if node == domain.root else f"{label} ({node[-2]})"
-        names.setdefault(label, []).append(node)
-    found = {label: nodes[0] for label, nodes in names.items() if len(nodes) == 1}
+            stem = label = f"{label} ({node[-2]})"
+            number = 2
+            while label in taken:
+                label, number = f"{stem} #{number}", number + 1
+            taken.add(label)
+        found[label] = node
     return {**found, **{leaf: leaf for leaf in domain.leaves}}
+
+
+def depth_first(domain, node):
+    """A node and all inner ones below it, branch by branch, in the order in which the paths name them."""
+    below = [child for child in domain.below if child[:-1] == node]
+    return [node, *(found for child in below for found in depth_first(domain, child))]

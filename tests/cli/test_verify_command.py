@@ -91,7 +91,22 @@ def test_a_changed_sensitive_value_fails(files):
     edit(files / "release.csv", healthier)
     result = verify(files, "--original", files / "people.csv")
     assert result.exit == 1
-    assert "'doctor_visits' was changed in 1 record" in result.err
+    assert "not those of the original: in this order or any other" in result.err
+
+
+def test_the_order_file_tells_what_was_changed(files):
+    demo = [files / "people.csv", "--spec", files / "spec.yaml", "--out", files / "release.csv"]
+    order = ["--order-file", files / "order.json"]
+    assert run("anonymize", *demo, *order, "--algorithm", "mondrian", "--quiet").exit == 0
+
+    def healthier(header, rows):
+        rows[0][header.index("doctor_visits")] = "77"
+        return rows
+
+    edit(files / "release.csv", healthier)
+    result = verify(files, "--original", files / "people.csv", *order)
+    assert result.exit == 1
+    assert result.err.count("Broken") == 1 and "'doctor_visits' was changed in 1 record" in result.err
 
 
 def test_a_published_identifier_fails_even_without_the_original(files):

@@ -216,6 +216,9 @@ def _where_violations_are(found: Verification, path: Path) -> str:
 
 
 def _explain(found: Verification, claims: list[Claim]) -> None:
+    for check in found.verdict.checks:
+        if check.holds is None and check.name == "records":  # in which order what follows was compared
+            typer.echo(check.detail, err=True)
     for reason in found.verdict.reasons():
         typer.echo(f"Broken: {reason}", err=True)
     for claim in claims:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution
+from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.verification import check_dual_proof, checked_bound, checked_guarantee, checked_loss
 
@@ -45,8 +47,14 @@ def checked_figures(
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
     """Whether a value that stays alone costs what the search thinks it does.
 
-    Not where missing values are published as `*`, or where a value of the table is `*` itself: they cost as
-    much as any `*`. Then bounds still hold, since nothing costs less than is searched, but no factor does.
+    Not where missing values are published as `*`, or where a value of the table or a node below the root is
+    `*` itself: they cost as much as any `*`. Then bounds still hold, since nothing costs less than is
+    searched, but no factor does.
     """
-    columns = [attribute.column for attribute in problem.attributes]
-    return not any((null_is_star and column.has_null) or STAR in column.texts for column in columns)
+    return not any(_shows_more_stars(attribute, null_is_star) for attribute in problem.attributes)
+
+
+def _shows_more_stars(attribute: Attribute, null_is_star: bool) -> bool:
+    column, domain = attribute.column, attribute.domain
+    below_root = domain.published[1:] if isinstance(domain, Hierarchy) else ()
+    return (null_is_star and column.has_null) or STAR in column.texts or STAR in below_root

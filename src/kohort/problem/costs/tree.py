@@ -62,7 +62,9 @@ class Suppressions(SeparableCost):
     prices_blocks: ClassVar[bool] = False
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
-        return values.star.astype(float)
+        """1 for what covers everything. A value of the table that is `*` itself is searched as exact: it is
+        measured as 1, but if it cost more than the node above it, the search would not be monotone."""
+        return (values.star & (values.level >= 1)).astype(float)
 
     def measure(self, table: PublishedTable) -> float:
         return float(sum(int(a.uses[a.values.star].sum()) for a in table.attributes))
