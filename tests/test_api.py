@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -236,7 +237,7 @@ def test_a_release_that_fails_shows_no_cell_either(monkeypatch):
 
     def wrong(self, attribute):
         published = right(self, attribute)
-        return type(published)(["SENTINELz"] * len(published.labels), published.of_record)
+        return replace(published, labels=["SENTINELz"] * len(published.labels))
 
     monkeypatch.setattr(Groups, "apply", wrong)
     with pytest.raises(ko.InternalError) as caught:
