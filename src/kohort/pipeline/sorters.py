@@ -16,7 +16,7 @@ from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.pipeline.prepare import Prepared
 from kohort.problem.roles import Roles
-from kohort.verification.order_attack import OrderAttack, may_be_sorted, true_ranks
+from kohort.verification.label_narrowing import OrderAttack, may_be_sorted, true_ranks
 
 __all__ = ["Sorter", "find_sorters"]
 

@@ -68,7 +68,7 @@ class Original:
     roles       of its columns, every one of them
     attributes  its quasi-identifiers, with the hierarchies that say what a published label means
     items       its baskets and their hierarchy; None where no column holds items
-    rows        per published record the number of its original, where whoever published it says so
+    rows        per published record the number of its original, where the publisher states it
     order       the same from an order file, which is checked first
     """
 
