@@ -59,7 +59,7 @@ class Attribute:
         )
 
     def generalized(self, lo: np.ndarray, hi: np.ndarray) -> GeneralizedValues:
-        """What costs need to know about generalized values given as leaf ranges of the domain."""
+        """Generalized values, given as leaf ranges of the domain, in the form that costs take."""
         return GeneralizedValues(
             width=hi - lo + 1,
             mass=_range_sum(self.leaf_counts, lo, hi),
@@ -72,7 +72,7 @@ class Attribute:
         )
 
     def nodes(self) -> GeneralizedValues:
-        """The same for every node of the hierarchy, in the order of its nodes."""
+        """Every node of the hierarchy, in order, as a generalized value in the form that costs take."""
         assert isinstance(self.domain, Hierarchy)
         h = self.domain
         counted = self.generalized(h.lo, h.hi)

@@ -105,7 +105,7 @@ class LDiversity(Model):
 
 
 class Kind(ABC):
-    """One reading of 'well represented'."""
+    """One meaning of 'well-represented'."""
 
     @abstractmethod
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
