@@ -141,7 +141,7 @@ _Dumper.add_representer(str, _write_text)
 
 
 def dumped(key: str, value: Any) -> str:
-    """`key: value` as YAML; yaml knows which texts need quotes."""
+    """The text `key: value` as YAML, with quotes where they are needed."""
     inline = [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)
     return yaml.dump({key: inline}, Dumper=_Dumper, allow_unicode=True, width=_NO_LIMIT, sort_keys=False)
 
@@ -152,5 +152,5 @@ def comment(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without characters that would end a comment or are not allowed in YAML."""
+    """The text without characters that would end a comment or are not allowed in YAML."""
     return "".join(character if character.isprintable() else "?" for character in text)
