@@ -62,7 +62,7 @@ def risk(
     adversary: Adversary,
     utility: Annotated[bool, typer.Option("--utility", help="Also measure what it is good for.")] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the people looked up, and of queries.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the people looked up, and of queries.")] = 0,
     reading: Reading,
     printing: Printing,
 ) -> None:

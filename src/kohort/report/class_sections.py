@@ -37,8 +37,8 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
         words = ["No column is called sensitive, so nothing is said about what a class gives away."]
         return Section("sensitive", "Sensitive columns inside classes", words)
     words = [
-        "Who knows a person's class guesses its most frequent value. How often is that right? The line is "
-        "what anybody would guess without looking at classes."
+        "The best guess about a person whose class is known is its most frequent value. How often is that "
+        "right? The line is what anybody would guess without looking at classes."
     ]
     shown = facts["guesses"][:12]
     if len(shown) < len(facts["guesses"]):

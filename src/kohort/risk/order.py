@@ -22,7 +22,7 @@ _NOTHING = (
 def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
-    k  records that look like fewer others, once labels are narrowed, are counted
+    k  records in classes smaller than this, once labels are narrowed, are counted
 
     `by_column` has the same for each published column that puts the records in such an order.
     """
