@@ -23,7 +23,7 @@ class FoundBaskets:
     profile: BasketProfile
 
     def sentences(self) -> list[str]:
-        """What was found, in words."""
+        """Sentences that say what was found."""
         found = self.profile
         return [
             f"One basket a line: {counted(found.records, 'basket')}, "

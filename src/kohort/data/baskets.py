@@ -50,7 +50,7 @@ class Baskets:
         return self._with(~chosen), self._with(chosen)
 
     def _with(self, chosen: np.ndarray) -> Baskets:
-        """The same records with some of the items."""
+        """A copy of the baskets that keeps some of the items."""
         new_code = np.cumsum(chosen, dtype=np.int32) - 1
         kept = chosen[self.items.codes]
         before = np.concatenate([[0], np.cumsum(kept)])

@@ -47,7 +47,7 @@ class Findings:
         return self.broken or bool(self.missing)
 
     def message(self) -> str:
-        """What was found, one line each, with what to do. No value of the data is shown."""
+        """The findings, a line each, with what to do. No value of the data is shown."""
         return "\n".join([*self._error_lines(), *self._note_lines()]) or "The hierarchy is in order."
 
     def offending(self) -> dict[str, list[Label]]:

@@ -45,6 +45,8 @@ _WHICH = {
 
 @dataclass(frozen=True)
 class Suggestion:
+    """A role suggested for a column, and the reason in a sentence."""
+
     role: Role
     reason: str
 

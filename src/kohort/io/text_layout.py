@@ -35,7 +35,7 @@ WESTERN_EUROPEAN = frozenset("áàâãäåæçéèêëíìîïñóòôõöøœú
 
 @dataclass(frozen=True)
 class Layout:
-    """What must be known before a text table can be read."""
+    """The layout of a text table: what must be known before it can be read."""
 
     encoding: str
     delimiter: str

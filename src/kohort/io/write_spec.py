@@ -59,7 +59,7 @@ def spec_text(found: Profile, *, data: str, command: str, k: int) -> str:
 
 
 def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
-    """What the spec says of a column; lists are dropped, as no algorithm can publish them."""
+    """The entry of a column in the spec; lists are dropped, as no algorithm can publish them."""
     attribute: dict[str, Any] = {"role": "identifier" if column.role == "items" else column.role}
     if column.hierarchy is not None:
         attribute["hierarchy"] = column.hierarchy

@@ -42,18 +42,18 @@ class Attribute:
 
     @cached_property
     def leaf_of_code(self) -> np.ndarray:
-        """For each value of the column its leaf in the domain."""
+        """The leaf in the domain of each value of the column."""
         leaf = {text: number for number, text in enumerate(self.domain.leaves)}
         return np.array([leaf[text] for text in self.column.texts], dtype=np.int32)
 
     @property
     def leaves(self) -> np.ndarray:
-        """For each record its leaf; not cached, since it is as large as the column."""
+        """The leaf of each record; not cached, since it is as large as the column."""
         return self.leaf_of_code[self.column.codes]
 
     @cached_property
     def leaf_counts(self) -> np.ndarray:
-        """For each leaf how many records have it."""
+        """The number of records that have each leaf."""
         return np.bincount(self.leaf_of_code, weights=self.column.counts, minlength=self.n_leaves).astype(
             np.int64
         )

@@ -56,7 +56,7 @@ class Release(VerifiedRelease):
 
     @classmethod
     def from_verified(cls, made: VerifiedRelease, origin: Origin = DATAFRAME) -> Release:
-        """The same release, with methods that judge and write it."""
+        """A verified release, extended by methods that judge and write it."""
         return cls(**{field.name: getattr(made, field.name) for field in fields(made)}, origin=origin)
 
     # -- judging ---------------------------------------------------------------------------------------

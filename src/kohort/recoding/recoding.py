@@ -63,7 +63,7 @@ class Recoding(ABC):
         """The published column of one quasi-identifier; what withheld records get does not matter."""
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
-        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        """The published value of every value in the attribute's domain, also of those that the data lacks."""
         raise TypeError(f"{type(self).__name__} publishes the same value in different ways.")
 
     def without_proof(self) -> Recoding:

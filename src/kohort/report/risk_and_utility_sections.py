@@ -12,7 +12,7 @@ __all__ = ["risk_section", "utility_section"]
 
 
 def risk_section(facts: dict[str, Any]) -> Section:
-    """The chance that people are found, by counting and by an attack that was carried out."""
+    """The section on risk: the chance that people are found, by counting and by an actual attack."""
     risk = facts["risk"]
     figures = []
     if risk["prosecutor"] is not None:
@@ -84,7 +84,7 @@ def _attack_sentence(attack: dict[str, Any]) -> str:
 
 
 def utility_section(facts: dict[str, Any]) -> Section | None:
-    """What the release is still good for."""
+    """The section on utility: what the release is still good for."""
     utility = facts["utility"]
     queries, learnt, pairs = (utility[key] for key in ("queries", "classification", "association"))
     figures = []

@@ -1,4 +1,4 @@
-"""What verification holds a published table to, and the original that it compares it with."""
+"""The requirements that verification checks, and the original that it compares a table with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ItemsDemand(Protocol):
 
 
 class Demands(Protocol):
-    """What a published table is held to: the part of a request that verification looks at."""
+    """The requirements on a published table: the part of a request that verification checks."""
 
     @property
     def roles(self) -> Roles: ...

@@ -235,7 +235,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
 
 
 def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
-    """For each published occurrence the nodes that its label may mean, and how many labels mean nothing."""
+    """The nodes that each published occurrence may mean, and how many labels mean nothing."""
     meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
     start = np.cumsum(number) - number

@@ -40,7 +40,7 @@ class Reading:
     understood: np.ndarray
 
     def covers(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """For each pair of a label and an original value whether the one covers the other."""
+        """For each pair of a label and an original value, whether the label covers the value."""
         leaf = self.attribute.leaf_of_code[code]
         by_node = (self.leaves[label, 0] <= leaf) & (leaf <= self.leaves[label, 1])
         by_value = (self.values[label, 0] <= code) & (code <= self.values[label, 1])
@@ -172,7 +172,7 @@ class _Ends(NamedTuple):
 
 
 def _interval(label: str | None, scale: Scale) -> _Ends | None:
-    """What an interval of an ordered column is."""
+    """The interval that a label of an ordered column stands for; None if it is no interval."""
     if not scale.column.ordered or not (label and label.startswith("[") and label.endswith(("]", ")"))):
         return None
     closed = label.endswith("]")
