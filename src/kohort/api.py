@@ -158,7 +158,7 @@ def anonymize(
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
-    """Refuse keywords that a spec would silently overrule."""
+    """Raise InputError for keywords that a spec would silently overrule."""
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
@@ -213,7 +213,7 @@ def verify(
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
-    Of a release in another order, `order_file` (see `Release.order_file`) says which record is which.
+    Where the records were shuffled, `order_file` (see `Release.order_file`) names the original of each.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}

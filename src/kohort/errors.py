@@ -54,7 +54,7 @@ class InternalError(KohortError):
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number and its noun.
+    """A number and its noun, in the singular or the plural.
 
     >>> counted(1, "record"), counted(2000, "class", "classes")
     ('1 record', '2,000 classes')
@@ -76,7 +76,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in words.
+    """A share as a percentage, in text.
 
     >>> percent(0.1), percent(0.000348)
     ('10 %', '0.0348 %')

@@ -1,4 +1,4 @@
-"""The request that the keywords of `kohort.anonymize` make."""
+"""Turn the keywords of `kohort.anonymize` into a request."""
 
 from __future__ import annotations
 

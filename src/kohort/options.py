@@ -121,7 +121,7 @@ class Declared:
 
     @property
     def written(self) -> Any:
-        """The annotation without the objects of Python, which YAML and the command line cannot write."""
+        """The annotation without Python objects, which YAML and the command line cannot write."""
         inner, *added = get_args(self.annotation)
         if get_origin(inner) in (Union, types.UnionType):
             inner = Union[tuple(c for c in get_args(inner) if not getattr(c, "_is_protocol", False))]  # noqa: UP007
@@ -129,7 +129,7 @@ class Declared:
         return Annotated[parts]
 
     def check_written(self, value: Any, *, say: str = "this") -> Any:
-        """The value, if the spec or the command line may give it; else InputError that begins with `say`."""
+        """The value, if it may be given in text; raises InputError that begins with `say` if not."""
         if not fits(value, self.written):
             raise InputError(f"{say} must be {wanted(self.written)}. Got {shown(value)}.")
         self.check(value)

@@ -49,7 +49,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     class; where equal records are in several classes, `transform` takes the first one's. The
     order of the records and the index of a pandas frame are kept, as scikit-learn expects: where the table is
     given away, leave the index out and put the records in another order.
-    A fitted one refuses to be pickled: it holds the original table.
+    A fitted Anonymizer refuses to be pickled: it holds the original table.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             raise TypeError(f"Anonymizer has no parameter {name!r}.")
 
     def fit(self, X: Any, y: Any = None) -> Anonymizer:
-        """Anonymize a table, and remember how."""
+        """Anonymize a table, and keep the release for `transform`."""
         if self.values not in ("labels", "numbers"):
             raise InputError(f"'values' must be labels or numbers. Got {self.values!r}.")
         table = self._table(X, reset=True)
@@ -141,12 +141,12 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         return self._published(X, self._sides.after.of_record)
 
     def transform(self, X: Any) -> Any:
-        """Each record like the narrowest class of the fitted table that covers it."""
+        """Publish each record like the narrowest class of the fitted table that covers it."""
         check_is_fitted(self)
         return self._published(X, self._class_of(Dataset(self._table(X, reset=False))))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled only before it is fitted: then it holds the original table."""
+        """Refuse to be pickled once it is fitted: then it holds the original table."""
         if hasattr(self, "release_"):
             return super().__reduce_ex__(protocol)
         return object.__reduce_ex__(self, protocol)
@@ -159,7 +159,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         return tags
 
     def _table(self, X: Any, *, reset: bool) -> pa.Table:
-        """The records as they came; scikit-learn's own checks are made on the way."""
+        """The records as they came, after scikit-learn's own checks."""
         checked = validate_data(
             self,
             X,
@@ -182,7 +182,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         codes = [attribute.column.codes for attribute in both]
         alike = classes_of(codes, n + new.n_records)
         own = np.full(len(alike.sizes), -1)
-        published = np.flatnonzero(~sides.withheld)[::-1]  # of equal records, the first one tells
+        published = np.flatnonzero(~sides.withheld)[::-1]  # among equal records, the first one decides
         own[alike.of_record[:n][sides.rows[published]]] = sides.after.of_record[published]
         found = own[alike.of_record[n:]]
         strange = np.flatnonzero(found < 0)
@@ -196,7 +196,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
     @property
     def _widths(self) -> np.ndarray:
-        """How much each class covers, in bits; a class that is withheld covers nobody willingly."""
+        """How much each class covers, in bits; a withheld class counts as the widest."""
         sides = self._sides
         bits = [np.log2(np.maximum(covering.widths, 1)) for covering in sides.coverings]
         total = np.sum([b[codes] for b, codes in zip(bits, sides.after.codes.T)], axis=0)

@@ -106,7 +106,7 @@ def test_records_that_are_star_everywhere_are_withheld_up_to_the_limit():
 
 
 def test_withheld_records_must_keep_the_promises_together():
-    """Whoever fits no class is known to be one of them."""
+    """Anybody who fits no class is known to be one of them."""
     verdict = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(2)], suppression=0.25)
     assert not verdict.holds
     [reason] = verdict.reasons()

@@ -1,4 +1,4 @@
-"""What all charts share, whoever draws them: colours, fonts and sizes, and how a spec becomes an SVG.
+"""What all charts share: colours, fonts and sizes, and how a spec becomes an SVG.
 
 A chart is a Vega-Lite spec, a plain dict made from plain data. Colours are of Okabe and Ito's palette, which
 colour-blind people can tell apart; whatever a colour means is also shown by shape, place or lightness.

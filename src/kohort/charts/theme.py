@@ -17,7 +17,7 @@ _LINE = "#88888888"
 
 
 def page_chart(height: int, values: Sequence[dict[str, Any]], **parts: Any) -> dict[str, Any]:
-    """A chart of these records within a page, whose text colour it takes, in the light and in the dark."""
+    """A chart of these records within a page; it takes the page's text colour, in light and dark mode."""
     return {
         "$schema": _SCHEMA,
         "width": _WIDTH,

@@ -33,7 +33,7 @@ def algorithms(json: Json = False) -> None:
 
 
 def _rows() -> list[dict[str, Any]]:
-    """What every algorithm says of itself, by name."""
+    """The facts about every algorithm, by its name."""
     from kohort.algorithms import EVERY_ALGORITHM, parameters_of
 
     return [

@@ -131,7 +131,7 @@ def anonymize(
 
 
 def _signing_key(sign: Path | None, certificate: Path | None) -> Any:
-    """The key, read before the long work."""
+    """The private key that signs, read before the long work."""
     from kohort.errors import InputError
     from kohort.io.signature import read_private_key
 

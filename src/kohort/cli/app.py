@@ -63,11 +63,11 @@ def main() -> None:
         raise
     except MemoryError:
         _fail(f"There is not enough memory for this. {_what_was_written()}", "MemoryError", 2)
-    except BrokenPipeError:  # whoever read our output has gone
+    except BrokenPipeError:  # the reader of our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except BaseException as error:
-        is_panic = type(error).__name__ == "PanicException"  # of Polars and its kin; it is no Exception
+        is_panic = type(error).__name__ == "PanicException"  # as Polars raises it; no Exception
         if os.environ.get("KOHORT_DEBUG") or not (is_panic or isinstance(error, Exception)):
             raise
         # its text could hold a cell of the data, so only its kind is shown

@@ -23,14 +23,14 @@ class FoundBaskets:
     profile: BasketProfile
 
     def sentences(self) -> list[str]:
-        """What was found, in words."""
+        """Sentences that say what was found."""
         found = self.profile
         return [
             f"One basket a line: {counted(found.records, 'basket')}, "
             f"{counted(found.items, 'different item')}, {found.mean_size:.1f} each on average, "
             f"{found.largest:,} at most.",
-            f"{counted(found.rare_items, 'item')} are in a single basket. Who knows one item of somebody's "
-            f"basket finds {percent(found.unique_share)} of all baskets by it.",
+            f"{counted(found.rare_items, 'item')} are in a single basket. One known item singles "
+            f"out {percent(found.unique_share)} of all baskets.",
         ]
 
 

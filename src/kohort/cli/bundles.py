@@ -70,7 +70,7 @@ def _spread(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Paramet
 
 @dataclass(frozen=True)
 class Printing:
-    """How a command talks."""
+    """How a command prints its results."""
 
     json: Json = False
     quiet: Quiet = False
@@ -92,7 +92,7 @@ class TextReading:
     encoding: Encoding = None
 
     def options(self) -> dict[str, Any]:
-        """What the readers of files take."""
+        """The options as keywords for the readers of files."""
         return asdict(self)
 
 
@@ -162,7 +162,7 @@ class Job(_Flags):
     """What is asked of a release besides the spec, or instead of what it says: k, and options with a flag."""
 
     def changes(self) -> dict[str, Any]:
-        """What is to be instead of the spec's, None where nothing is."""
+        """The options that replace those of the spec; None where the spec decides."""
         flags = {name: flag for name, flag in _FLAGS.items() if flag.option.in_spec}
         return {"k": self.k, **{name: _said(flag, getattr(self, name)) for name, flag in flags.items()}}
 
@@ -171,7 +171,7 @@ class Job(_Flags):
         return {name: getattr(self, name) for name, flag in _FLAGS.items() if not flag.option.in_spec}
 
     def typed(self) -> dict[str, Any]:
-        """The flags that change the spec, for a command to copy."""
+        """The flags that change the spec, as typed, for a command to copy."""
         return {name.replace("_", "-"): getattr(self, name) for name in self.changes()}
 
 

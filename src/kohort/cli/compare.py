@@ -41,7 +41,7 @@ class Measuring:
     """How the releases are measured."""
 
     queries: Annotated[int, typer.Option(help="COUNT queries for the query error.")] = 1000
-    seed: Annotated[int, typer.Option(help="Of the queries and of the people looked up.")] = 0
+    seed: Annotated[int, typer.Option(help="The seed of the queries and of the people looked up.")] = 0
     time_limit: Annotated[float | None, typer.Option(help="Seconds for each release.")] = None
 
     def settings(self, spec: Path, out: Path | None) -> Settings:

@@ -31,22 +31,22 @@ class Output:
         self.errors = Console(stderr=True, highlight=False)
 
     def show(self, *renderables: Any) -> None:
-        """For people: not with --json or --quiet."""
+        """Print something for people, unless --json or --quiet is given."""
         if not (self.as_json or self.quiet):
             self.console.print(*renderables)
 
     def result(self, facts: Any) -> None:
-        """For machines: with --json."""
+        """Print the result for machines, if --json is given."""
         if self.as_json:
             sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
     def note(self, text: str) -> None:
-        """Something to read besides the result, on stderr."""
+        """Print a note besides the result, on stderr."""
         if not self.quiet:
             self.errors.print(f"[dim]{_escaped(text)}[/dim]")
 
     def notes(self, *files: TableFile | None) -> None:
-        """What is to be said about files that were read."""
+        """Print the notes about files that were read."""
         for note in [note for file in files if file is not None for note in file.notes]:
             self.note(note)
 
@@ -63,7 +63,7 @@ class Output:
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """`1 record`, `2,000 records`."""
+    """A number and its noun: `1 record`, `2,000 records`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

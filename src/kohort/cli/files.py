@@ -1,4 +1,4 @@
-"""Commands to copy."""
+"""Commands that a user can copy from the terminal."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ def show(
     depth: Annotated[
         int | None, typer.Option(min=0, help="Levels below the root to draw.", show_default="all")
     ] = None,
-    children: Annotated[
-        int, typer.Option(min=2, help="Of more children than this, the first are drawn.")
-    ] = 12,
+    children: Annotated[int, typer.Option(min=2, help="The most children of a node to draw.")] = 12,
     kind: Kind = "auto",
     header: Headings = False,
     reading: ColumnReading,

@@ -1,4 +1,4 @@
-"""kohort init: a starting spec for a table, to be read and corrected by whoever publishes it."""
+"""kohort init: a starting spec for a table, for the publisher to read and correct."""
 
 from __future__ import annotations
 

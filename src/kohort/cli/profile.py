@@ -148,7 +148,7 @@ def _worst(combinations: list[Combination]) -> Table:
 
 
 def _worst_of_each_size(worst: tuple[Combination, ...]) -> list[Combination]:
-    """Of those that single anybody out, a few of one column, of two and of three."""
+    """The worst combinations of one, two and three columns, a few each, that single anybody out."""
     sizes = sorted({len(combination.columns) for combination in worst if combination.unique_share})
     return [
         combination

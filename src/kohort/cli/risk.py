@@ -38,7 +38,7 @@ class Adversary:
     targets: Annotated[int, typer.Option(help="People whom the adversary looks up.")] = 1000
 
     def options(self) -> dict[str, Any]:
-        """What `Release.risk` takes; the table of the population is read."""
+        """The options as keywords of `Release.risk`; the table of the population is read."""
         return {
             "known": None if self.known is None else [name.strip() for name in self.known.split(",")],
             "population": None if self.population is None else self._people(self.population),
@@ -62,7 +62,7 @@ def risk(
     adversary: Adversary,
     utility: Annotated[bool, typer.Option("--utility", help="Also measure what it is good for.")] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the people looked up, and of queries.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the people looked up, and of queries.")] = 0,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -109,7 +109,7 @@ def _figures(facts: dict[str, Any]) -> Table:
 
 
 def _sentences(facts: dict[str, Any]) -> list[str]:
-    """What each part means, in words."""
+    """Sentences that say what each part means."""
     parts = [part for part in facts.values() if isinstance(part, dict)]
     parts += facts["attribute_disclosure"]
     measured = facts.get("utility", {})

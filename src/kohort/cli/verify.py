@@ -122,7 +122,7 @@ def verify(
 
 
 def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
-    """The certificate, read."""
+    """The certificate that is given, read; None without one."""
     from kohort.errors import InputError
     from kohort.io.certificate import read_certificate
 
@@ -134,7 +134,7 @@ def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
 
 
 def _asked(evidence: Evidence, k: int | None) -> Spec | None:
-    """The spec, read, with this k."""
+    """The spec that is given, read, with this k in it; None without one."""
     from kohort.io.read_spec import read_spec
 
     return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
@@ -183,7 +183,7 @@ def _claims(
     found: Verification,
     salt: bytes | None,
 ) -> list[Claim]:
-    """Each claim of the certificate, checked."""
+    """The result of checking each claim of the certificate."""
     from kohort.data.dataset import Dataset
     from kohort.io.verify_certificate import (
         check_claims,

@@ -14,7 +14,7 @@ Chart = dict[str, Any]
 
 
 def comparison_chart(rows: Sequence[Row]) -> Chart:
-    """Loss against k and loss against time, a line per algorithm (and cost, where there are several)."""
+    """A chart of loss against k and against time, with a line per algorithm (and cost, if several)."""
     done = [row for row in rows if row["status"] == "done"]
     several = len({row["cost"] for row in done}) > 1
     records = [
@@ -45,7 +45,7 @@ def comparison_chart(rows: Sequence[Row]) -> Chart:
 
 
 def frontier_chart(points: Sequence[Row], parameter: str, risk: str, risk_title: str, knee: Any) -> Chart:
-    """Risk against loss, a point per value of the parameter; the knee stands out and is named."""
+    """A chart of risk against loss with a point per value of the parameter; the knee is highlighted."""
     records = [
         {
             "risk": row[risk],

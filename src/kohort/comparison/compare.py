@@ -58,7 +58,7 @@ class Settings:
     beside      the folder that hierarchy files of the spec are relative to
     out         the CSV file that is written after each release, and read to go on where it stopped
     queries     COUNT queries for the query error
-    seed        of the queries and of the people looked up
+    seed        the seed of the queries and of the people looked up
     time_limit  seconds for each release
     """
 
@@ -129,7 +129,7 @@ def _figures(job: Job, time_limit: float | None, tell: Callable[[float], None]) 
 
 
 def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
-    """The figures that a worker gives; a worker that dies is a row too."""
+    """The figures that a worker returns; those of a worker that dies say so."""
     figures: dict[str, Any] | None = None
     with subprocess.Popen(
         [sys.executable, "-m", "kohort.comparison.worker"],
@@ -150,7 +150,7 @@ def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> d
         finally:
             if overtime is not None:
                 overtime.cancel()
-            process.kill()  # of a comparison that is stopped nothing goes on
+            process.kill()  # a worker does not outlive a comparison that is stopped
     return _judged(figures, process.returncode, time_limit)
 
 

@@ -52,7 +52,7 @@ class Frontier:
 
     @property
     def sentence(self) -> str:
-        """What the sweep suggests, in words."""
+        """Sentences that say what the sweep suggests."""
         if len(self.points) < 3:
             return f"A knee needs at least three releases, and {len(self.points)} could be made."
         if self.knee is None:
@@ -74,7 +74,7 @@ class Frontier:
         return f"{self.parameter} = {point[self.parameter]:g}"
 
     def facts(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The frontier as plain data."""
         return {
             "kohort": "frontier",
             "parameter": self.parameter,

@@ -58,7 +58,7 @@ def _row(path: Path, number: int, cells: list[str]) -> Row:
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
-    """All rows, whole or not at all."""
+    """Write all rows to a file, which appears whole or not at all."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

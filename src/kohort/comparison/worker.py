@@ -87,7 +87,7 @@ def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, A
 def peak_memory() -> float | None:
     """The most memory that this process has had, in MB."""
     status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says would include the process that started this one
+    if status.exists():  # getrusage would include the process that started this one
         [peak] = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")]
         return int(peak) / 1024
     try:
@@ -98,7 +98,7 @@ def peak_memory() -> float | None:
 
 
 def main() -> None:
-    """Do the job that comes in."""
+    """Do the job that is read from stdin."""
     job: Job = pickle.load(sys.stdin.buffer)
 
     def tell(what: dict[str, Any]) -> None:

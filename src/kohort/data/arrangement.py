@@ -29,8 +29,9 @@ def telling_columns(columns: Mapping[Name, np.ndarray]) -> list[Name]:
 
     columns  per name the codes of the records, numbered in the natural order of the values
 
-    A score above 5 tells. In tables of up to 2,000 records a smaller one is compared with the highest of all
-    scores in each of 199 random orders: it tells if that is as high in at most one of 100. O(n).
+    A score above 5 is significant. In tables of up to 2,000 records a smaller one is compared with the
+    highest of all scores in each of 199 random orders: it is significant if at most 1 % of these are as
+    high. O(n).
     """
     ranks = {name: _middle_ranks(codes) for name, codes in columns.items()}
     found = {name: scores(codes, ranks[name]).max() for name, codes in columns.items()}

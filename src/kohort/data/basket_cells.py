@@ -27,7 +27,7 @@ def read_baskets(
 
 
 def split(name: str, values: pa.ChunkedArray | pa.Array, separator: str) -> pa.ChunkedArray:
-    """Texts as lists of their items, without the spaces around them; quotes protect a separator."""
+    """Split texts into lists of items, without the spaces around them; quotes protect a separator."""
     if not (
         pa.types.is_string(values.type)
         or pa.types.is_large_string(values.type)
@@ -42,7 +42,7 @@ def split(name: str, values: pa.ChunkedArray | pa.Array, separator: str) -> pa.C
 
 
 def split_texts(texts: pa.Array, separator: str) -> pa.ListArray:
-    """Texts as lists of their items, each without the spaces around it; none of them is empty.
+    """Split texts into lists of items, each without the spaces around it and none of them empty.
 
     O(characters); Python touches single texts only where one has a quote.
     """
@@ -68,7 +68,7 @@ def split_text(text: str, separator: str) -> list[str]:
 
 
 def joined(lists: pa.ListArray, separator: str) -> pa.Array:
-    """Lists as texts; items with the separator (or a quote) in them are quoted. A missing list stays so."""
+    """Join lists into texts; items with a separator or a quote are quoted. A missing list stays missing."""
     values = pc.dictionary_encode(lists.flatten())
     texts = [_quoted(text, separator) for text in values.dictionary.to_pylist()]
     quoted = pa.DictionaryArray.from_arrays(values.indices, pa.array(texts, pa.string())).cast(pa.string())

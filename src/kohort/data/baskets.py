@@ -39,18 +39,18 @@ class Baskets:
         return np.diff(self.offsets)
 
     def holders(self) -> list[np.ndarray]:
-        """For each item, whether each record holds it. O(items * records): for a few items."""
+        """Whether each record holds each item: an array per item. O(items * records): for a few items."""
         has = np.zeros((len(self.items.texts), len(self)), dtype=bool)
         has[self.items.codes, self.record_of_item] = True
         return list(has)
 
     def parted(self, texts: Sequence[str]) -> tuple[Baskets, Baskets]:
-        """Two copies of the records: one without the items of these texts, one with these items only."""
+        """The baskets without the items of these texts, and the baskets with these items only."""
         chosen = np.isin(np.array(self.items.texts, dtype=object), np.array(texts, dtype=object))
         return self._with(~chosen), self._with(chosen)
 
     def _with(self, chosen: np.ndarray) -> Baskets:
-        """The same records with some of the items."""
+        """A copy of the baskets that keeps some of the items."""
         new_code = np.cumsum(chosen, dtype=np.int32) - 1
         kept = chosen[self.items.codes]
         before = np.concatenate([[0], np.cumsum(kept)])
@@ -109,7 +109,7 @@ def counted_item(text: str, count: int) -> str:
 
 
 def with_counts_above(hierarchy: Hierarchy, baskets: Baskets) -> Hierarchy:
-    """A hierarchy of items with those of a multiset, `milk ×2`, below: each under its item."""
+    """A hierarchy of items to which those of a multiset, `milk ×2`, are added, each under its item."""
     counts: dict[str, list[str]] = {}
     for text in baskets.items.texts:
         counts.setdefault(str(text).rpartition(" ×")[0], []).append(str(text))

@@ -21,10 +21,10 @@ from kohort.data.hierarchy import Hierarchy
 
 __all__ = ["Auto", "Choice", "auto"]
 
-_FEW = 4  # values: nothing to gain from a tree
-_SKEWED = 1 / 3  # of the range, when it holds the middle nine tenths of the records
-_FINEST = 0.02  # of the range: the least width of an interval
-_FINEST_SPAN = 1e-12  # of a range that has round limits
+_FEW = 4  # up to this many values, a tree gains nothing
+_SKEWED = 1 / 3  # a share of the range; skewed if it holds the middle nine tenths of the records
+_FINEST = 0.02  # the least width of an interval, as a share of the range
+_FINEST_SPAN = 1e-12  # the narrowest range that has round limits
 _WIDEST_SPAN = 1e300  # above this, round widths overflow
 _CODE = re.compile(r"(?=.*[0-9])[0-9A-Za-z./-]{3,16}")
 

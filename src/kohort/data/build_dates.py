@@ -88,7 +88,7 @@ _LABELS: dict[str, Callable[[int], str]] = {
 
 
 def days_of(column: Column) -> np.ndarray:
-    """The days since 1970-01-01 of the values, by their own clocks, or an error that says what would do."""
+    """The days since 1970-01-01 of the values, by their own clocks; raises an error if they are no dates."""
     if column.kind in ("date", "datetime"):
         texts = [text for text in column.texts if text is not None]
         return np.array(local_days(texts), dtype=np.int64)

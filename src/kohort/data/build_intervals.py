@@ -24,7 +24,7 @@ Number = int | float
 
 _MOST_DECIMALS = 15
 _FARTHEST_APART = 10**12
-_FARTHEST_ORIGIN = 2**52  # in intervals: farther ones cannot be counted exactly
+_FARTHEST_ORIGIN = 2**52  # distance in intervals; farther ones cannot be counted exactly
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def intervals(
 
 
 def numbers_of(column: Column) -> np.ndarray:
-    """The column's values as numbers, or an error that says which builder would do."""
+    """The column's values as numbers; raises an error that names a suitable builder if they are none."""
     if column.numbers is not None and column.kind in ("integer", "float"):
         return column.numbers
     if column.kind in ("date", "datetime"):
@@ -126,8 +126,8 @@ class _Grid:
 
     origin: int
     width: int
-    ratios: tuple[int, ...]  # of each level's width to the finest
-    decimals: dict[int, int]  # that each level's limits need, by its ratio
+    ratios: tuple[int, ...]  # the ratio of each level's width to the finest
+    decimals: dict[int, int]  # the decimals that each level's limits need, by its ratio
 
     @classmethod
     def of(cls, widths: Sequence[Number], origin: Number) -> _Grid:
@@ -209,7 +209,7 @@ def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
 
 
 def _exact(number: Number) -> Decimal:
-    """The number as it is written: 0.1 is one tenth."""
+    """The exact decimal that a number is written as: 0.1 is one tenth."""
     return Decimal(str(number))
 
 

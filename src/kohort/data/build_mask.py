@@ -17,7 +17,7 @@ __all__ = ["Mask", "mask"]
 
 @dataclass(frozen=True)
 class Mask:
-    """Values that share the characters at one end are one node; `side` is where the masking begins.
+    """Masks values from one `side`, a character per level: values that agree in the rest are one node.
 
     Values of different lengths: whole numbers are filled with zeros on the left, so that 950 among numbers
     of four digits becomes `095*`, `09**`, `0***`. Text is aligned at the end that is kept, so that the code

@@ -110,6 +110,7 @@ def order(values: str | Sequence[Any] = "natural", *, fanout: int | Sequence[int
 
 
 def require_fanout(fanout: Any) -> None:
+    """Raise InputError unless the fanout is a whole number from 2 on."""
     check_option("fanout", fanout, Annotated[int, Within(2)])
 
 

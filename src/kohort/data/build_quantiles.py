@@ -19,7 +19,7 @@ from kohort.parameters import Within, check_parameters
 
 __all__ = ["Quantiles", "quantiles"]
 
-_SLACK = 0.1  # of a part's records: how far a cut may move to a rounder number
+_SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part's records
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Quantiles:
         return {"quantiles": self.split, "depth": self.depth}
 
     def _limits(self, values: _Sorted) -> list[dict[int, Decimal]]:
-        """Where the sorted values are cut and at which number, per level from the coarsest."""
+        """The places and numbers at which the sorted values are cut, per level from the coarsest."""
         levels: list[dict[int, Decimal]] = []
         limits: dict[int, Decimal] = {}
         for _ in range(self.depth):

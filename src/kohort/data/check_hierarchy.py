@@ -47,11 +47,11 @@ class Findings:
         return self.broken or bool(self.missing)
 
     def message(self) -> str:
-        """What was found, one line each, with what to do. No value of the data is shown."""
+        """The findings, a line each, with what to do. No value of the data is shown."""
         return "\n".join([*self._error_lines(), *self._note_lines()]) or "The hierarchy is in order."
 
     def offending(self) -> dict[str, list[Label]]:
-        """The values behind the message, by problem: for a file of the user's own."""
+        """The values behind the message, by problem, for a file that the user keeps."""
         problems = ("missing", "contradicting", "cycles", "two_parents", "leaf_and_inner", "unused")
         return {name: list(getattr(self, name)) for name in problems if getattr(self, name)}
 
@@ -111,7 +111,7 @@ class Findings:
 
 
 def check(source: Hierarchy | PathTree | Iterable[Sequence[Label]], column: Column | None = None) -> Findings:
-    """All problems of a hierarchy, or of the paths for one (leaf first), against a column if given."""
+    """Find all problems of a hierarchy, or of its paths (leaf first), by itself and against a column."""
     if isinstance(source, Hierarchy):
         leaves: tuple[Label, ...] = source.leaves
         findings = Findings(leaves=len(leaves), leaf_and_inner=_in_both(leaves, _inner_labels(source)))

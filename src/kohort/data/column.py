@@ -130,7 +130,7 @@ def code_column(name: str, values: pa.ChunkedArray | pa.Array) -> Column:
 
 
 def text_of(value: Any) -> str:
-    """The text by which a value is known in hierarchies and published tables.
+    """The text that stands for a value in hierarchies and published tables.
 
     >>> text_of(3.0), text_of(True), text_of(date(2024, 3, 5))
     ('3.0', 'true', '2024-03-05')
@@ -150,7 +150,7 @@ def unsigned_zero(text: str) -> str:
 
 
 def number_of(text: str | None) -> Decimal | None:
-    """The exact number that a text is; None for any other text, such as 007, which is a code."""
+    """The exact number that a text spells; None for any other text, such as 007, which is a code."""
     return Decimal(text) if text and _FLOAT.fullmatch(text) and not _has_leading_zero(text) else None
 
 
@@ -263,7 +263,7 @@ def _natural(values: list) -> _Distinct:
 
 
 def _natural_text(texts: list[str]) -> _Distinct:
-    """Text may hold numbers or dates: CSV files are read as text, so that nothing is rewritten."""
+    """Kind, texts and numbers of distinct texts, which may spell numbers or dates, as in CSV files."""
     if not texts:
         return _Distinct("string", texts)
     try:

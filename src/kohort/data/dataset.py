@@ -39,7 +39,7 @@ class Dataset:
         return self._columns[name]
 
     def sensitive_column(self, name: str) -> Column:
-        """The column in codes for those who count different values: a number counts once, however written."""
+        """The column in codes for counting different values: a number counts once, however it is written."""
         return self.column(name).with_equal_numbers_merged()
 
     def arrow(self, name: str) -> pa.ChunkedArray:
@@ -66,14 +66,14 @@ class Dataset:
         return pa.field(name, self.arrow(name).type)
 
     def require(self, names: Sequence[str]) -> None:
-        """Refuse names that the table does not have."""
+        """Raise InputError for names of columns that the table does not have."""
         for name in names:
             if name not in self.names:
                 raise InputError(f"The table has no column {name!r}. {did_you_mean(name, self.names)}")
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct rows, how often each occurs, and which one each record is. O(n log n).
+    """The distinct rows, how often each occurs, and the row of each record. O(n log n).
 
     Columns are folded into one integer key; where the key would overflow, what is there so far is
     renumbered first.

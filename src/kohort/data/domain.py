@@ -19,14 +19,14 @@ STAR = "*"
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedValues:
-    """Some generalized values of one attribute, side by side: all that any cost asks of them.
+    """Some generalized values of one attribute as arrays: all that costs need to know of them.
 
     width      leaves covered
     mass       records of the original table whose value is covered
     mass_log   sum of c*log2(c) over the covered values' counts c (for entropies)
     level      height in the hierarchy over the hierarchy's height, 0 to 1
     star       published as `*`
-    height     of the hierarchy; 1 where there is none
+    height     the height of the hierarchy; 1 where there is none
     """
 
     width: np.ndarray
@@ -57,7 +57,7 @@ class Domain(Protocol):
 
     @property
     def height(self) -> int:
-        """How often a value can be generalized until it is the most general one."""
+        """The number of steps from a value to the most general one."""
         ...
 
     def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
@@ -95,5 +95,5 @@ class OrderedDomain:
         return 1
 
     def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
-        """Without levels, an interval's height is its share of the values."""
+        """The share of all values that each interval covers, in place of a level."""
         return (hi - lo) / max(len(self.leaves) - 1, 1)

@@ -19,7 +19,7 @@ def tree_lines(
 ) -> list[str]:
     """One line per node, with its number of leaves and, given `counts` per leaf, of records.
 
-    Of more than `max_children` children the first are shown; below `max_depth` nothing is.
+    At most `max_children` children of a node are drawn, and nothing below `max_depth`.
 
     >>> h = Hierarchy.from_paths([("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*")])
     >>> for line in tree_lines(h): print(line)

@@ -24,7 +24,7 @@ _WHAT_TO_DO = (
 
 
 class _Lost:
-    """Whose threads were running in the parent when this process was forked."""
+    """The packages whose threads were running in the parent when this process was forked."""
 
     polars = False
     loops = False
@@ -40,7 +40,7 @@ def require_polars_threads(what: str) -> None:
 
 
 def require_loop_threads(what: str) -> None:
-    """The same for loops that numba shares out among threads: they would end the process."""
+    """Refuse parallel loops of numba in a process that was forked after some had run: they would end it."""
     if _Lost.loops:
         raise UnsupportedError(
             f"{what} runs on threads of OpenMP, which this process lacks: it was forked from a process "
@@ -49,7 +49,7 @@ def require_loop_threads(what: str) -> None:
 
 
 class _Running:
-    """The same in this process, noted right before it is forked."""
+    """The packages whose threads are running in this process, noted right before it is forked."""
 
     polars = False
     loops = False

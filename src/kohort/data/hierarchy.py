@@ -57,7 +57,7 @@ class Hierarchy:
 
     @classmethod
     def from_tree(cls, tree: PathTree, *, hidden: Iterable[str | None] = ()) -> Hierarchy:
-        """The finished form of a tree under construction."""
+        """A hierarchy from a tree under construction."""
         if not tree.leaves:
             raise InputError("A hierarchy needs at least one leaf.")
         if tree.contradicting:
@@ -83,7 +83,7 @@ class Hierarchy:
 
     @cached_property
     def published(self) -> tuple[str | None, ...]:
-        """The label by which each node is published: unique, so that nobody has to guess a branch."""
+        """The label by which each node is published: unique, so that a reader need not guess the branch."""
         return tuple(_unique_labels(self))
 
     @cached_property
@@ -142,7 +142,7 @@ class Hierarchy:
     # -- change --------------------------------------------------------------------------------
 
     def with_leaves(self, extra: Sequence[str | None], *, hidden: bool) -> Hierarchy:
-        """The same hierarchy with more leaves right under the root."""
+        """A copy of the hierarchy with more leaves right under the root."""
         taken = [text for text in extra if text in self.leaf_of]
         if taken:
             raise InputError(f"{len(taken)} leaves are in the hierarchy already.")
@@ -166,7 +166,7 @@ class Hierarchy:
 def _with_ranges(
     label: list[str | None], parent: np.ndarray, leaf_node: np.ndarray, hidden: frozenset[str | None]
 ) -> Hierarchy:
-    """Climb from all leaves at once, one step a round. O(leaves * height)."""
+    """The hierarchy of these nodes; climbs from all leaves at once. O(leaves * height)."""
     leaf = np.arange(len(leaf_node), dtype=np.int32)
     lo = np.full(len(label), len(leaf), dtype=np.int32)
     hi = np.full(len(label), -1, dtype=np.int32)
@@ -190,7 +190,7 @@ def _with_ranges(
 
 
 def _unique_labels(hierarchy: Hierarchy) -> list[str | None]:
-    """Leaves keep their text; an inner label that is used elsewhere gets its parent's label added.
+    """Unique labels: leaves keep their text, an inner label used elsewhere gets its parent's label added.
 
     A root that is called like one of its nodes is published as `*`.
     """

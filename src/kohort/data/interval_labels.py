@@ -33,7 +33,7 @@ def values_in_interval(label: str, column: Column) -> tuple[str, ...]:
 
 
 def _place(text: str, kind: Kind) -> int | float | None:
-    """Where a text lies among numbers, days or moments; None if it is none."""
+    """The position of a text among numbers, days or moments; None if it is none of these."""
     try:
         if kind == "date":
             return date.fromisoformat(text).toordinal()

@@ -44,7 +44,7 @@ class ColumnProfile:
     most_common: str | None = field(default=None, repr=False)
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
-        """As plain data; without any value of the table unless `show_values`."""
+        """The profile as plain data; without any value of the table unless `show_values`."""
         facts = asdict(self)
         if not show_values:
             del facts["most_common"]
@@ -71,14 +71,14 @@ class Profile:
     combinations: Combinations
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
-        """As plain data for JSON; without any value of the table unless `show_values`."""
+        """The profile as plain data for JSON; without any value of the table unless `show_values`."""
         facts = asdict(self)
         facts["columns"] = [column.to_dict(show_values=show_values) for column in self.columns]
         return facts
 
 
 def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> Profile:
-    """Profile a table.
+    """Profile a table: its columns, suggested roles, and how many people stand out.
 
     Missing values count as a value of their own. Everything is exact on the whole table, except that
     combinations of up to `max_combination` columns are counted on `sample` records, drawn with `seed`,

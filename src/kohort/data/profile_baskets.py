@@ -14,12 +14,12 @@ __all__ = ["BasketProfile", "profile_baskets"]
 
 @dataclass(frozen=True)
 class BasketProfile:
-    """Baskets as they are.
+    """Figures of baskets before they are published.
 
     mean_size, largest  items per basket
     empty               baskets without items
     rare_items          items that a single basket has
-    unique_share        share of the baskets that somebody finds who knows one item of them
+    unique_share        share of the baskets that one known item singles out
     """
 
     records: int
@@ -31,7 +31,7 @@ class BasketProfile:
     unique_share: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data; no item is named."""
+        """The profile as plain data; no item is named."""
         return asdict(self)
 
 

@@ -1,7 +1,7 @@
 """Suggest what a column is, from its name and its values, and how its values may be generalized.
 
 A suggestion is where a person starts, not a decision. In doubt a column is called a quasi-identifier:
-the price is some detail, not somebody's privacy.
+the price is some detail, not a person's privacy.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ _WHICH = {
 
 @dataclass(frozen=True)
 class Suggestion:
+    """A role suggested for a column, and the reason in a sentence."""
+
     role: Role
     reason: str
 
 
 def suggest(column: Column) -> Suggestion:
-    """The role that suits a column, and why; the first of these that has something to say."""
+    """The role suggested for a column, and why, by the first rule that applies."""
     if _distinct(column) == 0:
         return Suggestion("insensitive", "It is empty.")
     return (
@@ -182,7 +184,7 @@ def _match(column: Column, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_code(column: Column) -> bool:
-    """Codes of equal length, such as postcodes."""
+    """Whether the values are codes of equal length, such as postcodes."""
     if column.kind != "string" and not _is_numbered_place(column):
         return False
     if _distinct(column) < _MANY_VALUES:

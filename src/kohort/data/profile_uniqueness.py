@@ -59,7 +59,7 @@ def class_sizes(columns: Sequence[np.ndarray], records: int) -> np.ndarray:
 
 
 def _renumbered(key: np.ndarray) -> tuple[np.ndarray, int]:
-    """The same classes, numbered from 0 without gaps."""
+    """The numbers of classes, renumbered from 0 without gaps."""
     order = np.argsort(key)
     number = np.empty_like(key)
     number[order] = np.cumsum(np.diff(key[order], prepend=key[order[0]]) > 0)

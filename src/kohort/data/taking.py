@@ -1,4 +1,4 @@
-"""Records of an Arrow column in another order, of every type: Arrow itself cannot pick from some of them."""
+"""Take records of an Arrow column of any type: Arrow itself cannot do so for some types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PICKED_AS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()
 
 
 def take_records(values: pa.ChunkedArray | pa.Array, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
-    """These records of a column, in this order.
+    """The given records of a column, in the given order.
 
     >>> take_records(pa.array(["a", "b"], pa.string_view()), np.array([1, 0])).to_pylist()
     ['b', 'a']

@@ -42,7 +42,7 @@ def moment_of_text(text: str) -> int | None:
 
 
 def moment_of_time(time: datetime) -> int:
-    """The same for one of Python's times."""
+    """Nanoseconds since 1970-01-01 of a Python datetime; in universal time if it has an offset."""
     if time.tzinfo is None:
         return _nanoseconds(time - _EPOCH)
     return _nanoseconds(time - _EPOCH.replace(tzinfo=timezone.utc))

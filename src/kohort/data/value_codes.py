@@ -28,7 +28,7 @@ def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
 
 
 def long_decimals(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """The values; decimals of 32 or 64 bits, which Arrow cannot tell apart, in 128 bits."""
+    """The values, with decimals of 32 or 64 bits, which Arrow cannot distinguish, in 128 bits."""
     kind = values.type
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return values.cast(pa.decimal128(kind.precision, kind.scale))

@@ -13,7 +13,7 @@ __all__ = ["generate_look_alikes", "generate_triangles"]
 
 
 def generate_triangles(edges: Sequence[tuple[Hashable, Hashable]]) -> pa.Table:
-    """A table whose least number of stars at k = 3 tells whether a graph's edges are triangles (Theorem 1).
+    """A table whose least number of stars at k = 3 shows whether a graph's edges are triangles (Theorem 1).
 
     One row per edge and, for each of t = ceil(log2(edges + 1)) blocks, a column per vertex: 0, but 1 and 2 at
     the two ends of the edge, exchanged where the t bits of the edge's number say so. The edges of a simple
@@ -44,8 +44,8 @@ def generate_look_alikes(k: int) -> tuple[pa.Table, pa.Table]:
     """Two binary tables of k rows with the same distances between rows, and far apart in cost (section 4).
 
     Any two rows differ in 2^(k-1) places, in either table. To make all k rows alike takes k * k * 2^(k-2)
-    stars in the first and only k * (2^k - 2) in the second. So whoever looks at distances alone, as `forest`
-    does, cannot promise less than about k / 4 times the least cost.
+    stars in the first and only k * (2^k - 2) in the second. So an algorithm that looks at distances
+    alone, as `forest` does, cannot promise less than about k / 4 times the least cost.
 
     >>> first, second = generate_look_alikes(3)
     >>> [list(row.values()) for row in first.to_pylist()]

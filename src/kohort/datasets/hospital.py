@@ -93,7 +93,7 @@ def _diagnoses(rng: np.random.Generator, age: np.ndarray, sex: np.ndarray) -> np
 
 
 def _patient_ids(rng: np.random.Generator, n: int) -> pa.Array:
-    """Unique, and not in the order of the rows."""
+    """Unique numbers of patients, not in the order of the rows."""
     digits = _zero_padded(rng.permutation(n) + 1, max(7, len(str(n))))
     return pc.binary_join_element_wise("P", digits, "")
 
@@ -103,7 +103,7 @@ def _zero_padded(numbers: np.ndarray, width: int) -> pa.Array:
 
 
 def _names(rng: np.random.Generator, sex: np.ndarray) -> pa.Array:
-    """Combined from lists, a few names far more often than the others."""
+    """Names combined from lists, a few of them far more frequent than the others."""
     surnames = SURNAMES.split()
     names = [f"{first} {last}" for s in _SEXES for first in FIRST_NAMES[s].split() for last in surnames]
     firsts = len(names) // len(surnames) // len(_SEXES)
@@ -117,7 +117,7 @@ def _zipf(size: int, exponent: float) -> np.ndarray:
 
 
 def _postcodes(rng: np.random.Generator, n: int) -> pa.Array:
-    """Neighbouring areas share leading digits; which of them are populous depends on the seed."""
+    """Postcodes: neighbouring areas share leading digits; the seed decides which are populous."""
     area, place = np.divmod(np.arange(_POSTCODES), 40)
     codes = rng.permutation(area * 1300 + place * 17 + 1001)
     rank = _draw(_zipf(_POSTCODES, 0.8), rng.random(n))
@@ -125,7 +125,7 @@ def _postcodes(rng: np.random.Generator, n: int) -> pa.Array:
 
 
 def _admissions(rng: np.random.Generator, n: int) -> pa.Array:
-    """Days of three years: more in winter, fewer at weekends."""
+    """Days of admission within three years: more in winter, fewer at weekends."""
     days = np.arange(np.datetime64("2022-01-01"), np.datetime64("2025-01-01"))
     number = days.astype(np.int64)
     season = 1 + 0.15 * np.cos(2 * np.pi * (number - number[0]) / 365.25)

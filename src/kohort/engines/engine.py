@@ -12,7 +12,7 @@ __all__ = ["Engine"]
 
 
 class Engine(Protocol):
-    """One method: run it."""
+    """A place where an algorithm solves a problem; its one method returns the recoding."""
 
     name: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""This machine."""
+"""The local engine: algorithms run in this process."""
 
 from __future__ import annotations
 

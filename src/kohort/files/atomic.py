@@ -34,7 +34,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def replacing_all(
     paths: Sequence[str | Path], *, private: Collection[str | Path] = ()
 ) -> Iterator[list[Path]]:
-    """`replacing` for outputs that belong together: all are renamed, or none is.
+    """Yield a temporary path for each output; on success all of them are renamed, else none is.
 
     Drafts can be read by their owner alone. What takes their place has the permissions of the file that it
     replaces, else the usual ones; those in `private` stay as they are.
@@ -120,7 +120,7 @@ def _checked_folder(target: Path) -> FolderTraits:
 
 
 def _refuse_twins(targets: list[Path], traits: dict[Path, FolderTraits]) -> None:
-    """Two outputs with one name: the second would silently replace the first."""
+    """Refuse two outputs with one name: the second would silently replace the first."""
     seen: dict[tuple[int, int, str], Path] = {}
     for target in targets:
         folder, name = target.parent.stat(), target.name
@@ -151,7 +151,7 @@ def _final_mode(target: Path) -> int:
 
 
 def _flush(draft: Path, mode: int | None) -> None:
-    """Have the bytes on the disk before the name: a crash must not leave an empty release."""
+    """Flush a file to the disk before it is renamed: a crash must not leave an empty release."""
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
     if mode is not None:
@@ -159,7 +159,7 @@ def _flush(draft: Path, mode: int | None) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have the new names on the disk, too; a system that cannot do that keeps them in its own time."""
+    """Flush the new names of a folder to the disk, on systems that can do so."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -63,7 +63,7 @@ class FolderTraits:
 
 
 def probe_folder(folder: Path) -> FolderTraits:
-    """Find out by making an empty file, which is removed at once. Raises OSError if that is not possible."""
+    """The traits of a folder, found by making and removing an empty file; OSError if that is impossible."""
     path = folder / f".kohort-{secrets.token_hex(6)}"
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
@@ -103,7 +103,7 @@ def _locked_token(folder: Path) -> tuple[str, int]:
 
 
 def _lock(descriptor: int) -> bool | None:
-    """True if the lock was taken, False if another process has it, None where nothing can be locked."""
+    """Lock a file: True if that worked, False if another process has it, None if files cannot be locked."""
     if fcntl is None:
         return None
     try:

@@ -16,7 +16,7 @@ __all__ = ["Outputs"]
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files of a run.
+    """The files that a run writes.
 
     files    written; a file of that name is replaced
     new      those of them that must not exist yet
@@ -32,7 +32,7 @@ class Outputs:
     private: Collection[Path] = ()
 
     def reading(self, *paths: Path | None) -> Outputs:
-        """The same files, of a run that also reads these."""
+        """These outputs of a run that also reads the given files."""
         return replace(self, reads=(*self.reads, *paths))
 
     def check(self) -> None:
@@ -79,7 +79,7 @@ class Outputs:
         try:
             yield
         except BaseException:
-            with suppress(OSError):  # somebody may have put a file there
+            with suppress(OSError):  # another program may have put a file there
                 self.folder.rmdir()
             raise
 

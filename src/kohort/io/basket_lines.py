@@ -14,8 +14,8 @@ __all__ = ["recognized_baskets"]
 
 _SAMPLE_CHARACTERS, _SAMPLE_LINES, _LEAST_LINES = 1 << 20, 2000, 5
 _SEPARATORS = (",", ";", "\t", "|", " ")
-_ONE_SIZE = 0.8  # of the lines with equally many cells: more than this, and they are the rows of a table
-_DISTINCT = 0.95  # of the baskets that name no item twice
+_ONE_SIZE = 0.8  # if more than this share of lines have equally many cells, they are rows of a table
+_DISTINCT = 0.95  # the least share of baskets that name no item twice
 _FEW_WORDS = 0.2  # distinct words among all: people's names and free text have more
 
 
@@ -43,7 +43,7 @@ def _first_lines(path: Path) -> list[str]:
 
 
 def _hold_baskets(lines: list[str], separator: str) -> bool:
-    """Lines of many lengths, no item twice in a line, and the same items in different places of them."""
+    """Whether lines look like baskets: many lengths, no item twice, items in different places."""
     baskets = [split_text(" ".join(line.split()) if separator == " " else line, separator) for line in lines]
     sizes = Counter(map(len, baskets))
     if len(baskets) < _LEAST_LINES or max(sizes.values()) > _ONE_SIZE * len(baskets) or max(sizes) < 3:

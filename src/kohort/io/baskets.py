@@ -120,6 +120,6 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
 
 
 def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:
-    """One item per row; baskets get new numbers, since their ids identify people."""
+    """A table with one item per row; baskets get new numbers, since their ids identify people."""
     basket = pc.add(pc.list_parent_indices(lists), 1)
     return pa.table({str(shape.id): basket, str(shape.item): lists.flatten()})

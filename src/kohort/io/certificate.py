@@ -21,7 +21,7 @@ Number = int | float
 
 
 class _Part(BaseModel):
-    """Later versions may say more; what is here means what it says."""
+    """A part of a certificate; keys that later versions add are allowed."""
 
     model_config = ConfigDict(extra="allow", strict=True, protected_namespaces=())
 
@@ -107,11 +107,11 @@ class CertifiedFiles(_Part):
         pattern=SHA256,
         description="Null, as it would let anybody test guesses of the original; version 0.1.0 wrote it.",
     )
-    output: str | None = Field(pattern=SHA256, description="Of the file written.")
+    output: str | None = Field(pattern=SHA256, description="The SHA-256 of the file written.")
 
 
 class Certificate(_Part):
-    """What was promised of a release, what was measured, and how it was made."""
+    """What was promised about a release, what was measured, and how it was made."""
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
     version: str = Field(description="The version of Kohort.")
@@ -134,7 +134,7 @@ class Certificate(_Part):
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
     gap: Number | None = Field(description="cost / bound - 1.")
     guarantee: Number | None = Field(description="The approximation factor proven for this run.")
-    scheme: CertifiedScheme | None = Field(description="Of a search for schemes: what it has proven.")
+    scheme: CertifiedScheme | None = Field(description="What a search for schemes has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="Its parameters.")
     seed: int = Field(ge=0)

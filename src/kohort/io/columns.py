@@ -78,7 +78,7 @@ def has_no_text(kind: pa.DataType) -> bool:
 
 
 def long_numbers_as_text(table: pa.Table) -> pa.Table:
-    """Whole numbers too long for a float, such as account numbers, as text: no digit is lost."""
+    """The table with columns of whole numbers too long for a float as text: no digit is lost."""
     for index, field in enumerate(table.schema):
         if pa.types.is_integer(field.type) and _has_long_numbers(table.column(index)):
             table = table.set_column(index, field.name, table.column(index).cast(pa.string()))
@@ -91,7 +91,7 @@ def _has_long_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def fine_times_as_text(table: pa.Table) -> pa.Table:
-    """Times finer than a millisecond as text, for programs that would cut them off."""
+    """The table with times finer than a millisecond as text, for programs that would cut them off."""
     for index, field in enumerate(table.schema):
         if (pa.types.is_timestamp(field.type) or pa.types.is_time(field.type)) and _has_fine_times(
             table.column(index)

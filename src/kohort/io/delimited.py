@@ -27,7 +27,7 @@ REPEATED_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_delimited(path: Path, layout: Layout) -> pa.Table:
-    """Every column as text: '01234' and '1.10' stay what they are.
+    """Read delimited text, every column as text: '01234' and '1.10' stay what they are.
 
     An empty cell is null, a quoted empty cell is an empty string. Columns whose values repeat
     are dictionary-encoded; the others, such as a record number, stay plain text.
@@ -47,7 +47,7 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
 
 
 def write_delimited(table: pa.Table, path: Path, *, delimiter: str | None = None) -> None:
-    """UTF-8, line ends as in Unix, quotes only where needed; null is empty, '' is a quoted empty cell."""
+    """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell."""
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
     refuse_columns(table, "Delimited text", has_no_text)
     refuse_distant_dates(table, "Delimited text")

@@ -41,7 +41,7 @@ logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)  # it warns o
 def read_excel(
     path: Path, *, sheet: str | int | None = None, header: bool | None = None
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    """The first sheet that is not hidden, or the one named (or counted from 0), and notes on what was read.
+    """Read the first sheet that is not hidden, or the one named (or counted from 0); also returns notes.
 
     Excel stores numbers as floats and dates as times: columns of whole numbers are read as
     integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text. Rows
@@ -89,7 +89,7 @@ def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
 
 
 def write_excel(table: pa.Table, path: Path) -> None:
-    """One sheet; text that begins with '=' stays text. Null is a missing cell, '' a cell with empty text."""
+    """Write one sheet. Text that begins with '=' stays text; null is a missing cell, '' an empty text."""
     if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
         raise UnsupportedError(
             f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
@@ -125,7 +125,7 @@ def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:
-    """Python's own objects; they know microseconds, and finer times are texts by now."""
+    """The values as Python objects, which hold microseconds; finer times are texts by now."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     elif pa.types.is_time64(column.type):
@@ -152,7 +152,7 @@ def _cell_writer(book: Any, sheet: Any, kind: pa.DataType) -> Callable[[int, int
 
 
 def _write_float(sheet: Any, row: int, column: int, value: float) -> int:
-    """Excel knows no NaN (an empty cell) and no infinity (text)."""
+    """Write a float; Excel lacks NaN, which is an empty cell, and infinity, which is text."""
     if value != value:
         return 0
     if value in (float("inf"), float("-inf")):
@@ -161,7 +161,7 @@ def _write_float(sheet: Any, row: int, column: int, value: float) -> int:
 
 
 def _date_writer(sheet: Any, style: Any) -> Callable[[int, int, Any], int]:
-    """Excel's calendar begins in 1900: earlier days are written as text."""
+    """A function that writes dates; those before 1900, where Excel's calendar begins, become text."""
 
     def write(row: int, column: int, value: datetime.date) -> int:
         if value.year < 1900:

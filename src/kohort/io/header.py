@@ -2,8 +2,8 @@
 
 Every column is asked alone. Its first cell looks like a value if it is of the same kind as the cells below
 it (both numbers, both dates), or if it is itself found below. It looks like a name if the cells below are
-numbers or dates and it is a word. What the columns say together decides; in doubt, whoever has the file must
-say.
+numbers or dates and it is a word. What the columns say together decides; in doubt, the user must say
+which it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
-_SAME_KIND = 0.8  # of the cells below a first cell
+_SAME_KIND = 0.8  # share of the cells below a first cell that must be of its kind
 _LONG_RUN = 5  # names 0, 1, 2, 3, 4: what programs call columns without names
 _FEW = 10  # names for one that looks like a value, such as a single code among many words
 

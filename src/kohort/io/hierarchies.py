@@ -42,7 +42,7 @@ class HierarchyFile:
     leaves: tuple[Label, ...]
 
     def against(self, column: Column) -> Findings:
-        """All findings, of the file itself and of its leaves against the values of a column."""
+        """All findings: about the file itself, and about its leaves compared with a column."""
         return compare(self.findings, self.leaves, column)
 
 
@@ -139,7 +139,7 @@ def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
 
 
 def _look_like_pairs(rows: Sequence[list[str]]) -> bool:
-    """Two columns, and somebody's parent is itself a child."""
+    """Whether rows are pairs of child and parent: two columns, and some parent is itself a child."""
     if not rows or any(len(row) != 2 for row in rows):
         return False
     parents = {above for child, above in rows if above != child}

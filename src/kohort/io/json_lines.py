@@ -22,7 +22,7 @@ _WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl
 
 
 def read_json_lines(path: Path) -> pa.Table:
-    """Types come from all lines; text that looks like a number or a date stays text."""
+    """Read JSON lines; types come from all lines, and text that looks like a number or a date stays text."""
     with open_bytes(path) as stream:
         raw = stream.read().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -35,7 +35,7 @@ def read_json_lines(path: Path) -> pa.Table:
 
 
 def write_json_lines(table: pa.Table, path: Path) -> None:
-    """UTF-8; dates and times as ISO text."""
+    """Write JSON lines in UTF-8; dates and times become ISO text."""
     refuse_columns(table, "JSON", holds_bytes)
     refuse_distant_dates(table, "JSON")
     table = wide_decimals_as_text(table)
@@ -47,7 +47,7 @@ def write_json_lines(table: pa.Table, path: Path) -> None:
 
 
 def _within_64_bits(column: pl.Series) -> pl.Series:
-    """Whole numbers that 64 bits hold only without a sign, or not at all: then as text, to lose no digit."""
+    """The column with whole numbers in 64 bits or, where they are larger, as text, to lose no digit."""
     if not column.dtype.is_integer() or column.dtype in _WHOLE_NUMBERS:
         return column
     unsigned = column.cast(pl.UInt64, strict=False)
@@ -69,7 +69,7 @@ def _refuse_doubled_keys(path: Path, text: str, names: list[str]) -> None:
 
 
 def _explanation(path: Path, raw: bytes) -> str:
-    """Which line is at fault, in words that show no cell."""
+    """A message that names the line at fault and shows no cell."""
     for number, line in enumerate(raw.splitlines(), start=1):
         try:
             text = line.decode()

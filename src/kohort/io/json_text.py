@@ -1,4 +1,4 @@
-"""JSON from a file: what cannot be read is refused with the line, and a key that an object has twice."""
+"""Read JSON: an error names the line, and an object that has a key twice is refused."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_00
 def by_polars(what: str) -> Iterator[None]:
     """Do some work with Polars; `what` is the subject of the sentence in an error: `Writing CSV`.
 
-    A panic of Polars is no `Exception`: nobody would catch it.
+    A panic of Polars is no `Exception`, so that `except Exception` does not catch it.
     """
     require_polars_threads(what)
     try:
@@ -35,7 +35,7 @@ def by_polars(what: str) -> Iterator[None]:
 
 
 def wide_decimals_as_text(table: pa.Table) -> pa.Table:
-    """Decimals of more than 38 digits, which Polars does not have, as text: no digit is lost."""
+    """The table with decimals of more than 38 digits, which Polars lacks, as text: no digit is lost."""
     for index, field in enumerate(table.schema):
         if pa.types.is_decimal256(_values(field.type)):
             plain = table.column(index).cast(_values(field.type)).cast(pa.string())

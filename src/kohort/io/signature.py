@@ -1,7 +1,7 @@
 """Signatures of certificates: Ed25519, by the cryptography package, over the very bytes of the file.
 
 The signature is a file of its own beside the certificate, 64 bytes, as openssl reads and writes them. Nothing
-is reformatted before it is signed, so there is nothing to get wrong: whoever changes one byte breaks it.
+is reformatted before it is signed, so there is nothing to get wrong: changing one byte breaks it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PASSWORD = "KOHORT_SIGN_PASSWORD"
 
 
 def signature_path(certificate: str | Path) -> Path:
-    """Where the signature of a certificate is: its name and `.sig`."""
+    """The path of a certificate's signature: its name and `.sig`."""
     return Path(f"{certificate}.sig")
 
 

@@ -108,7 +108,7 @@ class Spec(_OptionKeys):
         )
 
     def _per_column(self, key: str) -> dict[str, Any]:
-        """What the columns that have this key say."""
+        """The values of this key, for the columns that have it."""
         found = {name: getattr(attribute, key) for name, attribute in self.attributes.items()}
         return {name: value for name, value in found.items() if value is not None}
 

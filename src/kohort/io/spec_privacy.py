@@ -30,7 +30,7 @@ class ModelPart(Part):
     of: ClassVar[Any]
 
     def model(self, **others: Any) -> Any:
-        """The privacy model that is asked for; raises what is wrong with its parameters."""
+        """The privacy model that is asked for; raises InputError if its parameters are wrong."""
         return type(self).of(**dict(self), **others)
 
     def __reduce__(self) -> Any:
@@ -123,7 +123,7 @@ class PrivacySpec(_ModelKeys):
         return part
 
     def km(self) -> KmAnonymity | None:
-        """What is promised of items."""
+        """The promise about items; None where there is none."""
         if self.m is None:
             return None
         if self.k is None:
@@ -131,7 +131,7 @@ class PrivacySpec(_ModelKeys):
         return KmAnonymity(self.k, self.m)
 
     def item_confidence(self) -> ItemConfidence | None:
-        """What is promised of sensitive items."""
+        """The promise about sensitive items; None where there is none."""
         if self.confidence is None:
             return None
         if self.m is None:
@@ -139,6 +139,6 @@ class PrivacySpec(_ModelKeys):
         return self.confidence.model(m=self.m)
 
     def models(self) -> tuple[Model, ...]:
-        """What is promised of every class, k first."""
+        """The privacy models of every class, k first."""
         k = () if self.k is None else (KAnonymity(self.k),)
         return (*k, *(part.model() for key in MODEL_KEYS for part in getattr(self, key)))

@@ -48,12 +48,12 @@ def _agree(written: pl.Series, found: pl.Series) -> bool:
 
 
 def _text(column: pl.Series) -> pl.Series:
-    """Both programs know no missing text, and fill texts up with spaces."""
+    """Texts as both programs store them: none is missing, and none ends in spaces."""
     return column.cast(pl.String).fill_null("").str.strip_chars_end(" ")
 
 
 def _number(column: pl.Series) -> pl.Series:
-    """A value as a number: days, milliseconds, or what it is. NaN is missing, as in both programs."""
+    """Values as numbers: days, milliseconds, or as they are. NaN is missing, as in both programs."""
     if column.dtype == pl.Datetime:
         column = column.dt.epoch("ms")
     elif column.dtype == pl.Time:

@@ -41,13 +41,13 @@ def read_stata(path: Path) -> pa.Table:
 
 
 def write_spss(table: pa.Table, path: Path) -> None:
-    """Null text becomes '', since SPSS knows no other."""
+    """Write an SPSS file; null text becomes '', since SPSS has no missing texts."""
     compress = path.suffix.lower() == ".zsav"
     _write(table, path, "write_sav", "SPSS", compress=compress)
 
 
 def write_stata(table: pa.Table, path: Path) -> None:
-    """Null text becomes '', since Stata knows no other."""
+    """Write a Stata file; null text becomes '', since Stata has no missing texts."""
     _write(table, path, "write_dta", "Stata")
 
 
@@ -79,7 +79,7 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
 
 
 def _natural(column: pl.Series) -> pl.Series:
-    """Both programs store whole numbers as floats, and a missing text as an empty one."""
+    """The column with whole numbers and missing texts restored: files hold floats and empty texts."""
     if column.dtype == pl.String:
         return column.set(column == "", None)
     if not column.dtype.is_float():
@@ -90,7 +90,7 @@ def _natural(column: pl.Series) -> pl.Series:
 
 
 def _with_labels(table: pa.Table, columns: dict[str, str | None], codes: dict[str, dict]) -> pa.Table:
-    """Note what a column and its codes mean, to write it back with columns that are kept."""
+    """Add the labels of columns and codes as notes, to write them back with columns that are kept."""
     fields = []
     for field in table.schema:
         label, meanings = columns.get(field.name), codes.get(field.name)

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.columnar import read_arrow, read_parquet, write_arrow, write_parquet
+from kohort.io.arrow_files import read_arrow, read_parquet, write_arrow, write_parquet
 from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
 from kohort.io.excel import read_excel, write_excel

@@ -35,7 +35,7 @@ WESTERN_EUROPEAN = frozenset("áàâãäåæçéèêëíìîïñóòôõöøœú
 
 @dataclass(frozen=True)
 class Layout:
-    """What must be known before a text table can be read."""
+    """The layout of a text table: what must be known before it can be read."""
 
     encoding: str
     delimiter: str
@@ -54,7 +54,7 @@ def detect_layout(
     header: bool | None = None,
     header_option: str = "header",
 ) -> Layout:
-    """Find out what is not given, from the first megabyte (the encoding: from the whole file).
+    """Detect what is not given of a layout, in the first megabyte (the encoding: in the whole file).
 
     A first line that may be a record is refused, unless `header` says what it is.
     """
@@ -108,7 +108,7 @@ def _known_encoding(encoding: str) -> str:
 
 
 def detect_encoding(path: Path) -> str:
-    """A byte order mark, else UTF-8 if every byte fits, else the likeliest one."""
+    """The encoding of a file: by its byte order mark, else UTF-8 if every byte fits, else the likeliest."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for number, chunk in enumerate(_chunks(path)):
         marked = next((name for mark, name in BYTE_ORDER_MARKS if chunk.startswith(mark)), None)

@@ -1,4 +1,4 @@
-"""Check what a certificate claims: the files are those it names, and every figure is found anew."""
+"""Check what a certificate claims: the files are those it names, and every figure is measured again."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_original_file(certificate: Certificate, found: str | None, salt: bytes
     """Whether the original is the file that the certificate commits to.
 
     Certificates of version 0.1.0 hold its plain SHA-256. `found` is the SHA-256 of the file at hand, which is
-    not told where the certificate does not name it already.
+    not shown unless the certificate already names it.
     """
     plain = certificate.sha256.input
     if plain is not None:
@@ -144,7 +144,7 @@ def _needs_spec(model: Model) -> bool:
 
 
 def check_claims(certificate: Certificate, found: Verification, published: Dataset) -> list[Claim]:
-    """Every figure of the certificate that can be found anew."""
+    """The claims of a certificate that can be measured again, each with what was found."""
     verdict = found.verdict
     dropped = max(certificate.records - verdict.records, 0)
     return [
@@ -165,7 +165,7 @@ def _same(claim: str, certified: Any, found: Any) -> Claim:
 
 
 def _columns(certificate: Certificate, published: Dataset) -> Claim:
-    """The columns that are no identifiers are there; an identifier may be there as a pseudonym or masked."""
+    """The claim that all columns but identifiers are published; those may be, as pseudonyms or masked."""
     expected = [name for name, role in certificate.roles.items() if role != "identifier"]
     found = [name for name in published.names if certificate.roles.get(name) != "identifier"]
     return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
@@ -194,7 +194,7 @@ def _promise(certified: CertifiedModel, verdict: Verdict) -> Claim:
 
 def _losses(certificate: Certificate, loss: dict[str, float] | None) -> list[Claim]:
     if loss is None:
-        return [Claim("loss", None, None, None, "Give --original and --spec to measure it anew.")]
+        return [Claim("loss", None, None, None, "Give --original and --spec to measure it again.")]
     return [
         _same(f"loss {name}", certified, loss[name])
         for name, certified in certificate.loss.items()

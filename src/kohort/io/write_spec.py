@@ -59,7 +59,7 @@ def spec_text(found: Profile, *, data: str, command: str, k: int) -> str:
 
 
 def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
-    """What the spec says of a column; lists are dropped, as no algorithm can publish them."""
+    """The entry of a column in the spec; lists are dropped, as no algorithm can publish them."""
     attribute: dict[str, Any] = {"role": "identifier" if column.role == "items" else column.role}
     if column.hierarchy is not None:
         attribute["hierarchy"] = column.hierarchy
@@ -141,7 +141,7 @@ _Dumper.add_representer(str, _write_text)
 
 
 def dumped(key: str, value: Any) -> str:
-    """`key: value` as YAML; yaml knows which texts need quotes."""
+    """The text `key: value` as YAML, with quotes where they are needed."""
     inline = [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)
     return yaml.dump({key: inline}, Dumper=_Dumper, allow_unicode=True, width=_NO_LIMIT, sort_keys=False)
 
@@ -152,5 +152,5 @@ def comment(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without characters that would end a comment or are not allowed in YAML."""
+    """The text without characters that would end a comment or are not allowed in YAML."""
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,4 +1,4 @@
-"""YAML that would not end is refused before anything is built from it: too deep, or aliases of aliases."""
+"""Refuse YAML that is nested too deep or repeats too much by aliases, before anything is built from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Seen:
     repeated: int = 0
 
     def next(self, event: Any) -> str | None:
-        """Take the next event; the reason to stop here, if there is one."""
+        """Take the next event; returns the reason to stop here, or None."""
         if isinstance(event, yaml.CollectionStartEvent):
             if len(self.open) == DEEPEST:
                 return f"it is nested more than {DEEPEST} deep"

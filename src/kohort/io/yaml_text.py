@@ -45,7 +45,7 @@ for _tag, _pattern, _first in (
 
 
 def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, Place]]:
-    """The content, and for the path of each key or item the line where it stands."""
+    """The content of a YAML text, and the line of each key or item by its path."""
 
     def refuse(line: int, reason: str) -> InputError:
         return InputError(f"{name}, line {line}: {reason}.")

@@ -1,4 +1,4 @@
-"""How long numba compiled, so that it can be told apart from running: only the first run compiles."""
+"""The time that numba spends compiling, apart from that of running: only the first run compiles."""
 
 from __future__ import annotations
 

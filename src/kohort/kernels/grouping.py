@@ -1,4 +1,4 @@
-"""Records by group: what is least and greatest in each."""
+"""The least and the greatest value of each group of records."""
 
 from __future__ import annotations
 

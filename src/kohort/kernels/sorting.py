@@ -1,7 +1,7 @@
 """Sorting and searching for kernels.
 
 numba builds `np.sort`, `np.argsort` and `np.searchsorted` from inner functions that differ by what they
-capture, not by their names. These here are plain functions: their compiled code is told apart by its name.
+capture, not by their names. The functions here are plain: their names distinguish their compiled code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kohort.kernels.compiled import kernel, lean
 
 __all__ = ["distinct_values", "place_among", "places_among", "sorted_copy", "stable_order"]
 
-_SHORT = 16  # runs of so many elements are sorted by insertion
+_SHORT = 16  # runs of at most this many elements are sorted by insertion
 
 
 @kernel

@@ -65,7 +65,7 @@ class Applied(HoldsOriginal):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that the one who publishes should read."""
+        """Sentences that the publisher of the table should read."""
         notes = [
             f"Column {name!r}: the values of {counted(n, 'record')} are not in the maps and became `*`."
             for name, n in self.unseen.items()
@@ -76,7 +76,7 @@ class Applied(HoldsOriginal):
         return (*notes, *formula_notes(self.published, self.maps.request))
 
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-        """What `--json` prints. No cell of the data is in it."""
+        """The facts that `--json` prints, without any cell of the data."""
         verdict = None if self.verdict is None else self.verdict.to_dict()
         return {
             "kohort": "applied maps",
@@ -95,7 +95,7 @@ class Applied(HoldsOriginal):
 def apply_maps(
     maps: Maps, dataset: Dataset, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
 ) -> Applied:
-    """Recode a table; with a k, verify it against the models of the maps with that k, or raise.
+    """Recode a table by maps; with a k, verify the result against their models with that k, or raise.
 
     Where the release could withhold records, those in classes that fail its models are withheld here, too: so
     the same table gives the same release.
@@ -205,7 +205,7 @@ def _recoding(maps: Maps, prepared: Prepared) -> _Mapped:
 
 
 def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
-    """The records of classes that fail, and of the class that withheld records would look like."""
+    """Per record whether it is withheld: its class fails, or looks like that of withheld records."""
     columns = [recoding.apply(attribute) for attribute in prepared.attributes]
     _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
     fails = np.zeros(len(sizes), dtype=bool)

@@ -1,4 +1,4 @@
-"""A published table beside its original, record by record, in codes: what risk and utility look at."""
+"""A published table and its original, record by record, in codes: the input of risk and utility."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class BeforeAfter:
 
     @cached_property
     def after(self) -> Classes:
-        """The classes of the published table, of withheld records too."""
+        """The classes of the published table, that of withheld records included."""
         return classes_of([column.codes for column in self.labels], len(self.rows))
 
     @cached_property
@@ -109,7 +109,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
 
 
 def classes_of(columns: list[np.ndarray], n_records: int) -> Classes:
-    """The distinct rows of some columns; without columns, all records are alike. O(n log n)."""
+    """The classes of records that are equal in these columns; without columns, all are one. O(n log n)."""
     codes = np.column_stack(columns) if columns else np.zeros((n_records, 0), dtype=np.int32)
     return Classes(*distinct_rows(codes))
 
@@ -125,6 +125,6 @@ def _baskets(release: VerifiedRelease, published: Dataset) -> BasketPair | None:
     assert request is not None and release.request.km is not None
     shown = read_baskets(published, request.column, separator=request.separator)
     problem = release.items.problem
-    if problem.confidence is not None:  # nobody is found by sensitive items
+    if problem.confidence is not None:  # sensitive items are not known to an attacker
         shown, _ = shown.parted(problem.confidence.sensitive)
     return BasketPair(problem.baskets, shown, problem.hierarchy, release.request.km.m)

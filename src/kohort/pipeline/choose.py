@@ -1,4 +1,4 @@
-"""The algorithm that solves a problem: the one asked for, inside what the promises and the items need."""
+"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["Choice", "choose"]
 
 @dataclass(frozen=True)
 class Choice:
-    """What solves a problem, and how a certificate names it.
+    """The algorithm chosen for a problem, and how a certificate names it.
 
-    solver      the algorithm with all that is around it
-    name        of the algorithm for the quasi-identifiers, or for the items where no column is one
-    parameters  of the algorithm by that name
-    notes       why it was chosen, where nobody asked for it
+    solver      the algorithm together with those that are wrapped around it
+    name        the name of the algorithm for the quasi-identifiers; without any, of that for the items
+    parameters  the parameters of the algorithm by that name
+    notes       why it was chosen, where the request names none
     items       the algorithm for the items, or None
     """
 
@@ -47,7 +47,7 @@ class Choice:
 
 
 def choose(problem: Problem, request: Request) -> Choice:
-    """The algorithm for a problem, once it is known that it can solve it."""
+    """The algorithm that the request asks for; raises if it cannot solve the problem."""
     items = None if problem.items is None else _for_items(request)
     choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
@@ -107,9 +107,9 @@ def _asked(request: Request) -> Algorithm:
 
 
 def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
-    """Names of models that the algorithm does not meet: they will be met by uniting its groups.
+    """Names of the models that the algorithm does not meet; uniting its groups will meet them.
 
-    Refused where that is impossible: some model does not survive unions, or there are no groups.
+    Raises where that is impossible: some model does not survive unions, or there are no groups.
     """
     asked = {model.name for model in problem.models}
     unmet = tuple(sorted(asked - set(algorithm.models)))
@@ -124,7 +124,7 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
 
 
 def _for_items(request: Request) -> ItemsAlgorithm:
-    """The algorithm that was asked for, for the items or for the whole job; else apriori-items."""
+    """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
     assert request.items is not None
     asked: Any = "apriori-items"
     if request.items.algorithm != "auto":

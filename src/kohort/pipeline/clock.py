@@ -10,7 +10,7 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Seconds by phase."""
+    """Measures the seconds of each phase of a job."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds = seconds

@@ -1,7 +1,7 @@
 """A commitment to the original file: those who hold the salt can check the file, others cannot test guesses.
 
-The plain SHA-256 of a table says for every guess of the whole table whether it is right, and of a table whose
-release is public little is left to guess. So it stays in internal documents.
+With the plain SHA-256 of a table, anybody can test a guess of the whole table. Where its release is public,
+little is left to guess. So the plain hash stays in internal documents.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ __all__ = ["Figures", "checked_figures"]
 
 @dataclass(frozen=True)
 class Figures:
-    """Costs by name, the lower bound on the chosen one, and the factor proven, as far as there are any."""
+    """Costs by name, and for the chosen one its lower bound and approximation factor, if any are known."""
 
     loss: dict[str, float]
     bound: float | None
@@ -27,9 +27,9 @@ class Figures:
 def checked_figures(
     problem: Problem, solution: Solution, loss: dict[str, float], request: Request
 ) -> Figures:
-    """The figures, or InternalError where they contradict each other or a proof does not hold.
+    """The figures of a release; InternalError if they contradict each other or a proof does not hold.
 
-    loss  measured on the published table
+    loss  the costs, as measured on the published table
     """
     recoding = solution.recoding
     cost = checked_loss(loss)[problem.cost.name]
@@ -45,7 +45,7 @@ def checked_figures(
 
 
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
-    """Whether a value that stays alone costs what the search thinks it does.
+    """Whether a value that is published ungeneralized costs what the search assumes.
 
     Not where missing values are published as `*`, or where a value of the table or a node below the root is
     `*` itself: they cost as much as any `*`. Then bounds still hold, since nothing costs less than is

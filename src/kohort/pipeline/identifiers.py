@@ -1,4 +1,4 @@
-"""Identifiers that are to stay: replaced by keyed pseudonyms, or masked."""
+"""Identifiers that are kept in a replaced form: keyed pseudonyms, or a mask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kohort.errors import InputError
 
 __all__ = ["MASK", "masked", "pseudonyms"]
 
-MASK = "*****"  # of one length, so that it does not tell the length of what it hides
+MASK = "*****"  # of one length, so that it does not reveal the length of what it hides
 _MIN_KEY = 16
 
 
@@ -23,7 +23,7 @@ def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) ->
     Values are pseudonymized by HMAC-SHA-256 under a key of their own for each `join`, which is the name of
     the column unless another is given. So the same value has the same pseudonym wherever key and `join` are
     the same, in any table, and other pseudonyms elsewhere: nobody sees that the value of one column occurs in
-    another. Without the key nobody can tell a value by trying.
+    another. Without the key nobody can find a value by trying.
     """
     if not isinstance(key, bytes) or len(key) < _MIN_KEY:
         raise InputError(
@@ -39,7 +39,7 @@ def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) ->
 
 
 def masked(n_records: int) -> pa.DictionaryArray:
-    """The same mask for everybody."""
+    """A column that holds the same mask for every record."""
     return _dictionary(np.zeros(n_records, dtype=np.int32), [MASK])
 
 

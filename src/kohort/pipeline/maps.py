@@ -30,7 +30,7 @@ class ColumnMap:
     values        by value; a missing value is None
     intervals     published intervals, each for all values of the column's kind that lie in it
     rest_is_star  whether any other value is published as `*`
-    kind          of the column: integer, float, date, ...
+    kind          the kind of the column: integer, float, date, ...
     """
 
     values: Mapping[str | None, str | None] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class ColumnMap:
         return labels, known
 
     def _inside(self, texts: Sequence[str]) -> dict[str | None, str | None]:
-        """Those that lie in a single interval, and which one."""
+        """The values that lie in exactly one interval, and that interval."""
         texts = [text for text in texts if _is_of_kind(text, self.kind)]
         if not texts or not self.intervals:
             return {}
@@ -60,10 +60,10 @@ class ColumnMap:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """The maps of a release, and what is needed to do with another table what was done with the first.
+    """The maps of a release, and what else is needed to publish another table in the same way.
 
     request  roles, identifiers, models and suppression; the hierarchies are those of sensitive columns only
-    columns  per quasi-identifier
+    columns  the map of each quasi-identifier
     """
 
     request: Request
@@ -74,7 +74,7 @@ class Maps:
 
 
 def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
-    """The maps of a release that publishes the same value everywhere the same way; others are refused."""
+    """The maps of a release; refused unless it publishes a value the same way wherever it occurs."""
     if problem.items is not None:
         raise UnsupportedError("Maps are of quasi-identifiers. A column of items has none.")
     if not recoding.is_global:
@@ -108,7 +108,7 @@ def _to_keep(request: Request, problem: Problem) -> Request:
 
 
 def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None]) -> ColumnMap:
-    """The map without values that only the data has where a hierarchy says what there is."""
+    """The map of a column; where it has a hierarchy, without values that only the data has."""
     domain, column = attribute.domain, attribute.column
     hidden = isinstance(domain, Hierarchy) and bool(domain.hidden.any())
     if set(label_of.values()) == {STAR}:
@@ -128,7 +128,7 @@ def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None])
 
 
 def _by_interval(column: Column, intervals: Sequence[str]) -> dict[str | None, str | None]:
-    """Per value that lies in exactly one of the intervals, that one."""
+    """The interval of each value that lies in exactly one of the intervals."""
     if not column.ordered:
         return {}
     found: dict[str | None, list[str]] = {}

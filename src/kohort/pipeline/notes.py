@@ -33,7 +33,7 @@ def release_notes(
     verdict: Verdict,
     order: PublishedOrder,
 ) -> tuple[str, ...]:
-    """Sentences that the one who signs should read."""
+    """Sentences that the person who signs should read."""
     return (
         *choice.notes,
         *_withholding_notes(prepared.problem, verdict.withheld),
@@ -54,7 +54,7 @@ def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
 
 
 def _model_notes(problem: Problem) -> list[str]:
-    """What models have to say about the sensitive columns of the table."""
+    """Notes of the models about the sensitive columns of the table."""
     return [
         note
         for model in problem.models
@@ -64,7 +64,7 @@ def _model_notes(problem: Problem) -> list[str]:
 
 
 def _basket_notes(items: ItemsProblem | None) -> list[str]:
-    """About baskets with nothing beside them."""
+    """Notes about baskets without quasi-identifiers."""
     if items is None:
         return []
     baskets, notes = items.baskets, []

@@ -1,8 +1,8 @@
-"""In which order the records are published: the original one where that tells nothing, else one of their own.
+"""The order of the published records: the original one where that reveals nothing, else a shuffled one.
 
-The order of a shuffled release depends on what is published and on the seed, and on nothing else: records
-are sorted by all their published values and then dealt out by the seed, which the certificate names. Whoever
-undoes that has the sorted release. No secret is needed, and no guess about the original can be tested.
+The order of a shuffled release depends on what is published and on the seed alone: records are sorted by all
+their published values and then dealt out by the seed, which the certificate names. To undo that gives no more
+than the sorted release. No secret is needed, and no guess about the original can be tested.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ CLASSES = (
 
 @dataclass(frozen=True, eq=False)
 class PublishedOrder:
-    """The records of a release in their order, and what the original order tells.
+    """The records of a release in their order, and what the original order reveals.
 
     rows      the records to publish; None: all, as they came
-    shuffled  whether they stand in an order of their own
-    tells     columns of which the original order tells something, or `the classes`; empty for shuffle: true,
-              where nobody looked
+    shuffled  whether they are in another order than the original one
+    tells     columns about which the original order reveals something, or `the classes`; empty for
+              shuffle: true, where it is not examined
     attack    what an attacker gets from the order that was kept; None where there is nothing to attack
     sorters   columns, published as they are, that put the records in an order that tells something
     """
@@ -61,7 +61,7 @@ class PublishedOrder:
 
     @property
     def costs(self) -> bool:
-        """Whether the order is kept although it tells something."""
+        """Whether the order is kept although it reveals something."""
         return not self.shuffled and bool(self.tells or self.attack)
 
     def facts(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class PublishedOrder:
 
     @property
     def cautions(self) -> list[Caution]:
-        """What the promises do not cover: an order that is kept, or can be had again, and tells something."""
+        """Cautions about an order that reveals something, and is kept or can be restored by sorting."""
         found = []
         if self.costs:
             below = None if self.attack is None else self.attack.below
@@ -90,7 +90,7 @@ class PublishedOrder:
 
     @property
     def cost_sentence(self) -> str:
-        """What the order gives away, in words."""
+        """A sentence that says what the kept order gives away."""
         kept = "The original order of the records is kept"
         if self.tells:
             kept += f", and it tells something about {_listed(self.tells)}"
@@ -101,14 +101,14 @@ ADVICE = "Say shuffle: auto, which publishes the records in an order that tells 
 
 
 def attack_sentence(found: OrderAttack) -> str:
-    """What an attack on the order comes to."""
-    return f"Somebody who knows that they are sorted {_orders(found)} {_gain(found)}"
+    """A sentence that says what an attack on the order reveals."""
+    return f"An attacker who knows that they are sorted {_orders(found)} {_gain(found)}"
 
 
 def sorter_sentence(sorter: Sorter) -> str:
-    """What sorting the records by a published column comes to."""
+    """A sentence that says what sorting the records by a published column reveals."""
     return (
-        f"Whoever sorts the records by {sorter.column!r}, which is published as it is, has them sorted "
+        f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, has them sorted "
         f"{_orders(sorter.attack)}, too, and {_gain(sorter.attack)}"
     )
 
@@ -133,7 +133,7 @@ def _gain(found: OrderAttack) -> str:
 
 
 def settle_order(prepared: Prepared, published: Published) -> PublishedOrder:
-    """Decide on the order of the records, and say why."""
+    """Decide on the order of the published records; the result says why."""
     asked = prepared.request.shuffle
     attack = partial(_attack, prepared, published)
     tells: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
 
 
 def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> OrderAttack | None:
-    """What an attack on the records in this order comes to; None where there is nothing to attack."""
+    """The result of an attack on the records in this order; None where there is nothing to attack."""
     if not prepared.attributes:
         return None
     in_order = published if rows is published.rows else replace(published, kept=rows)
@@ -176,9 +176,9 @@ def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> Order
 
 
 def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
-    """Columns that nobody can read exactly in the release, and of which the order of the records tells.
+    """Columns that the release does not show exactly, but about which the order reveals something.
 
-    Of large tables as many records are looked at as the tests need.
+    In large tables only as many records are examined as the tests need.
     """
     dataset, roles = prepared.dataset, prepared.roles
     chosen = published.rows[stretches(len(published.rows))]
@@ -202,7 +202,7 @@ def _label_codes(column: pa.Array | None) -> np.ndarray:
 
 
 def _basket_columns(baskets: Baskets) -> dict[str, np.ndarray]:
-    """What may be sorted or stand together in baskets: their sizes, and their least and greatest items."""
+    """The features of baskets that an order may reveal: their sizes, and their least and greatest items."""
     least = np.full(len(baskets), len(baskets.items.texts), dtype=np.int64)
     greatest = np.zeros(len(baskets), dtype=np.int64)
     np.minimum.at(least, baskets.record_of_item, baskets.items.codes)

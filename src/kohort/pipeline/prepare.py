@@ -30,7 +30,7 @@ __all__ = ["Prepared", "build_attributes", "prepare", "sensitive_attributes", "s
 class Prepared:
     """A table and what is asked of it, in codes: the first step of every job.
 
-    roles       of every column
+    roles       the role of every column
     attributes  the quasi-identifiers, in the order of the table's columns
     sensitive   the sensitive columns by name
     items       what is asked of the column of items; None where there is none
@@ -45,7 +45,7 @@ class Prepared:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem that the request poses for the table; raises what makes it impossible."""
+        """The problem that the request poses for the table; raises an error if it is impossible."""
         request = self.request
         return Problem(
             attributes=self.attributes,
@@ -69,7 +69,7 @@ class Prepared:
 
 
 def prepare(dataset: Dataset, request: Request) -> Prepared:
-    """Code a table: a role for every column, the domains of quasi-identifiers, sensitive columns, items."""
+    """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers."""
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -164,7 +164,7 @@ def _ordered(column: Column, request: Request) -> Column:
 
 
 def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """Booleans and zero under the spelling of the hierarchy's leaves: true, True or TRUE; 0.0 or -0.0."""
+    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
     if column.kind == "boolean":
         leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
     elif column.kind in ("integer", "float"):
@@ -177,7 +177,7 @@ def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
 
 
 def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool) -> None:
-    """Where single values are published as `*`, two groups may look alike that no algorithm saw as one."""
+    """Refuse values published as `*` with rounding: groups that algorithms keep apart may look alike."""
     for attribute in attributes:
         hidden = isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any()
         if hidden or (null_is_star and attribute.column.has_null) or STAR in attribute.column.texts:

@@ -26,7 +26,7 @@ DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
 
 def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
-    """The problem that the items column poses, all records one class; None where there is no such column."""
+    """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
     if items is None:
         return None
@@ -44,7 +44,7 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
 
 
 def hierarchy_description(items: Items) -> Any:
-    """How the hierarchy over the items was made, for the certificate."""
+    """A description of how the hierarchy over the items was made, for the certificate."""
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     return "given" if isinstance(source, Hierarchy) else source.to_spec()
 
@@ -62,7 +62,7 @@ def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemConfidence, column: 
 def _hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
     """The hierarchy over the items.
 
-    `plain` holds the same baskets as sets. Of a multiset, `milk ×2` is put under `milk`.
+    `plain` holds the same baskets as sets. In a multiset, `milk ×2` is put under `milk`.
     """
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     if not plain.items.texts:

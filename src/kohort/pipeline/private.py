@@ -24,8 +24,8 @@ class HoldsOriginal:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise UnsupportedError(
-            f"This {type(self).__name__} holds the original table, which a pickle would give away to whoever "
-            f"gets it. {self._instead}"
+            f"This {type(self).__name__} holds the original table, which a pickle would give away. "
+            f"{self._instead}"
         )
 
     def __copy__(self: Self) -> Self:

@@ -30,9 +30,9 @@ class Published:
     """A table as it is published.
 
     dataset  the table as it came
-    columns  those that are published otherwise than they came; None: the column is dropped
+    columns  the columns that are changed; None: the column is dropped
     kept     the records that are published, in this order; None: all of them, as they came
-    broken   the promises that the records left out would have broken as `*`; None where that was not why
+    broken   the promises that withheld records would break as `*`, if they are left out for that; else None
     """
 
     dataset: Dataset
@@ -96,7 +96,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
-    """The columns that are published otherwise than they came, as Arrow dictionaries; None: dropped."""
+    """The columns that are changed, as Arrow dictionaries by name; None: the column is dropped."""
     request = prepared.request
     columns = _replaced_identifiers(prepared)
     for attribute in prepared.attributes:
@@ -111,7 +111,7 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
 
 
 def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
-    """The identifiers: dropped, masked, or as pseudonyms."""
+    """The identifiers as they are published: masked or as pseudonyms; None: dropped."""
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
     for name in prepared.roles.having("identifier"):
@@ -124,7 +124,7 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
 
 
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
-    """Labels in alphabetical order, so that the file does not show the order of anything else."""
+    """A column of labels, listed alphabetically so that the file does not show any other order."""
     labels = [STAR if label is None and null_is_star else label for label in published.labels]
     known = sorted({label for label in labels if label is not None} | {STAR})
     number = {label: code for code, label in enumerate(known)}

@@ -34,7 +34,7 @@ class ItemsPart:
     def of(
         cls, problem: Problem, recoding: Recoding, algorithm: ItemsAlgorithm | None, request: Request
     ) -> ItemsPart | None:
-        """What a recoding makes of the items of a problem; None where there are none."""
+        """The items part of a recoding; None where the problem has no items."""
         if problem.items is None:
             return None
         assert recoding.items is not None and algorithm is not None and request.items is not None
@@ -49,7 +49,7 @@ class ItemsPart:
         )
 
     def facts(self) -> dict[str, Any]:
-        """For the certificate; no item is in it."""
+        """The facts for the certificate; no item is among them."""
         return {
             "column": self.problem.baskets.name,
             "algorithm": self.algorithm.name,

@@ -120,7 +120,7 @@ class VerifiedRelease(HoldsOriginal):
 
     @property
     def suppressed_as(self) -> str | None:
-        """What withheld records became: star, drop (left out), or None if there are none."""
+        """How withheld records are published: star, drop (left out), or None if there are none."""
         if not self.verdict.withheld:
             return None
         return "star" if self.rows is None or len(self.rows) == self.dataset.n_records else "drop"
@@ -135,7 +135,7 @@ class VerifiedRelease(HoldsOriginal):
     def facts(
         self, *, sha256: Mapping[str, str | None] | None = None, salt: bytes | None = None
     ) -> dict[str, Any]:
-        """What the certificate, the report and `--json` all print. No cell of the data is in it.
+        """The facts that certificate, report and `--json` show, without any cell of the data.
 
         `sha256` holds the hashes of the files, `input` and `output`. That of the input lets anybody test
         guesses of the original, so it is left out; with a secret `salt` there is a commitment to it instead.

@@ -49,7 +49,7 @@ def solve(
 
 
 def _cut_note(asked: float | None) -> tuple[str, ...]:
-    """What to say where the time limit that was asked for, or the algorithm's own, cut the search."""
+    """The note on a search that a time limit cut: the one asked for, or the algorithm's own."""
     limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
     return (
         f"The search was cut by {limit}: the same input, spec, version and seed may give another release the "

@@ -1,6 +1,6 @@
-"""Columns that are published as they are and by which anybody can sort the records again, such as numbers.
+"""Columns that are published as they are and restore a revealing order when records are sorted by them.
 
-Whatever the order of the release: if record numbers were given by age, sorting by them sorts by age.
+If record numbers were given by age, then sorting a shuffled release by them sorts it by age again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.pipeline.prepare import Prepared
 from kohort.problem.roles import Roles
-from kohort.verification.order_attack import OrderAttack, may_be_sorted, true_ranks
+from kohort.verification.label_narrowing import OrderAttack, may_be_sorted, true_ranks
 
 __all__ = ["Sorter", "find_sorters"]
 
@@ -37,7 +37,7 @@ def find_sorters(
     """The columns that are published as they are and put a quasi-identifier in order.
 
     rows    the published records, in their order
-    attack  measures what an attack on these records in a given order comes to
+    attack  measures what an attack on these records in a given order reveals
 
     Columns by which the records are sorted already are left out. O(n log n) for a column that sorts the first
     1,000 records, else O(1).

@@ -1,4 +1,4 @@
-"""Check a release, made by any tool, against a request and, where it is at hand, its original."""
+"""Check a release, made by any tool, against a request and, where it is available, its original."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What becomes of withheld records: `*` where that is safe, else they are left out, or nothing is published.
 
-Somebody whom no published class fits is known to be among the withheld records. So these are published, as
+A person whom no published class fits is known to be among the withheld records. So these are published, as
 `*` with their sensitive values, only if together they keep every promise that a class keeps.
 """
 
@@ -30,7 +30,7 @@ def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
 def broken_by(
     models: Sequence[Model], sensitive: Mapping[str, SensitiveAttribute], records: np.ndarray
 ) -> str | None:
-    """The promises that these records, as one class, do not keep; None if they keep all."""
+    """The promises that these records break as one class, in words; None if they keep all."""
     return ", ".join(_name(model) for model in models if not _holds(model, sensitive, records)) or None
 
 
@@ -48,7 +48,7 @@ def _name(model: Model) -> str:
 
 
 def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:
-    """Refuse a release of which the withheld records can neither be `*` nor be left out.
+    """Refuse a release whose withheld records can neither be published as `*` nor be left out.
 
     verdict  on the release without them; None if no record would remain. Only t-closeness can fail for want
              of them, as it compares classes with the whole table. Other failures are not meant here.
@@ -76,8 +76,8 @@ def withheld_notes(n_withheld: int, n_left_out: int, broken: str | None) -> list
         return []
     if broken is not None:
         return [
-            f"Withheld records are left out. As `*` they would not keep {broken} by themselves, and whoever "
-            "fits no class would be known to be one of them."
+            f"Withheld records are left out. As `*` they would not keep {broken} by themselves, and "
+            "anybody who fits no class would be known to be one of them."
         ]
     if n_left_out:
         return ["Withheld records are left out."]

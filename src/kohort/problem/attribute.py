@@ -42,24 +42,24 @@ class Attribute:
 
     @cached_property
     def leaf_of_code(self) -> np.ndarray:
-        """For each value of the column its leaf in the domain."""
+        """The leaf in the domain of each value of the column."""
         leaf = {text: number for number, text in enumerate(self.domain.leaves)}
         return np.array([leaf[text] for text in self.column.texts], dtype=np.int32)
 
     @property
     def leaves(self) -> np.ndarray:
-        """For each record its leaf; not cached, since it is as large as the column."""
+        """The leaf of each record; not cached, since it is as large as the column."""
         return self.leaf_of_code[self.column.codes]
 
     @cached_property
     def leaf_counts(self) -> np.ndarray:
-        """For each leaf how many records have it."""
+        """The number of records that have each leaf."""
         return np.bincount(self.leaf_of_code, weights=self.column.counts, minlength=self.n_leaves).astype(
             np.int64
         )
 
     def generalized(self, lo: np.ndarray, hi: np.ndarray) -> GeneralizedValues:
-        """What costs need to know about generalized values given as leaf ranges of the domain."""
+        """Generalized values, given as leaf ranges of the domain, in the form that costs take."""
         return GeneralizedValues(
             width=hi - lo + 1,
             mass=_range_sum(self.leaf_counts, lo, hi),
@@ -72,7 +72,7 @@ class Attribute:
         )
 
     def nodes(self) -> GeneralizedValues:
-        """The same for every node of the hierarchy, in the order of its nodes."""
+        """Every node of the hierarchy, in order, as a generalized value in the form that costs take."""
         assert isinstance(self.domain, Hierarchy)
         h = self.domain
         counted = self.generalized(h.lo, h.hi)

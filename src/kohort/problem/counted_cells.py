@@ -1,4 +1,4 @@
-"""Distinct rows together with their sensitive values, counted: what models of sensitive columns look at."""
+"""Distinct rows together with their sensitive values, counted: the input of models of sensitive columns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CountedCells:
 
     @cached_property
     def sensitive(self) -> np.ndarray:
-        """Per cell a number for its sensitive values together."""
+        """A number per cell that stands for the combination of its sensitive values."""
         if not self.codes:
             return np.zeros(len(self.counts), dtype=np.int32)
         return distinct_rows(np.column_stack(list(self.codes.values())))[2].astype(np.int32)
@@ -52,7 +52,7 @@ class CountedCells:
     def satisfied(
         self, model: Model, cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
-        """Which classes of (some) cells satisfy a model: counts[i] records of cells[i] are in class_of[i]."""
+        """Whether each class satisfies a model, where counts[i] records of cells[i] are in class_of[i]."""
         sizes = np.bincount(class_of, weights=counts).astype(np.int64)
         if model.attribute is None:
             return model.holds(ClassCounts.of_sizes(sizes))
@@ -62,12 +62,12 @@ class CountedCells:
         return model.holds(table, sensitive.context)
 
     def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """The group of each record, from pieces: copies[i] records of cells[i] are in group[i]."""
+        """The group of each record, given pieces: copies[i] records of cells[i] are in group[i]."""
         return groups_from_pieces(self.of_record, cells, copies, group)
 
 
 def _codes(problem: Problem, name: str) -> np.ndarray:
-    """Per record the code of its sensitive value, or of the first that no model distinguishes from it."""
+    """The code of each record's sensitive value, or of the first that no model distinguishes from it."""
     sensitive = problem.sensitive[name]
     kinds = [model.distinguishes(sensitive.context) for model in problem.models if model.attribute == name]
     _, first, number = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)

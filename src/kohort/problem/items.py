@@ -1,4 +1,4 @@
-"""What is asked of a set-valued column, frozen: baskets, their hierarchy, and the promise for every class."""
+"""The problem of a set-valued column: baskets, their hierarchy, and the privacy model for every class."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ItemsProblem:
             self._refuse_limit(self.confidence)
 
     def _refuse_limit(self, confidence: ItemConfidence) -> None:
-        """Refuse a limit below the share of a sensitive item: publishing everything as `*` would not do."""
+        """Refuse a limit below the share of a sensitive item: not even `*` for all items would keep it."""
         assert self.sensitive is not None
         if self.class_of_record is not None:
             raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
@@ -69,7 +69,7 @@ class ItemsProblem:
 
     @cached_property
     def holds(self) -> list[np.ndarray]:
-        """For each sensitive item, per record whether it holds it."""
+        """Whether each record holds each sensitive item: an array per item."""
         return [] if self.sensitive is None else self.sensitive.holders()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What is asked, frozen: quasi-identifiers, privacy models, the cost to minimise, what may be withheld."""
+"""The frozen problem: quasi-identifiers, privacy models, the cost to minimise, what may be withheld."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Problem:
         return Coded(self.attributes, self.cost)
 
     def varied(self, **changes: Any) -> Problem:
-        """The same problem with other fields, as by `dataclasses.replace`.
+        """A copy of the problem with some fields changed, as by `dataclasses.replace`.
 
         Shares the encoding where it stays the same: where neither attributes nor cost change.
         """
@@ -120,7 +120,7 @@ class Problem:
 
     @property
     def rows(self) -> DistinctRows:
-        """Equal records collapsed: most work happens here."""
+        """The distinct records with their counts: most work is done on these."""
         return self.coded.rows
 
     def satisfied(

@@ -33,8 +33,8 @@ class Roles:
         return [name for name, given in self.of.items() if given == role]
 
     def settled(self, names: Sequence[str]) -> Roles:
-        """Roles for exactly these columns, after `others` was applied."""
-        if len(self.of) > 1 and not set(self.of) & set(names):  # the names may be somebody's values
+        """The roles of exactly these columns, with `others` applied to those that are not named."""
+        if len(self.of) > 1 and not set(self.of) & set(names):  # the names may be a person's values
             raise InputError(
                 f"The table has none of the {len(self.of)} columns that have a role. Is it another table, or "
                 "does its first line not name the columns (--no-header, in Python: header=False)?"

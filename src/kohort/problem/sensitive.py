@@ -16,7 +16,7 @@ __all__ = ["SensitiveAttribute"]
 
 @dataclass(frozen=True, eq=False)
 class SensitiveAttribute:
-    """A column whose values nobody may be tied to; `hierarchy` serves the hierarchical t-closeness."""
+    """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`."""
 
     column: Column
     hierarchy: Hierarchy | None = None

@@ -56,7 +56,7 @@ class Release(VerifiedRelease):
 
     @classmethod
     def from_verified(cls, made: VerifiedRelease, origin: Origin = DATAFRAME) -> Release:
-        """The same release, with methods that judge and write it."""
+        """A verified release, extended by methods that judge and write it."""
         return cls(**{field.name: getattr(made, field.name) for field in fields(made)}, origin=origin)
 
     # -- judging ---------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class Release(VerifiedRelease):
     def order_file(self, path: str | Path) -> None:
         """Write which original record each published one is, for `ko.verify`, to a file for its owner only.
 
-        Whoever has the file and the release can undo the shuffling: keep it, and do not publish it.
+        Anybody who has this file and the release can undo the shuffling: do not publish it.
         """
         from kohort.io.order_file import write_order
 
@@ -200,11 +200,11 @@ class Release(VerifiedRelease):
             write_order(self.original_rows, draft_of[Path(path)])
 
     def _outputs(self, *paths: str | Path) -> Outputs:
-        """Files that are written at once; what the release was made from is never replaced."""
+        """Outputs of these files; what the release was made from is never replaced."""
         return Outputs([Path(path) for path in paths], reads=self.origin.reads)
 
     def value_maps(self, spec_sha256: str | None = None) -> Maps:
-        """How every value is published; refused unless a value is published alike wherever it occurs."""
+        """The maps of every value; refused unless a value is published alike wherever it occurs."""
         maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
         return replace(maps, spec_sha256=spec_sha256)
 

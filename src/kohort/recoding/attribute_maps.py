@@ -43,7 +43,7 @@ class AttributeMaps(Recoding):
         return PublishedColumn([attribute.domain.published[node] for node in nodes], of_record, widths)
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
-        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        """The published value of every value in the attribute's domain, also of those that the data lacks."""
         assert isinstance(attribute.domain, Hierarchy)
         nodes = self.node_of_leaf[attribute.name]
         return dict(zip(attribute.domain.leaves, (attribute.domain.published[node] for node in nodes)))

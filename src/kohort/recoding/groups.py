@@ -19,7 +19,7 @@ __all__ = ["Groups", "set_label"]
 
 @dataclass(frozen=True, eq=False)
 class Groups(Recoding):
-    """One generalized value per attribute and group.
+    """A recoding by groups: each group publishes one generalized value per attribute.
 
     `group_of_record` numbers the groups from 0; -1 marks a withheld record. `proof` is evidence for `bound`.
     """

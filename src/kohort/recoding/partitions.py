@@ -40,7 +40,7 @@ class Partitions(Recoding):
         return PublishedColumn(labels, of_record, np.bincount(of_leaf))
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
-        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        """The published value of every value in the attribute's domain, also of those that the data lacks."""
         labels, of_leaf = self._labels(attribute)
         return dict(zip(attribute.domain.leaves, (labels[label] for label in of_leaf)))
 

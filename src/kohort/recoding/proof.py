@@ -1,4 +1,4 @@
-"""Evidence for a lower bound that whoever doubts it can check: prices of records and closed records."""
+"""Evidence for a lower bound that anybody can check: prices of records and closed records."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class PublishedColumn:
 
 
 class Recoding(ABC):
-    """How to publish each record.
+    """The answer of an algorithm: how each record is published.
 
     withheld   per record whether it is published as `*` in every quasi-identifier, or left out
     guarantee  the approximation factor proven for this run, or None
@@ -40,7 +40,7 @@ class Recoding(ABC):
     search     what a search for a scheme has proven: the scheme of each attribute, the least cost of all
                recodings of these schemes, how far the recoding is above it; empty where nothing was searched
     in_domain  whether only generalized values of the attributes' domains are published, no sets of them
-    is_global  whether a value is published the same way wherever it occurs: then `maps` tells how
+    is_global  whether a value is published the same way wherever it occurs: then `maps` says how
     items      how the items of each record are published; None where there is no column of items
     class_of_record, class_size  the class within which the items of each record are published, None: all are
                one class; and the least class size that the table was given for their sake
@@ -63,7 +63,7 @@ class Recoding(ABC):
         """The published column of one quasi-identifier; what withheld records get does not matter."""
 
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
-        """For every value of the attribute's domain, also those that the data lacks, the published one."""
+        """The published value of every value in the attribute's domain, also of those that the data lacks."""
         raise TypeError(f"{type(self).__name__} publishes the same value in different ways.")
 
     def without_proof(self) -> Recoding:

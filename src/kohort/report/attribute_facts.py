@@ -21,7 +21,7 @@ _BINS = 15  # of numbers and dates
 
 
 def attribute_facts(values: PublishedValues) -> dict[str, Any]:
-    """Loss, levels and numbers of values; nothing in it shows a value."""
+    """The loss, levels and numbers of values of each quasi-identifier; no value is shown."""
     generalized = values.generalized
     uses = values.uses
     n = int(uses.sum())
@@ -71,7 +71,7 @@ def item_levels(part: ItemsPart) -> dict[str, float]:
 
 
 def distribution(values: PublishedValues) -> list[dict[str, Any]]:
-    """Records per value, before and as a reader would guess them after. Shows values: not for the public."""
+    """Records per value, in the original and as guessed from the release. Shows values: keep it private."""
     column = values.attribute.column
     after = values.spread()
     if _is_binned(column):
@@ -122,7 +122,7 @@ def _written(number: float, kind: str) -> str:
 
 
 def _listed(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[str, Any]]:
-    """Each value by itself; of many, the most frequent ones and the others together."""
+    """A bar per value; of many values, one per frequent value and one for all others together."""
     shown = np.arange(len(column.texts))
     if len(shown) > _BARS:
         shown = np.sort(np.argsort(-before, kind="stable")[: _BARS - 1])

@@ -57,10 +57,10 @@ def _kept(sides: BeforeAfter) -> np.ndarray:
 
 
 def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
-    """How well a sensitive value can be guessed from the class alone: always guess its most frequent value.
+    """How well a sensitive value can be guessed from the class alone: the guess is its most frequent value.
 
-    The share of that value in a class is the confidence. The whole table, taken as one class, is what anybody
-    could guess without knowing more. No value is in it.
+    The share of that value in a class is the confidence. The whole table, taken as one class, shows what
+    anybody could guess without knowing the class. The facts hold no value.
     """
     kept = _kept(sides)
     if not len(kept):

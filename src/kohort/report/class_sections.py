@@ -13,6 +13,7 @@ __all__ = ["classes_section", "riskiest_section", "sensitive_section"]
 
 
 def classes_section(facts: dict[str, Any]) -> Section | None:
+    """The section on the sizes of classes."""
     sizes = facts["class_sizes"]
     if sizes is None:
         return None
@@ -31,14 +32,15 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
 
 
 def sensitive_section(facts: dict[str, Any]) -> Section | None:
+    """The section on sensitive columns: how well their values can be guessed from the class."""
     if not facts["guesses"]:
         if facts["sensitive"] or not facts["quasi_identifiers"]:
             return None
         words = ["No column is called sensitive, so nothing is said about what a class gives away."]
         return Section("sensitive", "Sensitive columns inside classes", words)
     words = [
-        "Who knows a person's class guesses its most frequent value. How often is that right? The line is "
-        "what anybody would guess without looking at classes."
+        "The best guess about a person whose class is known is its most frequent value. How often is that "
+        "right? The line is what anybody would guess without looking at classes."
     ]
     shown = facts["guesses"][:12]
     if len(shown) < len(facts["guesses"]):
@@ -64,6 +66,7 @@ def _guess_figure(guess: dict[str, Any]) -> Figure:
 
 
 def riskiest_section(facts: dict[str, Any]) -> Section | None:
+    """The section on the classes that give most away."""
     found = facts.get("riskiest")
     if not found:
         return None

@@ -57,12 +57,13 @@ def report_facts(
 
 
 def check_version(version: str) -> None:
+    """Raise InputError unless the version of a report is one that exists."""
     if version not in get_args(Version):
         raise InputError(f"The version of a report is internal or public. Got {version!r}.")
 
 
 def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
-    """What became of columns and classes."""
+    """The facts about columns and classes."""
     sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]
     guesses = [guess_facts(sides, column) for column in sides.sensitive]

@@ -51,7 +51,7 @@ def check_report_path(path: str | Path) -> None:
 
 
 def report_page(facts: dict[str, Any]) -> str:
-    """The page as text: no script, nothing fetched."""
+    """The HTML page as text: it has no script and fetches nothing."""
     template = _templates().get_template("report.html")
     return template.render(
         facts=facts,
@@ -114,7 +114,7 @@ def _big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """k asked and measured, of classes or of baskets; without k, the smallest class."""
+    """The figure of k, asked and measured, for classes or baskets; without k, of the smallest class."""
     name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
     place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
     if model is None:

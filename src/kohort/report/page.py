@@ -1,4 +1,4 @@
-"""What stands on the page, part by part: headings, sentences, figures and tables, all made from facts."""
+"""The parts of a report page: headings, sentences, figures and tables, all made from facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Figure", "Section", "Table", "drawn"]
 class Table:
     """Rows under a head. Numbers among the cells are set as such; texts are escaped by the template.
 
-    `folded`: what the summary says where the table is only there for those who ask.
+    `folded` is the summary under which the table is hidden until a reader opens it.
     """
 
     head: Sequence[str]
@@ -34,7 +34,7 @@ class Figure:
 
 
 def drawn(heading: str, chart: dict[str, Any], sentence: str, table: Table, *, shape: str = "Bars") -> Figure:
-    """Draw a chart; its text alternative says its shape and the sentence."""
+    """A figure with its chart drawn; the text alternative says its shape and the sentence."""
     return Figure(heading, svg_of(chart, alternative=f"{shape}. {sentence}"), sentence, table)
 
 

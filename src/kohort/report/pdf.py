@@ -19,7 +19,7 @@ def write_pdf(page: str, path: Path) -> None:
 
 
 def require_weasyprint() -> Any:
-    """The package, or how to get it, or how to do without."""
+    """The WeasyPrint package; raises MissingPackageError with instructions if it is not installed."""
     try:
         import weasyprint
     except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
@@ -27,7 +27,7 @@ def require_weasyprint() -> Any:
             "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see how "
             "WeasyPrint is installed). Or write HTML and print it from a browser: it is made for paper, too."
         ) from None
-    logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it tells of CSS for screens that it skips
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it warns of CSS for screens, which it skips
     return weasyprint
 
 

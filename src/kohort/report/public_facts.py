@@ -64,7 +64,7 @@ def public_certificate(certificate: dict[str, Any]) -> dict[str, Any]:
     chosen["models"] = [_model(model) for model in certificate["models"]]
     chosen["checks"] = [_some(check, ("check", "holds")) for check in certificate["checks"]]
     if 0 < chosen["suppressed"] < (chosen["smallest_class"] or 1):
-        chosen["suppressed"] = None  # said as: fewer than the smallest class has
+        chosen["suppressed"] = None  # shown as: fewer than the smallest class has
     return chosen
 
 

@@ -33,11 +33,11 @@ class PublishedValues:
 
     @cached_property
     def generalized(self) -> GeneralizedValues:
-        """The labels as costs want them."""
+        """The labels as generalized values, in the form that costs take."""
         return self.reading.generalized()
 
     def spread(self) -> np.ndarray:
-        """Records per original value as a reader of the release would guess them.
+        """The number of records per original value, as a reader of the release would guess it.
 
         Every published value is spread evenly over the original values that it covers, as nobody knows
         better. O(labels + values), and what scattered labels cover.
@@ -54,7 +54,7 @@ class PublishedValues:
 
 
 def published_values(sides: BeforeAfter) -> list[PublishedValues]:
-    """Every quasi-identifier of a release."""
+    """Every quasi-identifier of a release, with its published labels."""
     left_out = sides.n_records - len(sides.rows)
     return [_published(sides, place, left_out) for place in range(len(sides.attributes))]
 

@@ -12,7 +12,7 @@ __all__ = ["risk_section", "utility_section"]
 
 
 def risk_section(facts: dict[str, Any]) -> Section:
-    """The chance that people are found, by counting and by an attack that was carried out."""
+    """The section on risk: the chance that people are found, by counting and by an actual attack."""
     risk = facts["risk"]
     figures = []
     if risk["prosecutor"] is not None:
@@ -40,14 +40,14 @@ def _chances(risk: dict[str, Any]) -> Figure:
     rows.append({"value": "unique records", **{side: unique[side] for side in sides}})
     after = found["after"]
     sentence = (
-        f"Who knows every quasi-identifier of a person finds the record with a chance of at most "
+        "An attacker who knows every quasi-identifier of a person finds the record with a chance of at most "
         f"{percent(after['maximum'])}, {percent(after['average'])} on average. "
         f"{percent(unique['after'])} of the published records are unique."
     )
     table = Table(
         ("chance", *sides), [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]
     )
-    return drawn("The chance to find somebody", charts.rates_chart(rows), sentence, table)
+    return drawn("The chance that a person is found", charts.rates_chart(rows), sentence, table)
 
 
 def _attack(risk: dict[str, Any]) -> Figure:
@@ -70,7 +70,7 @@ def _attack(risk: dict[str, Any]) -> Figure:
 
 
 def _attack_sentence(attack: dict[str, Any]) -> str:
-    """What the attack found; in public, of the release alone."""
+    """A sentence about what the attack found; in public reports, about the release alone."""
     if "sentence" in attack:
         return attack["sentence"]
     what = [f"{len(attack['known'])} columns"] if attack["known"] else []
@@ -84,7 +84,7 @@ def _attack_sentence(attack: dict[str, Any]) -> str:
 
 
 def utility_section(facts: dict[str, Any]) -> Section | None:
-    """What the release is still good for."""
+    """The section on utility: what the release is still good for."""
     utility = facts["utility"]
     queries, learnt, pairs = (utility[key] for key in ("queries", "classification", "association"))
     figures = []

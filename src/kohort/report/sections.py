@@ -75,7 +75,7 @@ def _notes(facts: dict[str, Any]) -> Section | None:
 
 
 def _files(facts: dict[str, Any]) -> list[list[Any]]:
-    """The files by their hashes; in public the original by a commitment that only the steward can open."""
+    """The hashes of the files; in public, a commitment that only the steward can open for the original."""
     rows = [["SHA-256 of the release", facts["sha256"]["output"] or "not in a file"]]
     if facts["commitment"] is not None:
         rows.insert(0, ["commitment to the original", facts["commitment"]])

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def percent(share: float | None) -> str:
-    """A share to read: never 0 or 100 % where it is not quite, never with an exponent.
+    """A share as text for people: 0 and 100 % only where they are exact, never with an exponent.
 
     >>> percent(0.9999), percent(1e-7), percent(14.4), percent(None)
     ('almost 100 %', 'under 0.01 %', '1,440 %', '-')
@@ -48,7 +48,7 @@ def withheld_text(facts: dict[str, Any]) -> str:
 
 
 def verdict_sentences(facts: dict[str, Any]) -> list[str]:
-    """Whether it is safe, in words for people who do not know the models."""
+    """Sentences that say whether the release is safe, for people who do not know the models."""
     if not facts["holds"]:
         return ["At least one promise does not hold. Do not publish this."]
     columns = len(facts["quasi_identifiers"])
@@ -73,7 +73,7 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
 
 
 def method_sentences(facts: dict[str, Any]) -> list[str]:
-    """What was done and why."""
+    """Sentences that say what was done and why."""
     return [*_columns(facts), *_algorithm(facts), *_quality(facts)]
 
 
@@ -139,7 +139,7 @@ def _quality(facts: dict[str, Any]) -> list[str]:
 
 
 def advice_sentences(facts: dict[str, Any]) -> list[str]:
-    """What the person who signs should do, given what was found."""
+    """Sentences that advise the person who signs, given what was found."""
     if facts["report"] == "public":
         return []
     advice = [*_about_attack(facts), *_about_cautions(facts), *_about_loss(facts)]

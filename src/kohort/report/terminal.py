@@ -16,7 +16,7 @@ __all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
 
 
 def release_panel(facts: dict[str, Any]) -> Panel:
-    """The verdict, what it cost, how it was made."""
+    """A panel that shows the verdict on a release, its cost and how it was made."""
     light = traffic_light_of(facts)
     return Panel(
         Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
@@ -27,7 +27,7 @@ def release_panel(facts: dict[str, Any]) -> Panel:
 
 
 def _cautions(facts: dict[str, Any]) -> list[Text]:
-    """What is not protected and what to do about it, apart from the rest, in the colour of the verdict."""
+    """The cautions and what to do about them, in the colour of the verdict."""
     if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
         return []
     lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
@@ -38,7 +38,7 @@ def _cautions(facts: dict[str, Any]) -> list[Text]:
 
 
 def release_sentences(facts: dict[str, Any]) -> list[str]:
-    """What was done and what came out, in words that somebody can sign."""
+    """Sentences for the person who signs: what was done, and what was found."""
     promises = "; ".join(model["promise"] for model in facts["models"])
     sentences = [
         f"Verified on the published table: {promises}.",
@@ -83,7 +83,7 @@ def _making(facts: dict[str, Any]) -> str:
 
 
 def verdict_panel(facts: dict[str, Any]) -> Panel:
-    """What verification found."""
+    """A panel that shows what verification found."""
     table = _models(facts)
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
@@ -118,7 +118,7 @@ def _short(value: Any) -> str:
 
 
 def number(value: float | int | None) -> str:
-    """A figure to read: whole numbers with commas, others with four digits."""
+    """A number as text for people: whole numbers with commas, others with four digits."""
     if value is None:
         return "-"
     if float(value).is_integer() and abs(value) >= 2:

@@ -31,7 +31,7 @@ def traffic_light_of(facts: dict[str, Any], *, green: str = "Safe to publish as 
 
 
 def advice_of(facts: dict[str, Any]) -> list[str]:
-    """What to do about the cautions, each sentence once."""
+    """The advice of the cautions, each sentence once."""
     return list(dict.fromkeys(caution["advice"] for caution in facts["cautions"]))
 
 

@@ -1,4 +1,4 @@
-"""How likely somebody is found, or something about somebody is learnt, before and after."""
+"""How likely a person is found, or something about a person is learnt, before and after."""
 
 from kohort.risk.assess import assess_risk
 

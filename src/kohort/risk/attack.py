@@ -29,7 +29,7 @@ def linkage_attack(
     chosen = [i for i, name in enumerate(names) if known is None or name in known]
     n_items = 0 if sides.baskets is None else sides.baskets.m if known_items is None else known_items
     people = np.arange(sides.n_records)
-    if sides.baskets is not None and not chosen:  # nothing is known of who has no items
+    if sides.baskets is not None and not chosen:  # of people without items nothing is known
         people = np.flatnonzero(sides.baskets.original.sizes > 0)
     picked = people if len(people) <= targets else np.sort(rng.choice(people, targets, replace=False))
     items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)

@@ -38,7 +38,7 @@ def _disclosure(sides: BeforeAfter, column: Column, show_values: bool) -> dict[s
         "by_value": _by_value(column, after, show_values),
     }
     found["sentence"] = (
-        f"Whoever knows the published class of a person guesses {column.name!r} right in "
+        f"Anybody who knows the published class of a person guesses {column.name!r} right in "
         f"{percent(found['after']['average'])} of cases on average and is at most "
         f"{percent(found['after']['maximum'])} sure; on the original it was "
         f"{percent(found['before']['average'])}, and without any table {percent(baseline)}."

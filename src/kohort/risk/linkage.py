@@ -25,7 +25,7 @@ __all__ = ["ClassIndex", "Lookup", "leaves_of", "look_up", "wilson"]
 
 Block = tuple[slice, np.ndarray]
 
-_CELLS = 2**24  # people times classes that are looked at together
+_CELLS = 2**24  # people times classes that are compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Lookup:
         return np.where(self.place >= 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
 
     def facts(self, rng: np.random.Generator, threshold: float) -> dict[str, Any]:
-        """Rates over the targets, among them of really picking one candidate of each."""
+        """Success rates over the targets, also that of really picking one candidate for each."""
         n = len(self.candidates)
         picked = rng.integers(0, np.maximum(self.candidates, 1))
         hits = int((picked == self.place).sum())
@@ -173,7 +173,7 @@ def _in_baskets(
 
 
 def _own_classes(classes: Classes, records: np.ndarray) -> Iterator[Block]:
-    """Blocks of people of whom nothing but their own class fits."""
+    """Blocks of people whom no class but their own fits."""
     step = max(_CELLS // max(len(classes.sizes), 1), 1)
     for begin in range(0, len(records), step):
         block = slice(begin, min(begin + step, len(records)))

@@ -58,7 +58,7 @@ def fitting_classes(known, covered, start, width, labels, ends):
 
 @kernel(parallel=True)
 def count_fitting_people(people, known, covered, start, width, labels, ends):
-    """For each class how many people it fits; people[p] of them are like person p. Otherwise as above."""
+    """How many people each class fits, where people[p] are like person p; see `fitting_classes`."""
     parts = 8
     count = np.zeros((parts, len(labels)), np.int64)
     for part in prange(parts):

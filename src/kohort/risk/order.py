@@ -10,7 +10,7 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.order import attack_sentence, sorter_sentence
 from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.attack_on_order import untouched_columns
-from kohort.verification.order_attack import attack_order, sighted
+from kohort.verification.label_narrowing import attack_ranks, sighted_column
 
 __all__ = ["order_attack"]
 
@@ -22,19 +22,19 @@ _NOTHING = (
 def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
-    k  records that look like fewer others, once labels are narrowed, are counted
+    k  records in classes smaller than this, once labels are narrowed, are counted
 
     `by_column` has the same for each published column that puts the records in such an order.
     """
     if not sides.attributes:
         return None
     quasi = [
-        sighted(labels, covering, attribute.column, sides.rows)
+        sighted_column(labels, covering, attribute.column, sides.rows)
         for labels, covering, attribute in zip(sides.labels, sides.coverings, sides.attributes)
     ]
     untouched = [*release.roles.having("sensitive"), *release.roles.having("insensitive")]
     kept = untouched_columns(release.dataset, untouched, np.asarray(sides.rows))
-    found = attack_order(quasi, kept, k)
+    found = attack_ranks(quasi, kept, k)
     sentences = [attack_sentence(found) if found.orders else _NOTHING]
     sorters = () if release.order is None else release.order.sorters
     sentences += map(sorter_sentence, sorters)

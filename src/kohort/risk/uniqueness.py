@@ -66,10 +66,10 @@ def pitman_uniques(theta: float, alpha: float, population: int) -> float:
 
 
 def zayatz_uniques(sizes: np.ndarray, population: int) -> float:
-    """Uniques of the population, if its classes had the same sizes as those of the sample.
+    """The expected uniques of the population, if its classes had the same sizes as those of the sample.
 
-    Of the sample's uniques, those are unique in the population whose class has one member there, by Bayes
-    over the sizes that classes have.
+    A unique of the sample is unique in the population if its class has one member there; the probability
+    of that follows by Bayes' rule from the sizes of classes.
     """
     n = int(sizes.sum())
     size, times = np.unique(sizes, return_counts=True)

@@ -22,7 +22,7 @@ def association(sides: BeforeAfter, *, seed: int) -> dict[str, Any] | None:
     """Cramér's V of every pair of quasi-identifiers and sensitive columns, as it was and as it is published.
 
     Generalized values count for each value they cover by equal shares, columns with many values in 16 groups.
-    O(pairs * records); of more than 200 pairs as many are drawn.
+    O(pairs * records); if there are more than 200 pairs, 200 are drawn.
     """
     before, after = original_side(sides, _GROUPS), published_side(sides, _GROUPS)
     pairs = list(combinations(range(len(before)), 2))

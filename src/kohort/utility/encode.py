@@ -53,7 +53,7 @@ def original_side(sides: BeforeAfter, most: int) -> list[Encoded]:
 
 
 def published_side(sides: BeforeAfter, most: int) -> list[Encoded]:
-    """The same columns as they are published, over published records."""
+    """The quasi-identifiers and sensitive columns as they are published, over published records."""
     quasi = [
         Encoded(attribute.name, labels.codes, covering.shares(_indicators(attribute.column, most)))
         for attribute, labels, covering in zip(sides.attributes, sides.labels, sides.coverings)

@@ -38,7 +38,7 @@ class Query:
 def query_error(sides: BeforeAfter, *, queries: int, seed: int) -> dict[str, Any] | None:
     """The relative errors of a seeded workload over quasi-identifiers and sensitive columns.
 
-    O(queries * distinct records * 3) at most. Of more than 200,000 records as many are drawn.
+    O(queries * distinct records * 3) at most. From larger tables, 200,000 records are drawn.
     """
     columns = [*(attribute.column for attribute in sides.attributes), *sides.sensitive]
     if not sides.attributes or not queries:

@@ -4,7 +4,7 @@ from kohort.verification.attack_on_order import attack_on_order
 from kohort.verification.caution import Caution
 from kohort.verification.demands import Original
 from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
-from kohort.verification.order_attack import OrderAttack
+from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 from kohort.verification.verify import Verification, verify

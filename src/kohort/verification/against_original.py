@@ -31,7 +31,7 @@ __all__ = [
 def check_columns(
     published: Dataset, kept: Sequence[str], hidden: Sequence[str], replaced: Sequence[str]
 ) -> Check:
-    """The published table has the columns it should have, and no identifier."""
+    """Check that the published table has the columns it should have, and no identifier."""
     problems = []
     shown = [name for name in hidden if name in published.names]
     if shown:
@@ -49,7 +49,7 @@ def check_columns(
 
 
 def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
-    """Without the original: no dropped identifier is published, and no column without a role."""
+    """Check, without the original, that no dropped identifier and no column without a role is published."""
     shown = [
         name
         for name in roles.having("identifier")
@@ -65,9 +65,11 @@ def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[st
 
 
 def check_coverage(published: Dataset, readings: Sequence[Reading], rows: np.ndarray) -> list[Check]:
-    """Every published value covers the original value of its record. `rows[i]`: the original of record i.
+    """Check that every published value covers the original value of its record.
 
-    Looks at distinct pairs of values only: O(n) per attribute for finding them.
+    rows  per published record the number of its original
+
+    Only distinct pairs of values are compared; finding them takes O(n) per attribute.
     """
     return [_coverage(published.column(reading.attribute.name), reading, rows) for reading in readings]
 
@@ -91,7 +93,7 @@ def _coverage(labels: Column, reading: Reading, rows: np.ndarray) -> Check:
 def check_conserved(
     published: Dataset, original: Dataset, names: Sequence[str], rows: np.ndarray
 ) -> list[Check]:
-    """Columns that nobody should have touched are the same, record by record."""
+    """Check that columns which must stay as they are do so, record by record."""
     checks = []
     for name in names:
         if name not in published.names:
@@ -121,7 +123,7 @@ def _taken(array: pa.ChunkedArray, rows: np.ndarray) -> pa.ChunkedArray:
 
 
 def common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Per record a number that is the same wherever the values are, in the published and the original table.
+    """A number per published and per original record, equal wherever their values are equal.
 
     Numbers and times are compared as such: 1.0 is 1.
     """
@@ -144,7 +146,7 @@ def _has_codes(array: pa.ChunkedArray) -> bool:
 
 
 def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
-    """What the values of two columns are compared by: positions of numbers and times, else texts."""
+    """The keys by which two columns are compared: positions of numbers and times, else texts."""
     if not (after.ordered and before.ordered and _are_times(after) == _are_times(before)):
         return list(after.texts), list(before.texts)
     scales = Scale(after), Scale(before)
@@ -159,7 +161,7 @@ def _are_times(column: Column) -> bool:
 
 
 def _hashable(value: Any) -> Any:
-    """Lists and structures as tuples; NaN is a missing value, as everywhere."""
+    """Turn lists and structures into tuples, and NaN into a missing value, as everywhere."""
     if isinstance(value, dict):
         return tuple((key, _hashable(inner)) for key, inner in value.items())
     if isinstance(value, (list, tuple)):
@@ -170,7 +172,7 @@ def _hashable(value: Any) -> Any:
 def matching_rows(
     published: Dataset, original: Dataset, readings: Sequence[Reading], conserved: Sequence[str]
 ) -> np.ndarray | None:
-    """For each published record the original it may come from, records left out but order kept; else None.
+    """Match published records to originals in the same order, some left out; None if that is impossible.
 
     Takes the first original that fits, which is right whenever anything is. O(n * columns).
     """

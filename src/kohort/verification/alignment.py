@@ -116,7 +116,7 @@ class _Comparison:
         return kept is not None and all(check.holds for check in kept.checks)
 
     def _in_order(self) -> Alignment | None:
-        """The records as if their order was kept; None if records are left out and the others do not fit."""
+        """Compare the records in their order; None if records are left out and the others do not fit."""
         before, after = self.original.dataset.n_records, self.published.n_records
         if before == after:
             rows: np.ndarray | None = np.arange(before)
@@ -130,12 +130,12 @@ class _Comparison:
         return self._aligned(rows, (Check("records", True, detail),))
 
     def _nothing_fits(self, kept: Alignment | None) -> Alignment:
-        """What is wrong, told for the order of the file where that may have been kept."""
+        """Report that no order fits; where the order may have been kept, compare the records in it."""
         detail = self._no_order_fits("this order or any other")
         if kept is None or self.demands.shuffle is True:
             return Alignment(None, (Check("records", False, detail),))
-        told = f"{detail} What follows compares them in their order."
-        return replace(kept, checks=(Check("records", None, told), *kept.checks[1:]))
+        detail = f"{detail} What follows compares them in their order."
+        return replace(kept, checks=(Check("records", None, detail), *kept.checks[1:]))
 
     def _no_order_fits(self, which: str) -> str:
         return (
@@ -159,7 +159,7 @@ class _Comparison:
         return Alignment(rows, (Check("records", True, detail), *assigned), sure=False)
 
     def _aligned(self, rows: np.ndarray, checks: Sequence[Check]) -> Alignment:
-        """The records compared one by one, after some checks that were made before."""
+        """Compare the records one by one; `checks` were made before, and come first."""
         covered = self._covered_items(rows)
         compared = (
             *check_coverage(self.published, self.readings, rows),

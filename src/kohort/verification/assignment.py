@@ -23,13 +23,13 @@ from kohort.verification.reading import read_labels
 __all__ = ["Assignment", "assign_records"]
 
 Test = Callable[[np.ndarray, np.ndarray], np.ndarray]
-_MOST_PAIRS = 10**9  # of a published and an original row with the same untouched values
+_MOST_PAIRS = 10**9  # pairs of a published and an original row with the same untouched values
 _PAIRS_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """An original for each published record; `sure` where no other one would do for any of them."""
+    """An original for each published record; `sure` if no record could have another one."""
 
     rows: np.ndarray
     sure: bool
@@ -133,7 +133,7 @@ class _Flow:
         starts = np.searchsorted(left, np.arange(len(supply) + 1)).tolist()
         right = right[order].tolist()
         self.reach = [right[a:b] for a, b in pairwise(starts)]
-        self.sent: list[dict[int, int]] = [{} for _ in self.demand]  # per original row: from whom, how many
+        self.sent: list[dict[int, int]] = [{} for _ in self.demand]  # per original: records by row
 
     def saturate(self) -> bool:
         """Send all records of every published row; False if that is impossible."""
@@ -153,7 +153,7 @@ class _Flow:
                 self.demand[target] -= amount
 
     def _send_round(self, row: int) -> bool:
-        """Send what is left of a row along paths on which other rows give way."""
+        """Send the rest of a row along augmenting paths, on which other rows change their originals."""
         while self.supply[row]:
             path = self._path(row)
             if path is None:
@@ -217,7 +217,7 @@ def _expanded(shown: _Rows, before: _Rows, flow: _Flow) -> np.ndarray:
 
 
 def _places(target: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """For ascending numbers of rows the place of one record each among all records sorted by row."""
+    """For each of these ascending row numbers the place of one of its records, all sorted by row."""
     used = np.bincount(target, minlength=len(counts))
     within = np.arange(len(target)) - np.repeat(np.cumsum(used) - used, used)
     return (np.cumsum(counts) - counts)[target] + within

@@ -11,12 +11,12 @@ from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import read_covering
-from kohort.verification.order_attack import (
+from kohort.verification.label_narrowing import (
     OrderAttack,
     Sighted,
-    attack_order,
+    attack_ranks,
     may_be_sorted,
-    sighted,
+    sighted_column,
     stand_together,
     true_ranks,
 )
@@ -34,11 +34,11 @@ def attack_on_order(
     rows: np.ndarray,
     k: int,
 ) -> OrderAttack | None:
-    """What an attack on the order of the published records comes to; None where no column is sorted.
+    """Attack the order of the published records and count what it reveals; None where no column is sorted.
 
     untouched  the columns that are published as they are
     rows       per published record the number of its original
-    k          records that look like fewer others, once labels are narrowed, are counted
+    k          records in classes smaller than this, once labels are narrowed, are counted
     """
     kept = untouched_columns(original, untouched, rows)
     true = [true_ranks(attribute.column, rows) for attribute in attributes]
@@ -47,8 +47,8 @@ def attack_on_order(
     quasi = []
     for attribute in attributes:
         labels = published.column(attribute.name)
-        quasi.append(sighted(labels, read_covering(labels.texts, attribute), attribute.column, rows))
-    found = attack_order(quasi, kept, k)
+        quasi.append(sighted_column(labels, read_covering(labels.texts, attribute), attribute.column, rows))
+    found = attack_ranks(quasi, kept, k)
     return found if found.orders else None
 
 
@@ -57,7 +57,7 @@ def untouched_columns(original: Dataset, names: Sequence[str], rows: np.ndarray)
     found = []
     for name in names:
         if not stand_together(value_codes(take_records(original.arrow(name), rows[:_A_FEW]))):
-            continue  # most are not sorted, as the first records tell
+            continue  # most are not sorted, as the first records show
         codes = value_codes(take_records(original.arrow(name), rows))
         found.append(Sighted(name, codes, codes, codes))
     return found

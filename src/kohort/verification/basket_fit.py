@@ -76,7 +76,7 @@ def _distinct(parts: list[Baskets]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _under(published: Baskets, hierarchy: Hierarchy) -> np.ndarray:
-    """Per published label and leaf 1 where the one is above the other."""
+    """A matrix of published labels by leaves: 1 where the label covers the leaf."""
     under = np.zeros((len(published.items.texts), len(hierarchy.leaves)), dtype=np.float32)
     occurrence, node, _ = published_nodes(published, hierarchy)
     pairs = np.unique(np.column_stack([published.items.codes[occurrence], node]), axis=0)
@@ -88,7 +88,7 @@ def _under(published: Baskets, hierarchy: Hierarchy) -> np.ndarray:
 def _indicator(
     baskets: Baskets, records: np.ndarray, n_columns: int, column_of: np.ndarray | None = None
 ) -> np.ndarray:
-    """Per basket and item (or the column that stands for it) 1 where the basket has it."""
+    """A matrix of baskets by items (or the columns that stand for them): 1 where the basket has the item."""
     found = np.zeros((len(records), n_columns), dtype=np.float32)
     for row, record in enumerate(records):
         codes = baskets.items.codes[baskets.offsets[record] : baskets.offsets[record + 1]]

@@ -1,4 +1,4 @@
-"""What holds as promised and still gives something away: a verdict with a caution is amber, not green."""
+"""Cautions: what a release gives away although its promises hold. One makes a verdict amber, not green."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Caution"]
 class Caution:
     """Something that the promises do not cover, although every one of them holds.
 
-    It is public: certificate and report show it. So it says only what the release tells anybody who counts.
+    It is public: certificate and report show it. So it says only what anybody can count in the release.
 
     kind     a short name for machines, such as `no-promise`
     what     a sentence: what is not protected; it names columns and counts, never a value

@@ -20,7 +20,7 @@ __all__ = ["PublishedClasses"]
 
 @dataclass(frozen=True, eq=False)
 class PublishedClasses:
-    """Classes by what is published, and the models' rules asked of each.
+    """The equivalence classes of a published table, and the models' rules applied to each.
 
     Classes are numbered in the order of their published values.
     """
@@ -97,14 +97,14 @@ class PublishedClasses:
         return self.sensitive[model.attribute].context
 
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
-        """These classes by their published values and sizes, with more columns."""
+        """A table of the `chosen` classes: their published values, their sizes and the `extra` columns."""
         table = {
             column.name: [column.texts[code] for code in codes[chosen]]
             for column, codes in zip(self.columns, self._codes)
         }
         arrays = {name: pa.array(texts, pa.string()) for name, texts in table.items()}
         for name, values in {"class_size": self.sizes[chosen], **extra}.items():
-            while name in table:  # a quasi-identifier is called so
+            while name in table:  # a quasi-identifier has this name
                 name += "_"
             arrays[name] = pa.array(values)
         return pa.table(arrays)

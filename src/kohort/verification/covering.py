@@ -55,7 +55,7 @@ class Covering:
         return totals / (widths if totals.ndim == 1 else widths[:, None])
 
     def covers(self, codes: np.ndarray) -> np.ndarray:
-        """For each of these distinct values and each label whether the one is covered by the other."""
+        """For each of these distinct values and each label, whether the label covers the value."""
         ranks = self.rank_of_code[codes]
         covered = (self.first <= ranks[:, None]) & (ranks[:, None] <= self.last)
         row_of_rank = np.full(len(self.rank_of_code), -1)
@@ -75,7 +75,7 @@ def read_covering(labels: Sequence[str | None], attribute: Attribute) -> Coverin
 
 
 def covering_of(reading: Reading) -> Covering:
-    """What labels that were read cover; a label that means nothing is refused."""
+    """The covering of labels that were read; a label that means nothing is refused."""
     attribute = reading.attribute
     unread = int((~reading.understood).sum())
     if unread:

@@ -1,4 +1,4 @@
-"""What verification holds a published table to, and the original that it compares it with."""
+"""The requirements that verification checks, and the original that it compares a table with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ItemsDemand(Protocol):
 
 
 class Demands(Protocol):
-    """What a published table is held to: the part of a request that verification looks at."""
+    """The requirements on a published table: the part of a request that verification checks."""
 
     @property
     def roles(self) -> Roles: ...
@@ -68,7 +68,7 @@ class Original:
     roles       of its columns, every one of them
     attributes  its quasi-identifiers, with the hierarchies that say what a published label means
     items       its baskets and their hierarchy; None where no column holds items
-    rows        per published record the number of its original, where whoever published it says so
+    rows        per published record the number of its original, where the publisher states it
     order       the same from an order file, which is checked first
     """
 

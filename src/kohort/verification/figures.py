@@ -33,7 +33,7 @@ def checked_bound(bound: float | None, cost: float, what: str = "cost") -> float
 
 
 def checked_guarantee(guarantee: float | None, cost: float, bound: float | None) -> float | None:
-    """A factor within which the cost is of the least cost; InternalError where it cannot be.
+    """The approximation factor of the cost; InternalError where other figures contradict it.
 
     bound  a lower bound that the same algorithm proved, on which the factor rests: cost / bound is no more
            than the factor. None where there is none; a bound from elsewhere may be weaker than the factor.

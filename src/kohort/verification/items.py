@@ -1,4 +1,4 @@
-"""Verification of published baskets: every itemset counted anew, every item compared with its original."""
+"""Verification of published baskets: every itemset is counted, every item compared with its original."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def verify_baskets(
     checks: Sequence[Check] = (),
     sensitive_columns: Sequence[str] = (),
 ) -> Verdict:
-    """Whether published baskets, with nothing beside them, are k^m-anonymous.
+    """The verdict on baskets without quasi-identifiers: whether they are k^m-anonymous.
 
-    With sensitive items, whether the others are, and whether none of those is told with too much confidence.
+    With sensitive items: whether the others are k^m-anonymous, and whether they imply no sensitive item with
+    more than the confidence that is allowed.
     """
     others, sensitive = published.parted(() if confidence is None else confidence.sensitive)
     everybody = np.zeros(len(others), dtype=np.int64)
@@ -48,8 +49,8 @@ def verify_baskets(
     judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
     violations: list[Violation] = [(_named(others, rare.items), rare.support, None) for rare in found.listed]
     if confidence is not None:
-        told, telling = _confidence(others, sensitive, confidence)
-        judged.append(told)
+        of_sensitive, telling = _confidence(others, sensitive, confidence)
+        judged.append(of_sensitive)
         violations += telling
     return Verdict(
         records=len(published),
@@ -58,13 +59,13 @@ def verify_baskets(
         smallest_class=len(published),
         models=tuple(judged),
         checks=tuple(checks),
-        violations=_table_of(violations, told=confidence is not None),
+        violations=_table_of(violations, with_sensitive=confidence is not None),
         cautions=tuple(cautions_of_baskets(model.k, sensitive_columns)),
     )
 
 
 Violation = tuple[list[str], int, tuple[str, int] | None]
-"""Published items, how many records have them, and which sensitive item so many of these hold."""
+"""Published items, their support, and a sensitive item with the number of records that also hold it."""
 
 
 def _confidence(
@@ -87,12 +88,12 @@ def _confidence(
     ]
 
 
-def _table_of(violations: Sequence[Violation], *, told: bool) -> pa.Table:
+def _table_of(violations: Sequence[Violation], *, with_sensitive: bool) -> pa.Table:
     columns = {
         "items": pa.array([items for items, _, _ in violations], pa.list_(pa.string())),
         "support": pa.array([support for _, support, _ in violations], pa.int64()),
     }
-    if told:
+    if with_sensitive:
         items = [item and item[0] for _, _, item in violations]
         columns["sensitive"] = pa.array(items, pa.string())
         columns["holders"] = pa.array([item and item[1] for _, _, item in violations], pa.int64())
@@ -105,7 +106,7 @@ def with_items(
     published: Baskets,
     model: KmAnonymity,
 ) -> Verdict:
-    """The verdict on a table's quasi-identifiers, and on its items within every class."""
+    """The verdict on quasi-identifiers, extended by that on the items within every class."""
     found = model.survey(classes.class_of_record, published.offsets, published.items.codes)
     promise = model.describe(classes=True)
     judged = _verdict(published, model, found.least, len(found.failing_classes), promise)
@@ -153,14 +154,14 @@ class CoveredItems:
 
 @dataclass(frozen=True)
 class CoveredBaskets:
-    """The same, with the sensitive items, which must be published as they are."""
+    """The checks of published baskets, and their cost; sensitive items must be published as they are."""
 
     checks: tuple[Check, ...]
     ncp: float
 
 
 def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
-    """Compare published baskets with the original ones; sensitive items and the others by themselves."""
+    """Compare published baskets with the original ones: sensitive items apart from all others."""
     if problem.confidence is None or problem.sensitive is None:
         covered = cover_items(published, problem.baskets, problem.hierarchy, rows)
         return CoveredBaskets((covered.check,), covered.ncp)
@@ -184,7 +185,9 @@ def _texts(baskets: Baskets) -> list[str | None]:
 def cover_items(
     published: Baskets, original: Baskets, hierarchy: Hierarchy, rows: np.ndarray
 ) -> CoveredItems:
-    """Compare record by record; `rows[i]` is the original of published record i. O(items log items).
+    """Compare published items with the original ones, record by record. O(items log items).
+
+    rows  per published record the number of its original
 
     Every original item must be under a published label of its record, every published label above an
     original item of its record. A missing basket says nothing, and costs as much as the root.
@@ -232,7 +235,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
 
 
 def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
-    """For each published occurrence the nodes that its label may mean, and how many labels mean nothing."""
+    """The nodes that each published occurrence may mean, and how many labels mean nothing."""
     meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
     start = np.cumsum(number) - number

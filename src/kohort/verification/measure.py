@@ -14,7 +14,7 @@ __all__ = ["measure_costs", "published_table"]
 
 
 def measure_costs(table: PublishedTable) -> dict[str, float]:
-    """Every cost of the house, by its spec name."""
+    """Every cost of a published table, by its spec name."""
     return {name: cost().measure(table) for name, cost in COSTS.items()}
 
 
@@ -25,7 +25,7 @@ def published_table(
     withheld: np.ndarray,
     class_sizes: np.ndarray,
 ) -> PublishedTable:
-    """What costs need to know of a published table.
+    """A published table in the form that costs are computed from.
 
     labels    the published quasi-identifiers
     readings  what their labels cover, as `read_column` reads them

@@ -1,7 +1,7 @@
 """Check the proof of a lower bound in plain NumPy, from its definition and not from the search that found it.
 
-Every closed record is checked. Of the rows said to be under each, a sample of closed records is checked. As
-the search might have missed some, groups of neighbouring records are checked as well, whatever was found.
+Every closed record is checked; the rows listed under them are checked for a sample of closed records. As the
+search might have missed some, groups of neighbouring records are checked as well, whatever was found.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
 
     O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
-    records that cost more than every price need no look.
+    records that cost more than every price need no check.
     """
     node_costs = _node_costs(problem)
     cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
@@ -68,7 +68,7 @@ def _total(problem: Problem, prices: np.ndarray, star: float) -> float:
 
 
 def _check_supports(problem: Problem, proof: DualProof) -> None:
-    """Compare the rows that are said to be under closed records with those that are, for a sample."""
+    """Check, for a sample of closed records, that the rows listed under them are those they cover."""
     leaves = problem.rows.leaves
     most = int(np.clip(_SAMPLED_CELLS // max(leaves.size, 1), _FEWEST_SAMPLED, _MOST_SAMPLED))
     chosen = np.unique(np.linspace(0, len(proof.nodes) - 1, most).astype(np.int64))
@@ -85,7 +85,7 @@ def _check_supports(problem: Problem, proof: DualProof) -> None:
 
 
 def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float:
-    """By how much the k highest prices under a closed record exceed its cost on average, at most, or 0."""
+    """The largest excess of the mean of the k highest prices under a closed record over its cost, or 0."""
     worst, k = 0.0, problem.k
     doubtful = np.flatnonzero(cost < proof.prices.max(initial=-np.inf))
     for chosen in _portions(doubtful, np.diff(proof.start)):

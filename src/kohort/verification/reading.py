@@ -40,7 +40,7 @@ class Reading:
     understood: np.ndarray
 
     def covers(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """For each pair of a label and an original value whether the one covers the other."""
+        """For each pair of a label and an original value, whether the label covers the value."""
         leaf = self.attribute.leaf_of_code[code]
         by_node = (self.leaves[label, 0] <= leaf) & (leaf <= self.leaves[label, 1])
         by_value = (self.values[label, 0] <= code) & (code <= self.values[label, 1])
@@ -48,7 +48,7 @@ class Reading:
         return covered | self._in_set(label, code)
 
     def _in_set(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """By one look-up of label and value together: there may be thousands of sets."""
+        """Whether values are in their labels' sets, in one look-up: there may be thousands of sets."""
         if not self.sets:
             return np.zeros(len(label), dtype=bool)
         n_values = len(self.attribute.column.texts)
@@ -56,7 +56,7 @@ class Reading:
         return np.isin(label.astype(np.int64) * n_values + code, members)
 
     def generalized(self) -> GeneralizedValues:
-        """The labels as costs want them, in the domain that is published: tight or hierarchy."""
+        """The labels as generalized values, for costs, in the published domain: tight or hierarchy."""
         whole_domain = isinstance(self.attribute.domain, Hierarchy) and not self.attribute.tight
         n = self.attribute.n_leaves if whole_domain else len(self.attribute.column.texts)
         rows = [self._describe(label, n) for label in range(len(self.stars))]
@@ -172,7 +172,7 @@ class _Ends(NamedTuple):
 
 
 def _interval(label: str | None, scale: Scale) -> _Ends | None:
-    """What an interval of an ordered column is."""
+    """The interval that a label of an ordered column stands for; None if it is no interval."""
     if not scale.column.ordered or not (label and label.startswith("[") and label.endswith(("]", ")"))):
         return None
     closed = label.endswith("]")
@@ -211,7 +211,7 @@ def _members(label: str | None) -> list[str] | None:
 def _of_set(
     members: list[str], attribute: Attribute, code_of: dict[str | None, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values of the column in a set, and leaves of the hierarchy; what is neither covers nobody."""
+    """Values of the column in a set, and leaves of the hierarchy; other texts cover nothing."""
     codes = {code_of[spelled(text)] for text in members if spelled(text) in code_of}
     if attribute.tight or not isinstance(attribute.domain, Hierarchy):
         return np.array(sorted(codes), dtype=np.int64), np.zeros(0, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Where the values of an ordered column lie, read from their texts alone: exact numbers, days, true time.
 
-The codes of a column come in an order that whoever coded it claims. What an interval covers must not hang on
-that claim, so positions are worked out here once more, by other means.
+The codes of a column come in an order that the coding of the table claims. What an interval covers must not
+depend on that claim, so positions are computed here once more, by other means.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Scale:
     """
 
     column: Column
-    leaves: tuple[str | None, ...] = ()  # of the column's hierarchy
+    leaves: tuple[str | None, ...] = ()  # the leaves of the column's hierarchy
 
     def position(self, text: str | None) -> Position | None:
         """Where a text lies on the scale; None if nowhere."""
@@ -62,7 +62,7 @@ class Scale:
         return _within(*self._values, low, high, closed)
 
     def leaves_between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
-        """The same for the leaves of the hierarchy, in ascending order."""
+        """The leaves of the hierarchy from low to high, ascending; high itself only if it is closed."""
         return np.sort(_within(*self._leaves, low, high, closed))
 
     @property
@@ -142,7 +142,7 @@ def _days_in(year: int, month: int) -> int:
 
 
 def _array(positions: list[Position]) -> np.ndarray:
-    """As machine numbers where these are exact, else as Python's."""
+    """Positions as int64 or float64 where that is exact, else as Python objects."""
     whole = all(isinstance(position, int) for position in positions)
     if whole and all(-(2**63) <= position < 2**63 for position in positions):
         return np.array(positions, dtype=np.int64)

@@ -14,7 +14,7 @@ __all__ = ["cautions_of_baskets", "no_promise_at_all", "sensitive_caution"]
 
 
 def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promised: bool) -> Caution | None:
-    """What is to be said of a sensitive column: nothing is promised of it, or a class gives its value away.
+    """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
 
     counts    how often each value of the column occurs in each class
     kept      per class whether it is published as a class; withheld records are in none
@@ -46,7 +46,7 @@ def no_promise_at_all(models: Sequence[Model]) -> list[Caution]:
 
 
 def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
-    """Cautions about baskets with nothing beside them that others may know but their items."""
+    """Cautions about baskets of which others may know nothing but items."""
     of_columns = [
         Caution(
             kind="no-promise",

@@ -81,7 +81,7 @@ class Verdict:
         return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
 
     def cautioned(self, *cautions: Caution) -> Verdict:
-        """The same verdict with more cautions."""
+        """This verdict with more cautions added."""
         return replace(self, cautions=(*self.cautions, *cautions))
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class Verdict:
         return f"<Verdict on {self.records:,} records in {self.classes:,} classes: {found}>"
 
     def reasons(self) -> list[str]:
-        """Why it does not hold, a sentence each."""
+        """Why the verdict does not hold: a sentence for each reason."""
         failing = [
             f"{counted(model.failing_classes, 'class breaks', 'classes break')} the promise that "
             f"{model.promise} (asked {as_number(model.asked)}, measured {as_number(model.measured)})."

@@ -79,7 +79,7 @@ def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
 def _compared(
     published: Dataset, demands: Demands, original: Original | None, shown: Baskets | None
 ) -> Alignment:
-    """The published records beside their originals; without an original, checks of the columns alone."""
+    """Align published records with their originals; without an original, check the columns alone."""
     if original is None:
         return Alignment(None, (check_columns_alone(published, demands.roles, demands.treatments),))
     return align(published, original, demands, shown)

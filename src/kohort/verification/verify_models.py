@@ -1,4 +1,4 @@
-"""Verification: read the published table as a stranger would, and say which promises it keeps."""
+"""Measure the privacy models on the equivalence classes of a published table."""
 
 from __future__ import annotations
 
@@ -55,27 +55,25 @@ def verify_models(
     """Measure every model on every class, and find what no model protects in the `sensitive` columns.
 
     Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
-    the share `suppression`. Either way they must satisfy the models together, as a class does: whoever fits
-    no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
+    the share `suppression`. Either way they must satisfy the models together, as a class does: anybody who
+    fits no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
     """
     counts = {id(model): classes.counts(model) for model in models}
     holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
     records = len(classes.columns[0])
     allowed = int(Fraction(str(suppression)) * (records + dropped))
-    withheld = classes.all_star
-    if len(models) and int(classes.sizes[withheld].sum()) + dropped > allowed:
-        withheld = withheld & ~holds.all(axis=0)
+    withheld = _withheld_classes(classes, holds, allowed - dropped)
     kept = ~withheld
-    verdicts = []
-    for model, model_holds in zip(models, holds):
-        verdicts.append(_model_verdict(classes, model, counts[id(model)], model_holds, kept))
     n_withheld = int(classes.sizes[withheld].sum())
     return Verdict(
         records=records,
         withheld=n_withheld + dropped,
         classes=int(kept.sum()),
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
-        models=tuple(verdicts),
+        models=tuple(
+            _model_verdict(classes, model, counts[id(model)], model_holds, kept)
+            for model, model_holds in zip(models, holds)
+        ),
         checks=(
             _withheld_check(n_withheld + dropped, records + dropped, allowed),
             *_starred_checks(models, holds, withheld, n_withheld),
@@ -86,6 +84,17 @@ def verify_models(
     )
 
 
+def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int) -> np.ndarray:
+    """Per class whether it counts as withheld: all `*`, and within what is allowed or no valid class.
+
+    holds  per model and class whether the class keeps the model
+    """
+    withheld = classes.all_star
+    if len(holds) and int(classes.sizes[withheld].sum()) > allowed:
+        withheld = withheld & ~holds.all(axis=0)
+    return withheld
+
+
 def _cautions(
     classes: PublishedClasses,
     models: Sequence[Model],
@@ -93,7 +102,7 @@ def _cautions(
     kept: np.ndarray,
     sensitive: Sequence[Column],
 ) -> tuple[Caution, ...]:
-    """What no model protects; the counts of the models, by their id, are used again."""
+    """Cautions about what no model protects; `counts` are those of the models, by their id."""
     cautions = no_promise_at_all(models)
     for column in sensitive:
         counted = [counts[id(model)] for model in models if model.attribute == column.name]
@@ -119,7 +128,7 @@ def _model_verdict(
 
 
 def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
-    """The same counts for some of the classes."""
+    """The counts of the `kept` classes alone, renumbered."""
     if not len(counts.class_of):
         return ClassCounts.of_sizes(counts.sizes[kept])
     number = np.cumsum(kept) - 1
@@ -150,8 +159,8 @@ def _starred_checks(
     broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
     records = counted(n_withheld, "record is", "records are")
     detail = (
-        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: whoever fits no "
-        "class is known to be one of them. Leave them out (suppressed: drop)."
+        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: anybody who "
+        "fits no class is known to be one of them. Leave them out (suppressed: drop)."
         if broken
         else f"{records} withheld as `*`; together they keep every promise, as a class does."
     )

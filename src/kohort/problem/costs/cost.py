@@ -37,7 +37,7 @@ class PublishedAttribute:
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
-    """All that costs need: attributes as published, which records are withheld, the other ones' classes.
+    """A published table as costs see it: its attributes, withheld records, and the classes of the others.
 
     Withheld records are here with `*` everywhere, even if they were left out of the file.
     """
@@ -88,7 +88,7 @@ class Cost(ABC):
 
     @property
     def metric(self) -> bool:
-        """Whether whatever covers two records costs at least as much as the closure of the two."""
+        """Whether any record that covers two others costs at least as much as their closure."""
         return self.adds_up and self.monotone
 
     @property
@@ -103,7 +103,7 @@ class Cost(ABC):
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         """The measure of a release whose records cost `total`: weighted cells, or the sizes of their classes.
 
-        weights  of the attributes; their sum is 1
+        weights  the weights of the attributes; their sum is 1
 
         None where the total alone does not determine it.
         """

@@ -85,7 +85,7 @@ class HierarchicalDiscernibility(CellCost):
 
 
 class AverageClassSize(Cost):
-    """Records that are not withheld over the number of classes."""
+    """The mean size of classes: records that are not withheld over the number of classes."""
 
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "records per class"

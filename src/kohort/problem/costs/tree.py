@@ -29,7 +29,7 @@ class Distortion(SeparableCost):
     """All levels climbed over all levels there are: the distortion ratio of Wong et al. (2009, section 2).
 
     An attribute with a tall hierarchy counts for more than in the tree measure, where each counts the same:
-    without the heights of the hierarchies, a sum of cell costs does not tell the measure.
+    without the heights of the hierarchies, a sum of cell costs does not determine the measure.
     """
 
     name: ClassVar[str] = "distortion"
@@ -70,7 +70,7 @@ class Suppressions(SeparableCost):
         return float(sum(int(a.uses[a.values.star].sum()) for a in table.attributes))
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
-        """With unequal weights, the weighted sum does not tell how many cells are `*`."""
+        """None for unequal weights: then the weighted sum does not determine how many cells are `*`."""
         return total * len(weights) if np.ptp(weights) == 0 else None
 
     def cell_weights(self, weights: np.ndarray, heights: np.ndarray, n_records: int) -> np.ndarray:

@@ -16,7 +16,7 @@ __all__ = ["cell_costs_of"]
 def cell_costs_of(attributes: Sequence[Attribute], tables: Tables) -> CellCosts:
     """The costs of cells over any two leaves. Memory: the square of the leaves of each hierarchy.
 
-    tables  those of the same attributes
+    tables  the tables of the same attributes
     """
     pairs = _pairs(attributes, tables)
     about = np.zeros(len(attributes), dtype=ATTRIBUTE).view(np.recarray)
@@ -28,7 +28,7 @@ def cell_costs_of(attributes: Sequence[Attribute], tables: Tables) -> CellCosts:
 
 
 def _pairs(attributes: Sequence[Attribute], tables: Tables) -> list[np.ndarray]:
-    """Per attribute the costs of pairs of leaves; none without a hierarchy."""
+    """The costs of all pairs of leaves, per attribute; empty for one without a hierarchy."""
     pairs, n_nodes = [], 0
     for attribute, kind, start in zip(attributes, tables.kind, tables.leaf_start):
         if kind != TREE:

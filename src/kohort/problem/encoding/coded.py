@@ -31,9 +31,9 @@ class DistinctRows:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """What searches know of the quasi-identifiers and of the cost, as arrays.
+    """The quasi-identifiers and the cost of a problem as arrays, for all searches.
 
-    Every part is built when it is first asked for, and kept. Nobody may change it: copy it first.
+    Every part is built when it is first asked for, and kept. It must not be changed: copy it first.
     """
 
     attributes: tuple[Attribute, ...]
@@ -54,11 +54,11 @@ class Coded:
 
     @cached_property
     def rows(self) -> DistinctRows:
-        """Equal records collapsed: most work happens here."""
+        """The distinct records with their counts: most work is done on these."""
         return DistinctRows(*distinct_rows(self.leaves))
 
     def searched_leaves(self) -> np.ndarray:
-        """Records by attributes: the leaf by which `tables` know each cell.
+        """The leaf of each cell as numbered in `tables`, records by attributes.
 
         A new array at each call, which the caller may change; it is as large as the table.
         """
@@ -69,7 +69,7 @@ class Coded:
 
     @cached_property
     def searched_rows(self) -> np.ndarray:
-        """Distinct rows by attributes: the leaf by which `tables` know each cell."""
+        """The leaf of each cell as numbered in `tables`, distinct rows by attributes."""
         leaves = np.empty(self.rows.leaves.shape, dtype=np.int32)
         leaves[self.rows.of_record] = self.searched_leaves()
         return leaves
@@ -86,7 +86,7 @@ class Coded:
 
     @cached_property
     def closure_tables(self) -> Tables:
-        """The same for searches among `rows`: hierarchy nodes and intervals, never sets.
+        """Attributes and costs for searches among `rows`: hierarchy nodes and intervals, never sets.
 
         With tight labels such a search still forms its groups by the hierarchies.
         """
@@ -97,7 +97,7 @@ class Coded:
 
     @cached_property
     def cell_costs(self) -> CellCosts:
-        """The costs of cells over any two leaves, as `tables` know them."""
+        """The costs of cells over any two leaves, numbered as in `tables`."""
         return cell_costs_of(self.attributes, self.tables)
 
     @cached_property

@@ -53,7 +53,7 @@ def _numbered_through(parts: list[np.ndarray], starts: np.ndarray) -> np.ndarray
 
 
 def _leaf_nodes(hierarchy: Hierarchy) -> np.ndarray:
-    """A hidden leaf is only ever published as the root."""
+    """The lowest node that each leaf may be published as: its own, or the root for a hidden leaf."""
     return np.where(hierarchy.hidden, 0, hierarchy.leaf_node).astype(np.int64)
 
 
@@ -65,7 +65,7 @@ def _depths(hierarchy: Hierarchy) -> np.ndarray:
 
 
 def _lineages(hierarchy: Hierarchy) -> np.ndarray:
-    """Depth by leaf: the ancestor of the leaf at that depth, -1 where the leaf is higher up."""
+    """The ancestor of each leaf at each depth, depths by leaves; -1 where the leaf is higher up."""
     depth = _depths(hierarchy)
     lineage = np.full((int(depth.max()) + 1, len(hierarchy.leaves)), -1, dtype=np.int64)
     node = _leaf_nodes(hierarchy)

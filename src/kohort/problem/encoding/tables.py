@@ -45,7 +45,7 @@ def leaf_numbers(attribute: Attribute) -> np.ndarray:
 
 
 def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.ndarray]:
-    """The same tables without the leaves of hierarchies that no row has, and the rows in the leaves left.
+    """The tables without leaves of hierarchies that no row has, and the rows renumbered accordingly.
 
     A hierarchy may have a million leaves where a table has a hundred. Intervals count all values between
     their ends, and sets have no others, so that leaves of these are kept.
@@ -67,7 +67,7 @@ def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.nd
 
 
 def _attribute_of_node(tables: Tables) -> np.ndarray:
-    """Per node its attribute: nodes are side by side, each attribute's root first."""
+    """The attribute of each node: nodes are side by side, each attribute's root first."""
     roots = np.flatnonzero(tables.parent < 0)
     trees = np.flatnonzero(tables.kind == TREE)
     return np.repeat(trees, np.diff(np.append(roots, len(tables.parent))))
@@ -98,7 +98,7 @@ def _tree_arrays(attribute: Attribute, hierarchy: Hierarchy, cost: Cost, weight:
 
 
 def _width_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
-    """Intervals of an ordered attribute, or sets of a tight one without an order."""
+    """The arrays of an attribute without a hierarchy: intervals if it is ordered, else tight sets."""
     n = len(attribute.column.texts)
     line = cost.line(n)
     if line is None:
@@ -165,7 +165,7 @@ def _arrays(
 
 
 def _places_among_siblings(parent: np.ndarray) -> np.ndarray:
-    """Per node how many siblings come before it."""
+    """The number of siblings that come before each node."""
     order = np.argsort(parent, kind="stable")
     starts = np.searchsorted(parent[order], parent[order])
     places = np.empty(len(parent), dtype=np.int64)

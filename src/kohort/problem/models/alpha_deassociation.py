@@ -138,7 +138,7 @@ class AlphaDeassociation(Model):
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
     ) -> str | None:
-        """As for every model; under the ceiling, classes of at least k records may do what the table cannot.
+        """Why the rule is impossible, or None; with a ceiling, small classes may keep what the table breaks.
 
         Then the answer is exact if one value, or values combined, are bounded. If several are bounded each by
         itself, each is possible alone: whether all are possible at once is left to the algorithm.

@@ -1,4 +1,4 @@
-"""How often each sensitive value occurs in each class: all that a privacy model needs to see."""
+"""How often each sensitive value occurs in each class: the input of every privacy model."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ClassCounts:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """The first cell of each class, as np.ufunc.reduceat wants it."""
+        """The first cell of each class, as np.ufunc.reduceat takes it."""
         return _starts(self.distinct)
 
     @cached_property
@@ -97,7 +97,7 @@ class ClassCounts:
         return totals.astype(np.int64)  # floats hold whole numbers exactly up to 2**53
 
     def recoded(self, new_value: np.ndarray, n_values: int) -> ClassCounts:
-        """The same classes after every value became new_value[value]; equal ones are counted together."""
+        """The counts after replacing every value by new_value[value]; equal ones are counted together."""
         return ClassCounts.from_cells(
             self.class_of, new_value[self.value_of], self.count, self.n_classes, n_values
         )

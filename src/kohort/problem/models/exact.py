@@ -58,7 +58,7 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
 
 
 def choice(model: str, name: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a word that is not among the known ones."""
+    """Raise InputError for a word that is not among the known ones."""
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
         raise InputError(
@@ -142,7 +142,7 @@ def _log_is_positive(powers: list[Power]) -> bool:
 
 
 def readable(number: Fraction | int) -> str:
-    """As a person would write it.
+    """A fraction as text, as a person would write it.
 
     >>> readable(Fraction(1, 2)), readable(Fraction(1, 3)), readable(Fraction(3))
     ('0.5', '1/3', '3')
@@ -151,7 +151,7 @@ def readable(number: Fraction | int) -> str:
 
 
 def plain(number: Fraction) -> int | float | str:
-    """As JSON can hold it without loss: an int, a decimal, or a text such as '1/3'."""
+    """A fraction in a form that JSON holds without loss: an int, a decimal, or a text such as '1/3'."""
     if number.denominator == 1:
         return int(number)
     exact = Fraction(str(float(number))) == number
@@ -159,12 +159,12 @@ def plain(number: Fraction) -> int | float | str:
 
 
 def rounded_up(number: Fraction) -> str:
-    """Three digits, never less than the number."""
+    """The number with three digits, rounded up."""
     return _rounded(number, ROUND_CEILING)
 
 
 def rounded_down(number: Fraction) -> str:
-    """Three digits, never more than the number."""
+    """The number with three digits, rounded down."""
     return _rounded(number, ROUND_FLOOR)
 
 

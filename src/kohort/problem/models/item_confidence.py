@@ -21,7 +21,7 @@ __all__ = ["ConfidenceSurvey", "ItemConfidence", "TellingItemset"]
 
 
 class TellingItemset(NamedTuple):
-    """A set of items that tells a sensitive one: of `support` records with it, `holders` hold that one."""
+    """An itemset that implies a sensitive item: `holders` of the `support` records that have it hold that."""
 
     items: tuple[int, ...]
     sensitive: int
@@ -31,7 +31,7 @@ class TellingItemset(NamedTuple):
 
 @dataclass
 class ConfidenceSurvey:
-    """What was found in looking at every itemset: the highest confidence, and the itemsets above the limit.
+    """The result of examining every itemset: the highest confidence, and the itemsets above the limit.
 
     `listed` holds the first of those, at most as many as were wanted.
     """
@@ -43,10 +43,11 @@ class ConfidenceSurvey:
 
 @dataclass(frozen=True)
 class ItemConfidence:
-    """Of the records that fit up to m known items, at most the share `limit` holds any one sensitive item.
+    """Up to m known items imply no sensitive item with a confidence above `limit`.
 
-    Known are items that are not sensitive. Somebody may also know none: neither among all records nor among
-    those that have items besides sensitive ones may a sensitive item's share be above the limit.
+    At most this share of the records that have the known items holds any one sensitive item. Known items are
+    not sensitive. An attacker may also know none: neither among all records nor among those that have items
+    besides sensitive ones may the share of a sensitive item be above the limit.
 
     >>> promise = ItemConfidence(["test"], "1/2", m=1)
     >>> bought, tested = [[0], [0, 1], [1], [1]], [True, True, False, False]
@@ -83,7 +84,7 @@ class ItemConfidence:
         return {"sensitive": list(self.sensitive), "limit": plain(self.asked), "m": self.m}
 
     def survey_of(self, baskets: list[list[int]], holds: Sequence[Sequence[bool]]) -> ConfidenceSurvey:
-        """The survey of baskets of items that are not sensitive."""
+        """Survey baskets of items that are not sensitive."""
         offsets = np.cumsum([0, *map(len, baskets)])
         items = np.array([item for basket in baskets for item in basket], dtype=np.int64)
         return self.survey(offsets, items, [np.array(held, dtype=bool) for held in holds])
@@ -138,7 +139,7 @@ class ItemConfidence:
         most: int,
         items: Callable[[int], tuple[int, ...]],
     ) -> None:
-        """Take note of how many of the records with each of some itemsets hold one sensitive item."""
+        """Record how many of the records with each of some itemsets hold one sensitive item."""
         highest = largest_ratio(holders, support)
         found.highest = highest if found.highest is None else max(found.highest, highest)
         fine = at_most(holders, self.asked.denominator, support, self.asked.numerator)

@@ -1,4 +1,4 @@
-"""Every itemset of every record, with plain NumPy, some at a time: what the rules for items look at."""
+"""List every itemset of every record in plain NumPy, a part at a time, for the models of items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["ItemTable", "Itemsets", "itemsets_of"]
 
-_PAIRS = 5_000_000  # pairs of items that are looked at together
+_PAIRS = 5_000_000  # pairs of items that are handled at once
 
 
 class Itemsets(NamedTuple):

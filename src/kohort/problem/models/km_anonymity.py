@@ -24,7 +24,7 @@ class RareItemset(NamedTuple):
 
 @dataclass
 class ItemsetSurvey:
-    """What was found in looking at every itemset: the least support of any, and the rare ones.
+    """The result of counting every itemset: the least support of any, and the rare ones.
 
     `listed` holds the first of the rare ones, at most as many as were wanted.
     """
@@ -58,7 +58,7 @@ class KmAnonymity:
         object.__setattr__(self, "m", whole_number("KmAnonymity", "m", self.m, least=1))
 
     def describe(self, *, classes: bool = False, sensitive: bool = False) -> str:
-        """The promise in words, without a full stop; whether of every class, and besides sensitive items."""
+        """The promise in words, without a full stop: within `classes`, and with `sensitive` items aside."""
         inside = " of a class" if classes else ""
         leave = "leaves" if self.m == 1 else "leave"
         return f"{known_items(self.m, sensitive=sensitive)}{inside} {leave} at least {self.k} records"
@@ -95,7 +95,7 @@ class KmAnonymity:
 
 
 def known_items(m: int, *, sensitive: bool) -> str:
-    """What somebody may know, in words.
+    """The items that an attacker may know, in words.
 
     >>> known_items(2, sensitive=True)
     'up to 2 known items that are not sensitive'
@@ -106,7 +106,7 @@ def known_items(m: int, *, sensitive: bool) -> str:
 
 
 def _rare_among(found: Itemsets, k: int, survey: ItemsetSurvey) -> Iterator[RareItemset]:
-    """The rare ones of some itemsets."""
+    """The itemsets among these that are rare."""
     if not len(found.key):
         return
     key = found.group * found.n_keys + found.key

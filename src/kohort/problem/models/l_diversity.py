@@ -105,7 +105,7 @@ class LDiversity(Model):
 
 
 class Kind(ABC):
-    """One reading of 'well represented'."""
+    """One meaning of 'well-represented'."""
 
     @abstractmethod
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
@@ -127,6 +127,8 @@ class Kind(ABC):
 
 
 class Frequency(Kind):
+    """No value makes up more than 1 / l of a class."""
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         return at_most(counts.largest, model.exact_l.numerator, counts.sizes, model.exact_l.denominator)
 
@@ -153,6 +155,8 @@ class Frequency(Kind):
 
 
 class Distinct(Kind):
+    """Every class has at least l different values."""
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         return counts.distinct >= math.ceil(model.exact_l)
 
@@ -178,6 +182,8 @@ class Distinct(Kind):
 
 
 class Entropy(Kind):
+    """The entropy of the values in every class is at least log(l)."""
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         log_l = math.log(model.exact_l.numerator) - math.log(model.exact_l.denominator)
         margin = _entropies(counts) - log_l
@@ -227,6 +233,8 @@ def _entropy_reaches(cells: Sequence[int], l: Fraction) -> bool:  # noqa: E741
 
 
 class Recursive(Kind):
+    """The most frequent value is not too frequent against the rarer ones: recursive (c, l)-diversity."""
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         tails = _tails(counts, int(model.exact_l))
         return ~at_most(tails, model.asked.numerator, counts.largest, model.asked.denominator)

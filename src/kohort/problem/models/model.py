@@ -43,7 +43,7 @@ class ValueTree:
 
 @dataclass(frozen=True, eq=False)
 class ValueContext:
-    """What is known of a sensitive attribute's values beyond their counts in classes."""
+    """What models need to know of a sensitive attribute's values besides their counts in classes."""
 
     labels: tuple[str | None, ...] = ()  # the text of each value, by code
     order: np.ndarray | None = None  # the rank of each value, for the ordered distance
@@ -62,7 +62,7 @@ class ValueContext:
 
     @cached_property
     def _label_of_number(self) -> dict[Decimal | None, str]:
-        """How each number is spelled; nothing where some value is no number."""
+        """The label of each number; empty where some value is not a number."""
         texts = [label for label in self.labels if label is not None]
         numbers = {number_of(text): text for text in texts}
         return {} if None in numbers else numbers
@@ -145,15 +145,15 @@ class Model(ABC):
         return np.clip(gaps / max(widest, NEAR), 0.0, 1.0)
 
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
-        """By how much each class misses what is asked (at most 0: it does not), and by how much one can."""
+        """By how much each class misses the rule (at most 0: it keeps it), and by how much it can at most."""
         return 1.0 - self.holds(counts, context), 1.0
 
     def tally_rule(self) -> TallyRule | None:
-        """The same rule for searches that count values as they go; None where there is none."""
+        """This rule in the form that searches can check as they count values; None if it has no such form."""
         return None
 
     def distinguishes(self, context: ValueContext) -> np.ndarray:
-        """Per value of the sensitive attribute a number; this model treats values of equal number alike."""
+        """A number per sensitive value; the model treats values with the same number alike."""
         return np.arange(len(context.labels))
 
     def notes(self, context: ValueContext) -> tuple[str, ...]:

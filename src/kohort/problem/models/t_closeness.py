@@ -117,7 +117,7 @@ class TCloseness(Model):
 
 
 def equal_distance(counts: ClassCounts, overall: np.ndarray) -> Distances:
-    """What the class has in excess of its fair share: the sum of max(0, c/n - q/N)."""
+    """The share by which values of a class exceed those of the table: the sum of max(0, c/n - q/N)."""
     total = int(overall.sum())
     bound = total * int(counts.sizes.max())
     sizes, count, overall = (integers(a, bound) for a in (counts.sizes, counts.count, overall))

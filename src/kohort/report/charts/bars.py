@@ -11,7 +11,7 @@ __all__ = ["bars_chart"]
 
 
 def bars_chart(figures: Sequence[tuple[str, float]], *, title: str, shares: bool = True) -> dict[str, Any]:
-    """One lying bar per name; figures are written as shares, or as they are."""
+    """A chart with a horizontal bar per name; figures are written as shares, or as they are."""
     axis = {"format": PERCENT if shares else ".1f", "tickCount": 5}
     scale = {"domain": [0, max(1.0, *(figure for _, figure in figures))]}
     names = {"ticks": False, "labelLimit": 170}

@@ -15,14 +15,14 @@ _OPACITIES = {"before": 0.55, "after": 1.0}
 
 
 def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
-    """Records per value: upright bars where values have an order, else lying ones."""
+    """A chart of records per value: vertical bars where values have an order, else horizontal ones."""
     count = {"title": "records", "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"}}
     height = 150 if ordered else 20 * len(rows) + 55
     return page_chart(height, rows, layer=_layers(count, upright=ordered, sides=("before", "after")))
 
 
 def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rates between 0 and 1, one lying bar each; `before` may be missing from the rows."""
+    """A chart of rates between 0 and 1, a horizontal bar each; rows may lack `before`."""
     rate = {"title": None, "axis": {"format": PERCENT, "tickCount": 5}, "scale": {"domain": [0, 1]}}
     sides = tuple(side for side in _COLOURS if side in rows[0])
     return page_chart(24 * len(rows) + 45, rows, layer=_layers(rate, upright=False, sides=sides))

@@ -10,7 +10,7 @@ __all__ = ["class_sizes_chart", "guesses_chart"]
 
 
 def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
-    """The share of records in classes of each size."""
+    """A chart of the share of records in classes of each size."""
     x = {
         "field": "size",
         "type": "nominal",
@@ -39,7 +39,7 @@ def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def guesses_chart(facts: dict[str, Any]) -> dict[str, Any]:
-    """The share of records by the confidence of the best guess; a line where the whole table stands."""
+    """A chart of records by the confidence of the best guess; a line marks that of the whole table."""
     line: dict[str, Any] = {
         "data": {"values": [{"table": facts["table"], "label": "whole table"}]},
         "encoding": {"x": {"field": "table", "type": "quantitative"}},

@@ -15,7 +15,7 @@ _SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # 
 
 
 def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any]:
-    """One bar per column: the share of its cells at each step from the value itself to `*`."""
+    """A chart with a bar per column: the share of its cells at each step from the value to `*`."""
     values = [
         {"column": name, "step": step, "order": STEPS.index(step), "share": share}
         for name, steps in shares

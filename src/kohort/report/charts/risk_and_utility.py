@@ -11,7 +11,7 @@ __all__ = ["attack_chart", "pairs_chart"]
 
 
 def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, Any]:
-    """Success rates as dots on their intervals, and a line at the rate that k allows."""
+    """A chart of success rates as dots on their intervals, and a line at the rate that k allows."""
     y = {"field": "side", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
     axis = {"format": PERCENT, "tickCount": 5}
     x = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": "people found", "axis": axis}
@@ -44,7 +44,7 @@ def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, An
 
 
 def pairs_chart(pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """How strongly pairs of columns go together: before against after; on the line nothing changed."""
+    """A chart of the association of pairs of columns, before against after; the line means no change."""
     values = [{"before": pair["before"], "after": pair["after"]} for pair in pairs]
     top = max([0.1, *(max(value.values()) for value in values)])
     axis = {"type": "quantitative", "scale": {"domain": [0, top], "nice": True}}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from by_definition import order as by_definition
-from kohort.verification.order_attack import Sighted, attack_order, narrowed_columns
+from kohort.verification.label_narrowing import Sighted, attack_ranks, narrowed_columns
 
 
 def column(name, ranges, true):
@@ -77,7 +77,7 @@ def test_who_is_left_alone_is_counted(seed):
     ranges = random_ranges(rng, age, 5)
     sexes = rng.integers(0, 2, 6)
     sex = column("sex", [(s, s) for s in sexes], sexes)
-    found = attack_order([column("age", ranges, age), sex], [], 3)
+    found = attack_ranks([column("age", ranges, age), sex], [], 3)
     if found.orders not in ((), (("age",),)):
         return  # by chance the sexes are sorted, too
     possible = by_definition.possible_values(ranges)
@@ -91,5 +91,5 @@ def test_who_is_left_alone_is_counted(seed):
 
 def test_an_order_that_nobody_has_narrows_nothing():
     ages = column("age", [(0, 3)] * 4, [2, 0, 3, 1])
-    found = attack_order([ages], [], 2)
+    found = attack_ranks([ages], [], 2)
     assert (found.orders, found.narrowed, found.below, found.unique, found.exact) == ((), 0, 0, 0, 0)

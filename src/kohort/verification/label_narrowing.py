@@ -20,10 +20,10 @@ from kohort.verification.covering import Covering
 __all__ = [
     "OrderAttack",
     "Sighted",
-    "attack_order",
+    "attack_ranks",
     "may_be_sorted",
     "narrowed_columns",
-    "sighted",
+    "sighted_column",
     "stand_together",
     "true_ranks",
 ]
@@ -52,13 +52,13 @@ class Sighted:
 
 @dataclass(frozen=True)
 class OrderAttack:
-    """What the order of a release gives away to somebody who knows by what the records are sorted.
+    """What the order of a release reveals to an attacker who knows by which columns it is sorted.
 
     orders    the orders of the records that narrow labels: the columns by which they are sorted, in turn
-    narrowed  records of which a label tells less than the order
-    below     records that are alike with fewer others than k allows, once labels are narrowed
-    unique    records that are alike with no other
-    exact     values that are told exactly though their label covers several
+    narrowed  records that have a label which the order narrows
+    below     records in classes smaller than k, once labels are narrowed
+    unique    records that are then alone in their class
+    exact     values that are then known exactly, although their label covers several
     """
 
     orders: tuple[tuple[str, ...], ...]
@@ -81,8 +81,8 @@ class OrderAttack:
         }
 
 
-def sighted(labels: Column, covering: Covering, original: Column, rows: np.ndarray) -> Sighted:
-    """A quasi-identifier; `rows[i]` is the original of published record i."""
+def sighted_column(labels: Column, covering: Covering, original: Column, rows: np.ndarray) -> Sighted:
+    """A quasi-identifier as an attacker sees it; `rows[i]` is the original of published record i."""
     low, high = _label_ranges(covering, len(original.texts) - original.has_null)
     return Sighted(original.name, low[labels.codes], high[labels.codes], true_ranks(original, rows))
 
@@ -117,8 +117,8 @@ def _label_ranges(covering: Covering, n_values: int) -> tuple[np.ndarray, np.nda
     return low, high
 
 
-def attack_order(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> OrderAttack:
-    """Narrow the labels by every order that the records have, and count who still looks like k - 1 others.
+def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> OrderAttack:
+    """Narrow the labels by every order that the records have, and count the records in classes below k.
 
     quasi  the quasi-identifiers
     kept   columns that are published as they are; the records may be sorted by them first
@@ -127,7 +127,7 @@ def attack_order(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> O
     """
     narrow, orders = narrowed_columns(quasi, kept)
     changed = [(new.first != old.first) | (new.last != old.last) for new, old in zip(narrow, quasi)]
-    told = sum(int((new.exact & ~old.exact).sum()) for new, old in zip(narrow, quasi))
+    exact = sum(int((new.exact & ~old.exact).sum()) for new, old in zip(narrow, quasi))
     n = len(quasi[0].true)
     ends = np.column_stack([end + 1 for column in narrow for end in (column.first, column.last)])
     _, sizes, _ = distinct_rows(ends)
@@ -138,7 +138,7 @@ def attack_order(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> O
         narrowed=int(np.logical_or.reduce(changed).sum()),
         below=int(sizes[sizes < k].sum()) if orders else 0,
         unique=int((sizes == 1).sum()) if orders else 0,
-        exact=told,
+        exact=exact,
     )
 
 
@@ -188,7 +188,7 @@ def _narrow_within(start: Sighted, narrow: dict[str, Sighted]) -> list[tuple[str
 
 
 def _narrow(narrow: dict[str, Sighted], name: str, stretch: np.ndarray, way: int) -> bool:
-    """Narrow one column; whether that changed anything."""
+    """Narrow one column, and say whether that changed anything."""
     old, new = narrow[name], _narrowed(narrow[name], stretch, way)
     narrow[name] = new
     return bool((new.first != old.first).any() or (new.last != old.last).any())

@@ -15,13 +15,13 @@ __all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """One file, all columns. Not a dataset: a folder called `year=2020` adds no column."""
+    """Read one Parquet file with all columns. Not a dataset: a folder called `year=2020` adds no column."""
     with pq.ParquetFile(os.fspath(path)) as file:
         return file.read()
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """One row group per slice."""
+    """Write a Parquet file with one row group per slice."""
     parts = plain_slices(table, keep=_is_not_encoded_text)
     first = next(parts)
     with checked_stream(path) as file, pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
@@ -31,7 +31,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def read_arrow(path: Path) -> pa.Table:
-    """Arrow's file format (also known as Feather), or its stream format."""
+    """Read Arrow's file format (also known as Feather), or its stream format."""
     with pa.OSFile(os.fspath(path)) as file:
         try:
             return pa.ipc.open_file(file).read_all()
@@ -41,7 +41,7 @@ def read_arrow(path: Path) -> pa.Table:
 
 
 def write_arrow(table: pa.Table, path: Path) -> None:
-    """Arrow's file format."""
+    """Write Arrow's file format."""
     parts = plain_slices(table.unify_dictionaries(), keep=_is_not_encoded_text)
     first = next(parts)
     with checked_stream(path) as file, pa.ipc.new_file(file, first.schema) as writer:
