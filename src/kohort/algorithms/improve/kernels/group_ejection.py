@@ -228,8 +228,7 @@ def _go(cells, groups, rows, record):
 
 @lean
 def _filler(cells, groups, rows, home, k, near):
-    """The record of a near group of more than k whose move to group `home` adds least; -1 if there is
-    none."""
+    """The record of a near group of more than k that adds least in group `home`; -1 if there is none."""
     counts, record = groups.counts, groups.first[home]
     for _ in range(np.random.randint(counts.size[home])):
         record = groups.links[record].after
