@@ -81,8 +81,7 @@ def _look(clusters, tables, kind, logs, c, node_costs, distances):
 
 @kernel
 def _introduce(clusters, tables, kind, logs, c, node_costs, distances):
-    """Update the nearest cluster of all others after c, the youngest, was opened. O(clusters *
-    attributes)."""
+    """Update the nearest clusters of others after c, the youngest, was opened. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
     for start in range(0, c, BLOCK):
         some = distances[: min(BLOCK, c - start)]

@@ -156,8 +156,7 @@ def finish_chain(clusters, first):
 
 @kernel
 def split_piece(clusters, piece, left):
-    """Split a piece so that it keeps `left` copies; return the piece with the others, in no chain or
-    group."""
+    """Split a piece so that it keeps `left` copies; return the piece with the rest, in no chain or group."""
     other = piece
     if left > 0:
         other = clusters.counts[0].n_pieces
