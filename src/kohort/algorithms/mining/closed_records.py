@@ -69,8 +69,7 @@ class MinedRows:
         return MinedRows(lineages, self.node_start, self.counts[rows])
 
     def nodes_at(self, attribute: int, depth: int) -> np.ndarray | None:
-        """The node of each row in an attribute's hierarchy at a depth, or None if the hierarchy is not as
-        deep."""
+        """The node of each row at a depth of an attribute's hierarchy, or None if that is not as deep."""
         level = self.lineages.level[attribute] + depth
         return self.lineages.node[level] if level < self.lineages.level[attribute + 1] else None
 
@@ -145,8 +144,7 @@ def _wait_for(task: Future, budget: _Budget, run: Run) -> None:
 
 
 def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTask]]:
-    """The most general record and those next to it, and tasks for all records below: enough for many
-    cores."""
+    """The most general record and those next to it, and enough tasks for many cores to find all others."""
     rows = np.arange(len(table.counts), dtype=np.int32)
     root = table.closure().astype(np.int32)
     found, tasks = [_found(root, rows, table.counts)], []

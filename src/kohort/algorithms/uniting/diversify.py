@@ -191,8 +191,7 @@ class _Uniting:
         return np.array(heads)
 
     def _best_partners(self, heads: np.ndarray) -> np.ndarray:
-        """The best partner of each head among the groups that add least cost; few are tried if that is
-        enough."""
+        """The best partner of each head among the groups that add least cost: few, or more if needed."""
         best = np.empty(len(heads), dtype=np.int64)
         unsure = np.arange(len(heads))
         most = min(self.most, self.n_left - 1)

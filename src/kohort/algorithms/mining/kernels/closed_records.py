@@ -82,8 +82,8 @@ def _sort_by_child(of_row, counts, k, rows, out, runs, scratch):
     """Sort rows by the child they are under, frequent children only; return the number of these.
 
     of_row   per row of the table: its child of the node to narrow, or -1; see `_children`
-    runs     filled with each child, the end of its rows in `out`, and its weight, in the order of the
-    children scratch  per node its weight and size, all 0 before and after, and room for a list of nodes
+    runs     filled with each child, the end of its rows in `out`, and its weight, in order of the children
+    scratch  per node its weight and size, all 0 before and after, and room for a list of nodes
     """
     weight, size, touched = scratch[0], scratch[1], scratch[2]
     n_touched = 0
