@@ -204,8 +204,7 @@ class _Found:
 
 
 def _search(choices: _Choices, run: Run) -> _Found:
-    """Solve the integer program over the variables that may be needed, with more of them until it is
-    proven."""
+    """Solve the integer program over the variables that are needed, adding others until it is proven."""
     everything = np.ones(len(choices.row) + len(choices.paid), dtype=bool)
     x = choices.everything_as_one
     best = _Found(x, float(choices.paid[0] * x[: len(choices.row)].sum()), 0.0)

@@ -175,8 +175,7 @@ class _LatticeSearch:
         return self._levels(place, self.bound.shape) if self.bound.flat[place] < self._target else None
 
     def _highest_open_above(self, levels: Levels) -> Levels:
-        """The node reached by going up, each time to the dearest open node right above, until there is
-        none."""
+        """The node reached by going up to the dearest open node right above, until there is none."""
         target, least = self._target, self.cost.least
         while True:
             raised = (

@@ -230,9 +230,7 @@ def extend_closed(lineages, counts, k, task, most, max_rows):
             for j in range(core[top], r):
                 node = record[top, j]
                 live[top, j] = not _is_lowest_level(lineages, j, node)
-                if (
-                    top > 0 and node == record[top - 1, j]
-                ):  # a child that is rare among more rows is rare here
+                if top > 0 and node == record[top - 1, j]:  # children rare among more rows are rare here
                     live[top, j] = live[top - 1, j]
                 if live[top, j]:
                     of_row = _children(lineages, j, node)
