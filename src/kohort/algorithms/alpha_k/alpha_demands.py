@@ -55,7 +55,7 @@ def rounding_notes(problem: Problem, name: str) -> tuple[str, ...]:
     """A note that alpha was applied more strictly than requested, if it was."""
     if all(model.survives_unions for model in problem.models):
         return ()
-    return (f"alpha was not rounded up, though it might have been: {name} is stricter than asked for.",)
+    return (f"alpha was not rounded up, though the spec allows it: {name} is stricter than requested.",)
 
 
 def alpha_demands(cells: CountedCells) -> list[Demand]:

@@ -87,7 +87,7 @@ class Progressive(Algorithm):
                 table.remove(table.counts.copy())
                 break
             if run.out_of_time:
-                notes += ("Stopped at the time limit: what was left was not looked at any more.",)
+                notes += ("Stopped at the time limit: the remaining records were put into one group.",)
                 table.remove_rest()
                 break
             table.remove_trunks(valid)

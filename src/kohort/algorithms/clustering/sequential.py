@@ -223,7 +223,7 @@ class _Moving:
 
 
 def _dense(cluster_of_row: np.ndarray) -> np.ndarray:
-    """The same clusters numbered from 0 without gaps; -1 stays."""
+    """The clusters renumbered from 0 without gaps; -1 stays."""
     member = cluster_of_row >= 0
     numbers = np.full(len(cluster_of_row), -1)
     numbers[member] = np.unique(cluster_of_row[member], return_inverse=True)[1]

@@ -146,8 +146,7 @@ class PairRules:
         return self._merges(state)[1]
 
     def _merges(self, state: PairState) -> tuple[np.ndarray, MergeEvents]:
-        """The variables and the events of a state, cached by its pairs, which most nodes share with
-        others."""
+        """The variables and the events of a state, cached by its pairs, which many nodes have in common."""
         key = state.pairs.tobytes()
         if key not in self._known:
             if len(self._known) > MOST_KNOWN:

@@ -232,8 +232,7 @@ class UndecidedRuns:
         return ChoiceBounds(float(least), best, runs.lasts[:-1].tolist(), merged, cut)
 
     def distances(self, state: np.ndarray, decided: ChoiceBounds) -> np.ndarray:
-        """How much more it costs to merge all parts of the fine partition from one to another, for all
-        pairs."""
+        """How much more it costs to merge all parts from one to another, for all pairs of fine parts."""
         more = decided.merged - decided.least
         found = np.full((len(more) + 1, len(more) + 1), np.inf)
         for part in range(len(more)):

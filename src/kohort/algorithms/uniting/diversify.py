@@ -88,7 +88,10 @@ def diversify(
     while uniting.n_short and uniting.n_left > 1:
         run.report("uniting groups", 1 - uniting.n_short / n_short)
         if run.out_of_time and uniting.n_short > 1:
-            note = ("Out of time: groups that fell short were united with any neighbour that did, too.",)
+            note = (
+                "Stopped at the time limit: groups that did not satisfy the models were united with their "
+                "neighbours, without a search for the best ones.",
+            )
             uniting.unite_neighbours()
         else:
             uniting.unite_best()

@@ -92,8 +92,7 @@ def _records(cells, spans, but, sizes, enough):
 
 @kernel
 def inside_costs(blocks, own, boxes, prices):
-    """For each block of one attribute, the sum of the prices of boxes whose owner is in it and which it stays
-    in.
+    """For each block of one attribute, the sum of the prices of boxes that hold it and whose owner is in it.
 
     Blocks, own values and boxes are sets of values, as bits. O(blocks * boxes).
     """
