@@ -101,7 +101,7 @@ def measured(problem: Problem, search: Any, limit: float) -> Record:
     """Cost, bound, nodes and CPU seconds, once compiled."""
     _compile(type(search), problem.cost.name, search.scheme)
     start = time.process_time()
-    run = Run(time_limit=limit, besides=lambda: time.monotonic() - time.process_time())  # CPU seconds count
+    run = Run(time_limit=limit, excluded=lambda: time.monotonic() - time.process_time())  # CPU seconds count
     found = search.solve(problem, run).search
     seconds = time.process_time() - start
     gap = found["gap"]

@@ -109,7 +109,7 @@ def test_solution_and_bound_share_the_limit():
     problem = problem_of(columns, dict.fromkeys(columns), 5)
     with compile_clock() as compiling:
         started = time.monotonic()
-        run = Run(time_limit=time_for_bound(30.0, 30), besides=lambda: compiling.seconds)
+        run = Run(time_limit=time_for_bound(30.0, 30), excluded=lambda: compiling.seconds)
         bound, notes = bound_in_time(problem, run)
         seconds = time.monotonic() - started - compiling.seconds
     assert seconds < 0.5 + SLACK

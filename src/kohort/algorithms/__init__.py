@@ -118,10 +118,10 @@ def parameters_of(algorithm: AnyAlgorithm) -> dict[str, Any]:
 
 
 def for_scheme(algorithm: Algorithm, scheme: str | None, schemes: Mapping[str, str]) -> Algorithm:
-    """The search that is used where schemes are asked for: the algorithm itself, or one in its place.
+    """The algorithm that searches the requested schemes: the given one, or another in its place.
 
-    scheme   of all columns, or None: each has the default of its domain
-    schemes  of single columns
+    scheme   the scheme of every column that `schemes` does not name; None: the default of its domain
+    schemes  the schemes of single columns by name
     """
     if algorithm.scheme_search is None:
         names = ", ".join(name for name, search in ALGORITHMS.items() if search.takes_scheme)

@@ -39,7 +39,7 @@ def _costs_of(algorithm: type[AnyAlgorithm]) -> tuple[str, ...]:
 
 
 class AnyAlgorithm(ABC):
-    """What every algorithm says of itself. Its parameters are frozen fields with defaults.
+    """What every algorithm declares about itself. Its parameters are frozen fields with defaults.
 
     name           as in the spec
     summary        what it does, in a sentence
@@ -71,14 +71,14 @@ class AnyAlgorithm(ABC):
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:
-        """Whether it can minimise a cost: by default any weighted sum of cell costs."""
+        """Whether the algorithm can minimise a cost: by default any weighted sum of cell costs."""
         return cost.adds_up
 
     @classmethod
     def meets(cls, model: type[Any]) -> bool:
-        """Whether it meets a privacy model by itself: by default those that only count records.
+        """Whether the algorithm meets a privacy model by itself: by default those that only count records.
 
-        Other models that survive unions are met by uniting its groups, if it makes groups.
+        Other models that survive unions are met by uniting the groups of an algorithm that makes groups.
         """
         return model.only_counts
 
@@ -97,7 +97,7 @@ class Algorithm(AnyAlgorithm):
         """A recoding that satisfies every model; where time runs out, the best one found so far."""
 
     def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
-        """The algorithm that will do the work, and why where it is another one."""
+        """The algorithm that will do the work, and the reason as notes if it is another one."""
         return self, ()
 
     def refuse_cost(self, cost: Cost) -> None:
@@ -121,4 +121,4 @@ class ItemsAlgorithm(AnyAlgorithm):
 
     @abstractmethod
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
-        """For each occurrence of an item the node that it is published as."""
+        """The node that each occurrence of an item is published as."""

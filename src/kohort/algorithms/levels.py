@@ -10,12 +10,12 @@ __all__ = ["level_nodes"]
 
 
 def level_nodes(hierarchy: Hierarchy) -> np.ndarray:
-    """Levels by leaves: the node that each leaf is generalized to at each level.
+    """The node that each leaf is generalized to at each level: one row per level, one column per leaf.
 
-    At level h it is the highest ancestor that is at most h above its own deepest leaf. So level 0 is the
-    leaves, the last level is the root, each level is a coarser partition than the one before, and in a
-    balanced hierarchy a level is what everybody calls a level. Of nodes with the same leaves (a unary chain)
-    it is the lowest. A hidden leaf is the root at all levels. O(leaves * height).
+    At level h that is the leaf's highest ancestor among the nodes at most h above their own deepest leaf.
+    So level 0 is the leaves, the last level is the root, each level is a coarser partition than the one
+    before, and in a balanced hierarchy the levels are the usual ones. Among nodes with the same leaves (a
+    unary chain) the lowest is used. A hidden leaf is the root at all levels. O(leaves * height).
 
     >>> paths = [("cat", "pet", "animal", "*"), ("dog", "pet", "animal", "*"), ("oak", "*")]
     >>> h = Hierarchy.from_paths(paths)

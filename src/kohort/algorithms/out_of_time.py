@@ -1,4 +1,4 @@
-"""What an algorithm returns whose time was up before it had any groups: those of mondrian."""
+"""Groups of mondrian, returned by algorithms that run out of time before they have any groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["SHARE_BEFORE", "mondrian_instead"]
 
-SHARE_BEFORE = 0.8  # of the time, after which an algorithm gives up: mondrian gets the rest
+SHARE_BEFORE = 0.8  # share of the time after which an algorithm gives up; mondrian gets the rest
 
 
 def mondrian_instead(problem: Problem, run: Run, unfinished: str) -> Groups:

@@ -18,9 +18,9 @@ _LARGEST_COST = 1e5  # costs are scaled so that HiGHS's absolute tolerances are 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Minimise cost * x with 0 <= x <= upper and least <= A x <= most; A by its entries.
+    """A program: minimise cost * x with 0 <= x <= upper and least <= A x <= most. A is given by its entries.
 
-    integer   per variable: must be whole; None: a linear program
+    integer   whether each variable must be an integer; None: a linear program
     """
 
     cost: np.ndarray
@@ -33,23 +33,23 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """x is None where no solution was found in time. `bound` is below every solution's value."""
+    """A solution `x`, or None if none was found in time, and a lower bound on the value of any solution."""
 
     x: np.ndarray | None
     value: float
     bound: float
     optimal: bool
     reduced_cost: np.ndarray
-    price: np.ndarray  # per row of A
+    price: np.ndarray  # the dual value of each row of A
 
 
 def solve_program(
     program: Program, run: Run, *, start: np.ndarray | None = None, doing: str | None = None
 ) -> Solution:
-    """Solve with one thread, so that the result is the same on every machine.
+    """Solve a program with one thread, so that the result is the same on every machine.
 
-    start   a known solution
-    doing   what to report as progress, with the share of the gap that is closed
+    start   a known solution to start from
+    doing   the name under which progress is reported: the share of the gap that is closed
     """
     highspy = exact_package("highspy")
     scale = _LARGEST_COST / max(float(np.abs(program.cost).max(initial=0.0)), 1e-300)
@@ -72,7 +72,7 @@ def _share_closed(gap: float) -> float:
 
 
 def exact_package(name: str) -> ModuleType:
-    """A package of the extra `exact`."""
+    """Import a package of the extra `exact`, or raise MissingPackageError that says how to install it."""
     try:
         return __import__(name)
     except ImportError:

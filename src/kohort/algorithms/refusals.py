@@ -17,19 +17,19 @@ __all__ = [
     "refuse_without_hierarchies",
 ]
 
-_MOST_PAIRS = 20_000_000  # of leaves of hierarchies
+_MOST_PAIRS = 20_000_000  # pairs of leaves of a hierarchy, over all hierarchies
 
 
 def refuse_other_costs(algorithm: Algorithm, problem: Problem) -> None:
-    """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
+    """Raise UnsupportedError if the algorithm cannot minimise the problem's cost on its columns."""
     algorithm.refuse_cost(problem.cost)
     _ = problem.coded.closure_tables
 
 
 def refuse_without_graph(algorithm: Algorithm, problem: Problem) -> None:
-    """Raise UnsupportedError for a cost that is not one of the algorithm's, or not for these columns."""
+    """Raise UnsupportedError if the algorithm cannot minimise the cost, also on columns with tight labels."""
     refuse_other_costs(algorithm, problem)
-    refuse_unknown_costs(problem)  # with tight labels, too
+    refuse_unknown_costs(problem)
 
 
 def refuse_unknown_costs(problem: Problem) -> None:

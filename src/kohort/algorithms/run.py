@@ -1,4 +1,4 @@
-"""What surrounds a run of an algorithm: its time limit, and somebody who wants to see progress."""
+"""The surroundings of an algorithm while it runs: its time limit, and where its progress is reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 __all__ = ["Progress", "Run"]
 
-Progress = Callable[[str, float], None]  # what is being done, and the share that is done
+Progress = Callable[[str, float], None]  # called with a name for the work and the share that is done
 
 
 def _nothing() -> float:
@@ -16,18 +16,20 @@ def _nothing() -> float:
 
 
 class _Clock:
-    """Whether the clock decided anything: shared by a run and all its parts."""
+    """A flag shared by a run and all its parts: whether the clock has decided anything."""
 
     decided = False
 
 
 class Run:
-    """A run in progress.
+    """The time limit of a run in progress, and where its progress is reported.
 
-    besides  seconds spent so far on what does not count, such as compiling
+    time_limit  seconds, or None for no limit
+    progress    called with a name for the work and the share that is done
+    excluded    seconds not charged to the limit, such as compiling
 
-    Two runs of the same search give the same result unless one of them `was_cut`: whoever asks `out_of_time`
-    and is told so has been cut, and whoever lets the seconds that are left decide calls `cut`.
+    Two runs of the same search give the same result unless one of them `was_cut`. A run is cut when
+    `out_of_time` returns True. Code that lets `seconds_left` decide anything must call `cut` itself.
 
     >>> run = Run(time_limit=60)
     >>> run.out_of_time
@@ -41,12 +43,12 @@ class Run:
         *,
         time_limit: float | None = None,
         progress: Progress | None = None,
-        besides: Callable[[], float] = _nothing,
+        excluded: Callable[[], float] = _nothing,
     ) -> None:
         self._limit = time_limit
         self._progress = progress
-        self._besides = besides
-        self._started = time.monotonic() - besides()
+        self._excluded = excluded
+        self._started = time.monotonic() - excluded()
         self._outer: Run | None = None
         self._clock = _Clock()
 
@@ -65,22 +67,22 @@ class Run:
         return self._clock.decided
 
     def cut(self) -> None:
-        """Note that the clock decided something: the next run of the same search may end differently."""
+        """Record that the clock decided something, so the next run of the same search may end differently."""
         self._clock.decided = True
 
     @property
     def limit(self) -> float | None:
-        """The tightest limit in seconds, whatever of it has passed; None where there is none."""
+        """The tightest limit in seconds, including the time already used; None if there is no limit."""
         limits = [self._limit, None if self._outer is None else self._outer.limit]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def _seconds(self) -> float:
-        return time.monotonic() - self._besides() - self._started
+        return time.monotonic() - self._excluded() - self._started
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the time limit; None where there is none."""
+        """Seconds until the time limit; None if there is no limit."""
         outer = None if self._outer is None else self._outer.seconds_left
         if self._limit is None:
             return outer
@@ -89,31 +91,31 @@ class Run:
 
     @property
     def gone(self) -> float:
-        """The share of its time that is gone; 0 where there is no limit."""
+        """The share of the time limit that has passed, from 0 to 1; 0 if there is no limit."""
         if self._limit:
             return min(self._seconds / self._limit, 1.0)
         return 0.0 if self._outer is None else self._outer.gone
 
     def at_most(self, seconds: float | None) -> Run:
-        """The same run, limited to so many seconds from now on if it has more."""
-        run = Run(time_limit=seconds, progress=self._progress, besides=self._besides)
+        """A part of this run that may take at most `seconds` from now on, or less if less time is left."""
+        run = Run(time_limit=seconds, progress=self._progress, excluded=self._excluded)
         run._outer, run._clock = self, self._clock
         return run
 
     def share_of_time(self, share: float) -> Run:
-        """The same run, limited to a share of the time that is left."""
+        """A part of this run that may take at most the given share of the time that is left."""
         left = self.seconds_left
         return self.at_most(None if left is None else left * share)
 
     def in_silence(self) -> Run:
-        """The same run for a part of the work that reports no progress of its own."""
+        """A part of this run, under the same time limit, that reports no progress."""
         run = self.at_most(None)
         run._progress = None
         return run
 
     @contextmanager
     def until_failure(self) -> Iterator[Run]:
-        """The same run for work in other threads: out of time as soon as the block fails, or is interrupted.
+        """A part of this run for other threads: it is out of time once the block fails or is interrupted.
 
         >>> from concurrent.futures import ThreadPoolExecutor
         >>> run = Run()
@@ -129,12 +131,12 @@ class Run:
             raise
 
     def part(self, what: str, begin: float, end: float) -> Run:
-        """The same run for a part of the work, under one name, that makes up the shares from begin to end."""
+        """A part of this run whose progress, 0 to 1, is reported under the name `what` as begin to end."""
         run = self.in_silence()
         run._progress = lambda _, share: self.report(what, begin + share * (end - begin))
         return run
 
     def report(self, what: str, share: float) -> None:
-        """Tell how far the work is, 0 to 1."""
+        """Report that the share of the work named `what` is done, from 0 to 1."""
         if self._progress is not None:
             self._progress(what, share)

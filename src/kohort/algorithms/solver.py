@@ -12,10 +12,10 @@ __all__ = ["Solver"]
 
 
 class Solver(Protocol):
-    """What an engine runs."""
+    """The interface that an engine runs: refuse a problem, or solve it."""
 
     def refuse(self, problem: Problem) -> None:
-        """Raise UnsupportedError for what it cannot do, naming an algorithm that can."""
+        """Raise UnsupportedError for a problem this solver cannot solve, naming an algorithm that can."""
         ...
 
     def solve(self, problem: Problem, run: Run) -> Recoding:

@@ -36,12 +36,12 @@ def solve(
 ) -> Solution:
     """The solution of a problem; compiling is not charged to the time limit."""
     with clock("solve"), compile_clock() as compiling:
-        run = Run(time_limit=request.time_limit, progress=progress, besides=lambda: compiling.seconds)
+        run = Run(time_limit=request.time_limit, progress=progress, excluded=lambda: compiling.seconds)
         recoding = engine_named(request.engine).solve(problem, choice.solver, run)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:
         seconds = time_for_bound(clock.seconds["solve"], request.time_limit)
-        judging = Run(time_limit=seconds, progress=progress, besides=lambda: compiling.seconds)
+        judging = Run(time_limit=seconds, progress=progress, excluded=lambda: compiling.seconds)
         bound = bound_of(problem, recoding, judging)
     clock.set_apart("compile", compiling.seconds, of="bound")
     cut = _cut_note(request.time_limit) if run.was_cut else ()

@@ -1,4 +1,4 @@
-"""What (alpha, k)-anonymity asks of classes, for algorithms that count sensitive records as they go."""
+"""The demands of (alpha, k)-anonymity, for algorithms that count sensitive records while they search."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Demand", "alpha_demands", "alpha_k_models", "refuse_alpha_k", "round
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """No sensitive value makes up more than alpha of a class.
+    """The demand that no sensitive value makes up more than the share alpha of an equivalence class.
 
-    value_of_cell  per cell its sensitive value, -1 for none; values that are bounded together are one
+    value_of_cell  the sensitive value of each cell, -1 for none; values bounded together count as one
     """
 
     alpha: Fraction
@@ -30,7 +30,7 @@ class Demand:
 
 
 def refuse_alpha_k(algorithm: Algorithm, problem: Problem) -> None:
-    """Raise UnsupportedError for what the local methods of Wong et al. cannot do."""
+    """Raise UnsupportedError for a problem that the local methods of Wong et al. cannot solve."""
     refuse_other_costs(algorithm, problem)
     refuse_without_hierarchies(problem)
     try:
@@ -43,7 +43,7 @@ def refuse_alpha_k(algorithm: Algorithm, problem: Problem) -> None:
 
 
 def alpha_k_models(problem: Problem) -> list[Model]:
-    """The models that say k and alpha, alpha without rounding up: that is stricter, and survives unions."""
+    """The models for k and alpha. Alpha is not rounded up: that is stricter, and survives unions."""
     k = [model for model in problem.models if isinstance(model, KAnonymity)]
     alpha = [
         replace(model, rounding="none") for model in problem.models if isinstance(model, AlphaDeassociation)
@@ -52,14 +52,14 @@ def alpha_k_models(problem: Problem) -> list[Model]:
 
 
 def rounding_notes(problem: Problem, name: str) -> tuple[str, ...]:
-    """That alpha was kept more strictly than asked for, if it was."""
+    """A note that alpha was applied more strictly than requested, if it was."""
     if all(model.survives_unions for model in problem.models):
         return ()
-    return (f"alpha was not rounded up, though it might have been: {name} is stricter than asked for.",)
+    return (f"alpha was not rounded up, though the spec allows it: {name} is stricter than requested.",)
 
 
 def alpha_demands(cells: CountedCells) -> list[Demand]:
-    """What alpha asks for, apart from what every class keeps anyway."""
+    """The demands for alpha, without those that every class satisfies anyway."""
     demands = []
     for model in alpha_k_models(cells.problem):
         if isinstance(model, AlphaDeassociation) and model.asked < 1:

@@ -1,4 +1,4 @@
-"""Progressive local recoding: what is safe leaves, the rest is generalized on (Wong et al., 2009)."""
+"""Progressive local recoding: safe records leave, the rest is generalized further (Wong et al., 2009)."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ class Progressive(Algorithm):
     - *further removal*: other parts of at least k records that satisfy the models, as long as those that stay
       can still keep alpha. At most this many leave: |D| - |(D, s)| / alpha for every sensitive value s.
 
-    If all classes satisfy the models, all leave. What is left at the end and is less than k joins the group
-    that it adds least cost to. A group is published as the smallest generalized record that covers it.
+    If all classes satisfy the models, all leave. If fewer than k records are left at the end, they join the
+    group where they add the least cost. A group is published as the smallest generalized record that covers
+    it.
 
-    O(levels * distinct rows * attributes), where levels are those of all hierarchies together.
+    O(levels * distinct rows * attributes), where levels is the sum over all hierarchies.
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"postcode": ["4351", "4351", "4351", "4352"], "ill": ["n", "c", "n", "n"]})
@@ -86,7 +87,7 @@ class Progressive(Algorithm):
                 table.remove(table.counts.copy())
                 break
             if run.out_of_time:
-                notes += ("Stopped at the time limit: what was left was not looked at any more.",)
+                notes += ("Stopped at the time limit: the remaining records were put into one group.",)
                 table.remove_rest()
                 break
             table.remove_trunks(valid)
@@ -126,12 +127,13 @@ class _Remaining:
         self.n_classes = len(first)
 
     def valid(self) -> np.ndarray:
-        """Per class whether it satisfies the models."""
+        """Whether each class satisfies the models."""
         holds = [self.table.satisfied(m, self.cells, self.class_of, self.counts) for m in self.models]
         return np.logical_and.reduce(holds)
 
     def remove_trunks(self, valid: np.ndarray) -> None:
-        """From valid classes: the most records of which exactly the share alpha is sensitive, k at least."""
+        """Remove the trunks of valid classes: as many records as possible with exactly the share alpha
+        sensitive, if they are at least k."""
         if self.simple is None or self.simple.alpha.denominator > self.problem.n_records:
             return
         sensitive, others = self._by_sensitivity(self.simple)
@@ -142,7 +144,7 @@ class _Remaining:
         self.remove(self._first(sensitive, times * share.numerator) + self._first(others, times * spare))
 
     def remove_further(self) -> None:
-        """Valid classes, or parts of them, as many as those that stay can do without."""
+        """Remove valid classes, or parts of them, while the records that stay can still keep alpha."""
         if not len(self.cells):
             return
         most = self._most_removable()
@@ -159,7 +161,7 @@ class _Remaining:
         self.remove(np.where(wanted[self.class_of] > 0, self.counts, part))
 
     def _most_removable(self) -> int:
-        """Lemma 5: how many records may leave, whatever their values, so that the rest can keep alpha."""
+        """The most records that may leave, whatever their values, if the rest is to keep alpha (Lemma 5)."""
         n = int(self.counts.sum())
         most = n
         for demand in self.demands:
@@ -171,7 +173,10 @@ class _Remaining:
         return most
 
     def _part(self, of_class: int, most: int) -> np.ndarray:
-        """A valid part of a valid class, with at most `most` records; none if it would be under k."""
+        """How many records of each cell form a valid part of a valid class, at most `most` in all.
+
+        All 0 if the part would have fewer than k records.
+        """
         nothing = np.zeros_like(self.counts)
         if most < self.problem.k or self.simple is None:
             return nothing
@@ -194,7 +199,7 @@ class _Remaining:
         return sum_by_class(self.class_of, counts, self.n_classes)
 
     def _first(self, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Per cell how many of the first `wanted` records of each class it has."""
+        """How many of the first `wanted` records of each class are in each cell."""
         order = np.argsort(self.class_of, kind="stable")
         in_order, class_of = counts[order], self.class_of[order]
         before = np.cumsum(in_order) - in_order
@@ -233,9 +238,9 @@ class _Remaining:
         return float(-(share * np.log2(share)).sum()) if len(share) > 1 else 0.0
 
     def remove_rest(self) -> None:
-        """All that stay leave as one group or, if they are under k, with the group that this costs least.
+        """Let the remaining records leave as one group or, if they are fewer than k, join the cheapest group.
 
-        They keep alpha, so they do not break it for others.
+        They satisfy alpha, so the group they join still does.
         """
         n = int(self.counts.sum())
         if n >= self.problem.k:

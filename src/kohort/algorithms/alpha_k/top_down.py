@@ -1,4 +1,4 @@
-"""Top-down local recoding: one group of all, specialized while groups stay safe (Wong et al., 2009)."""
+"""Top-down local recoding: all records as one group, specialized while it is safe (Wong et al., 2009)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TopDown(Algorithm):
     can be specialized least, as far as children can spare them; if they cannot, whole children join it, the
     smallest first.
 
-    How far records can be specialized is found on trial, moving none, for 1,000 distinct records or more of
-    the smallest children. A group is published as the smallest generalized record that covers it.
+    How far records can be specialized is found by trial, without moving any, for 1,000 distinct records or
+    more of the smallest children. A group is published as the smallest generalized record that covers it.
 
     O(depth * distinct rows * attributes), where depth is how often a record is specialized.
 
@@ -90,7 +90,7 @@ class TopDown(Algorithm):
 
 
 def cell_table(cells: CountedCells) -> CellTable:
-    """The cells of a problem, and what k and alpha ask of groups of them, for the kernel."""
+    """The cells of a problem, and the limits that k and alpha set for groups of them, as arrays."""
     demands = alpha_demands(cells)
     n = cells.problem.n_records
     value = np.full((len(cells.counts), len(demands)), -1, dtype=np.int64)

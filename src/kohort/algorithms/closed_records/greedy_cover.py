@@ -16,11 +16,14 @@ from kohort.problem.slots import first_slots
 
 __all__ = ["cover_guarantee", "cover_sets", "disjoint_cover"]
 
-_SETS_AT_A_TIME = 500_000  # looked at between two looks at the clock
+_SETS_AT_A_TIME = 500_000  # sets examined between two looks at the clock
 
 
 def disjoint_cover(table: MinedRows, closed: ClosedRecords, problem: Problem, run: Run) -> np.ndarray | None:
-    """GEN-COVER-CF and the cover made disjoint: the cluster of each slot, or None when the time is up."""
+    """The cluster of each slot after GEN-COVER-CF and Algorithm 2, which makes the cover disjoint.
+
+    None when the time is up.
+    """
     sets, slots = cover_sets(table, closed, problem), first_slots(table.counts)
     cover = new_cover(sets, slots, problem.k)
     while cover.counts[0].left:
@@ -41,7 +44,7 @@ def cover_sets(table: MinedRows, closed: ClosedRecords, problem: Problem) -> Set
 
 
 def _bit_sets(table: MinedRows, closed: ClosedRecords) -> tuple[np.ndarray, np.ndarray]:
-    """Per closed record its nodes, rarest first, and per node the rows under it as bits."""
+    """The nodes of each closed record, rarest first, and the rows under each node as bits."""
     n_rows, n_nodes = len(table.counts), len(table.lineages.depth)
     rows_under = np.bincount(table.lineages.node[table.lineages.node >= 0], minlength=n_nodes)
     used = np.zeros(n_nodes, dtype=bool)
@@ -55,9 +58,10 @@ def _bit_sets(table: MinedRows, closed: ClosedRecords) -> tuple[np.ndarray, np.n
 
 
 def cover_guarantee(problem: Problem) -> float | None:
-    """The factor of Theorem 4, where the cost is monotone, and what is searched is what is measured.
+    """The approximation factor of Theorem 4, or None where it does not hold.
 
-    Not where records may be withheld: the theorem is about releases that publish all of them, as this does.
+    It holds where the cost is monotone and is the one that is measured, and where no record may be withheld:
+    the theorem is about releases that publish all records.
     """
     if not problem.cost.monotone or problem.tight or in_measured_units(problem, 0.0) is None:
         return None

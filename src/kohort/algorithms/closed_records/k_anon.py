@@ -29,8 +29,8 @@ class KAnon(Algorithm):
     """The basic O(ln k) algorithm (Kenig and Tassa, Algorithms 1 to 3), literally.
 
     Covers the table greedily by sets out of all sets of k to 2k-1 records, each time the one of least cost
-    per newly covered record, and makes the cover disjoint. O(n^(2k-1)) sets: dozens of records with k = 2 or
-    3 are about what it can do. It shows what `k-anon-cf` does without looking at every set.
+    per newly covered record, and makes the cover disjoint. O(n^(2k-1)) sets: some dozens of records with
+    k = 2 or 3 are the limit. It shows what `k-anon-cf` does without examining every set.
     """
 
     name: ClassVar[str] = "k-anon"
@@ -67,7 +67,7 @@ class KAnon(Algorithm):
 def greedy_cover(
     sets: list[frozenset[int]], costs: list[float], n_records: int, run: Run
 ) -> list[set[int]] | None:
-    """GEN-COVER (Algorithm 1); of sets with equal ratio the first. None when the time is up."""
+    """A greedy cover by GEN-COVER (Algorithm 1); ties go to the first set. None when the time is up."""
     uncovered = set(range(n_records))
     cover = []
     while uncovered:

@@ -21,9 +21,9 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["KAnonCF"]
 
-_BYTES_PER_RECORD = 48  # besides 4 per attribute: weight, cost, key, place in the heap, start
-_FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # so many closed records are mined before their number is guessed
-_UNTOLD = 1e8  # closed records; how many more there are is anybody's guess
+_BYTES_PER_RECORD = 48  # weight, cost, key, place in the heap and start; 4 more per attribute
+_FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # closed records that are mined before their number is estimated
+_MOST_ESTIMATED = 1e8  # closed records; greater estimates are too uncertain to be stated
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class KAnonCF(Algorithm):
     their supports, each time the one of least cost per newly covered record, and makes the cover disjoint.
     The guarantee holds for monotone costs (all but `entropy`).
 
-    memory   gigabytes that supports may take; beyond, they are found anew whenever they are needed, which is
+    memory   gigabytes that supports may take; beyond, they are recomputed whenever they are needed, which is
              slower and gives the same clusters
     records  millions of closed records that may be mined; a table with more (many attributes, small k) is
              split into regions that are solved one by one, and the guarantee is lost
@@ -138,16 +138,16 @@ class KAnonCF(Algorithm):
 def _low_memory_note(n_records: int) -> str:
     return (
         f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were "
-        "found anew whenever they were needed, with the same result."
+        "recomputed whenever they were needed, with the same result."
     )
 
 
 def _in_words(expected: float) -> str:
-    return f"about {expected:,.0f}" if expected < _UNTOLD else f"over {_UNTOLD:,.0f}"
+    return f"about {expected:,.0f}" if expected < _MOST_ESTIMATED else f"over {_MOST_ESTIMATED:,.0f}"
 
 
 def _regions_note(expected: float, algorithm: KAnonCF, n_regions: int) -> str:
-    gigabytes = min(expected, _UNTOLD) * _BYTES_PER_RECORD / 1e9
+    gigabytes = min(expected, _MOST_ESTIMATED) * _BYTES_PER_RECORD / 1e9
     return (
         f"{_in_words(expected).capitalize()} closed records would need {gigabytes:,.1f} GB or more, so the "
         f"table was split into {n_regions} regions of at most about {algorithm.records:g} million each, "

@@ -22,7 +22,7 @@ from kohort.recoding.groups import Groups
 __all__ = ["Optimal"]
 
 MOST_CELLS = 300_000  # rows in the supports of all closed records
-_FIRST_SLACK = 0.02  # of the bound: how far from it a closed record may be in the first search
+_FIRST_SLACK = 0.02  # share of the bound: variables of greater reduced cost are left out of the first search
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Optimal(Algorithm):
 
     Groups that are published alike can be one, so a release is a choice of closed generalized records, each
     with at least k of the records under it. HiGHS finds the cheapest choice: first the linear relaxation,
-    whose reduced costs tell which closed records can be in a better solution than the one known; then the
+    whose reduced costs show which closed records can be in a better solution than the one known; then the
     integer program over these. Records may be withheld as far as the problem allows.
 
     Exponential in the worst case. Sixty distinct records with eight attributes take seconds; a table whose
@@ -66,7 +66,7 @@ class Optimal(Algorithm):
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         run.report("mining closed records", 0.0)
-        in_full = Run()  # the limits keep it short, and without all of them there is no proof
+        in_full = Run()  # no time limit: MOST_CELLS keeps it short, and the proof needs all closed records
         closed = mine(
             MinedRows.of(problem), problem.k, max_records=MOST_CELLS, max_support_rows=MOST_CELLS, run=in_full
         )
@@ -82,10 +82,10 @@ class Optimal(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class _Choices:
-    """Which row may be published as which closed record; the last record is `*`, for withheld records.
+    """The closed records that each row may be published as; the last record is `*`, for withheld records.
 
-    row, record   per choice
-    paid          per record: what one row pays
+    row, record   the row and the closed record of each choice
+    paid          per closed record: cost of one row
     """
 
     problem: Problem
@@ -114,13 +114,13 @@ class _Choices:
 
     @property
     def everything_as_one(self) -> np.ndarray:
-        """The solution that is always there: the most general closed record, which comes first."""
+        """The solution that always exists: the most general closed record, which comes first."""
         return np.concatenate([np.where(self.record == 0, self.copies, 0), np.arange(len(self.paid)) == 0])
 
     def program(self, kept: np.ndarray, *, integer: bool) -> Program:
-        """How many copies of each row go to each record, then which records are open.
+        """The program: its variables are how many copies of each row go to each record, then which are open.
 
-        Every copy goes somewhere; only to an open record; an open one gets at least k.
+        Every copy goes to some record; only to an open one; an open one gets at least k copies.
         """
         counts, k = self.problem.rows.counts, self.problem.k
         n_rows, n_choices, n_records = len(counts), len(self.row), len(self.paid)
@@ -150,10 +150,10 @@ class _Choices:
         )
 
     def needed(self, relaxed: Solution, slack: float) -> np.ndarray:
-        """Which variables a solution can have whose value is at most `slack` above the relaxation's.
+        """Whether each variable can be above 0 in a solution at most `slack` above the relaxation's value.
 
-        A variable that is not 0 adds its reduced cost; an open record adds those of the k cheapest copies
-        that may go there.
+        A variable above 0 adds its reduced cost; an open record adds those of the k cheapest copies that may
+        go there.
         """
         n_choices = len(self.row)
         added = np.maximum(relaxed.reduced_cost, 0.0)
@@ -170,10 +170,10 @@ class _Choices:
 
 
 def _exact_closures(choices: _Choices) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Rows of the program for costs that are not monotone: what goes to a record must need all of it.
+    """Rows of the program for costs that are not monotone: the closure of a group must be its closed record.
 
-    For each child of each node of an open record at least one copy is not under the child. (With a monotone
-    cost a group that needs less only costs less.)
+    For each child of each node of an open record, at least one copy is not under the child. (With a monotone
+    cost a smaller closure only costs less.)
     """
     n_choices = len(choices.row)
     leaves = choices.problem.rows.leaves
@@ -196,7 +196,7 @@ def _exact_closures(choices: _Choices) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The best solution, its total cost, and what no solution is below."""
+    """The best solution, its total cost, and a lower bound on the cost of any solution."""
 
     x: np.ndarray
     value: float
@@ -204,7 +204,7 @@ class _Found:
 
 
 def _search(choices: _Choices, run: Run) -> _Found:
-    """Solve the integer program over the variables that are needed, until they were enough."""
+    """Solve the integer program over the variables that are needed, adding others until it is proven."""
     everything = np.ones(len(choices.row) + len(choices.paid), dtype=bool)
     x = choices.everything_as_one
     best = _Found(x, float(choices.paid[0] * x[: len(choices.row)].sum()), 0.0)

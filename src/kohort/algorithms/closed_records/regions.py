@@ -1,4 +1,4 @@
-"""Regions: a table cut in parts along one attribute, where the whole is too large to solve at once."""
+"""Regions: parts of a table that is too large to solve at once, cut along one attribute."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["split_region"]
 
 
 def split_region(table: MinedRows, problem: Problem) -> list[np.ndarray] | None:
-    """The rows of each part, or None where the table cannot be cut.
+    """The rows of each part of a table, or None if the table cannot be cut.
 
-    The parts are the children of the table's node in one attribute, children with fewer than k records
-    pooled; of all attributes the one whose parts cost least.
+    The parts are the children of the table's node in one attribute, where children with fewer than k records
+    are pooled. The attribute is the one whose parts cost least.
     """
     best, best_cost = None, np.inf
     for attribute, node in enumerate(table.closure()):

@@ -43,17 +43,17 @@ class Agglomerative(Algorithm):
     """The modified agglomerative algorithm of k-anonymization revisited (Gionis, Mazza and Tassa, 2008).
 
     Starts with every distinct row as a cluster of its own (equal records are together from the beginning)
-    and joins the two nearest clusters, again and again. A cluster of k records is finished. One that has more
+    and repeatedly joins the two nearest clusters. A cluster of k records is finished. One that has more
     sheds the records whose absence lowers its cost most, until it has k; they start again as clusters of
-    their own. Rows with k copies or more are finished at once. What is left at the end joins the groups that
-    it adds least cost to.
+    their own. Rows with k copies or more are finished at once. Records left over at the end join the groups
+    where they add the least cost.
 
-    distance  between clusters A and B, with d(A) the cost of a record of A when all of A looks alike:
+    distance  between clusters A and B, with d(A) the cost of a record published as the closure of A:
               log    (d(A + B) - d(A) - d(B)) / log |A + B|
               plain   d(A + B) - d(A) - d(B)
               added   |A + B| d(A + B) - |A| d(A) - |B| d(B), the cost that joining adds
               ratio   d(A + B) / (d(A) + d(B) + 0.1)
-    shed      whether clusters of more than k records shed what they have above
+    shed      whether clusters of more than k records shed the surplus
 
     Each cluster remembers its nearest one, so there is no matrix: memory is linear in the rows, and time is
     O(rows^2 * attributes) in practice.
@@ -93,7 +93,10 @@ class Agglomerative(Algorithm):
 
 
 class ClusterPieces(NamedTuple):
-    """Some copies of a row are in a group. `complete`: not cut short by the time limit."""
+    """Pieces of groups: how many copies of which row are in which group.
+
+    complete  whether the search ended before the time limit
+    """
 
     row: np.ndarray
     copies: np.ndarray
@@ -111,7 +114,10 @@ def join_clusters(
     shed: bool,
     run: Run,
 ) -> ClusterPieces:
-    """Join clusters of fewer than k records until there are none; `cluster_of_row` numbers them from 0."""
+    """Join clusters of fewer than k records until there are none left.
+
+    cluster_of_row  the cluster that each row starts in, numbered from 0
+    """
     clusters = _allocate(rows, cluster_of_row, problem.k, shed)
     fill_clusters(clusters, rows, tables, cluster_of_row, problem.k)
     logs = np.array([math.log(max(size, 2)) for size in range(2 * problem.k)])
@@ -127,10 +133,10 @@ def join_clusters(
 
 
 def _allocate(rows: RowCells, cluster_of_row: np.ndarray, k: int, shed: bool) -> GrowingClusters:
-    """Room for all clusters and pieces that there can be: with shedding, as many as records are open."""
+    """Empty arrays large enough for all clusters and pieces: with shedding, as many as records are open."""
     size = np.bincount(cluster_of_row, weights=rows.copies)
     most = int(size[size < k].sum()) if shed else int((size < k).sum())
-    room = most + most // 7 + 2 * k + 8  # holes are closed when they are an eighth
+    room = most + most // 7 + 2 * k + 8  # holes are closed when they make up an eighth
     n_pieces = len(rows.copies) + (most if shed else 0)
     r = len(rows.low)
     return GrowingClusters(
@@ -151,7 +157,7 @@ def _allocate(rows: RowCells, cluster_of_row: np.ndarray, k: int, shed: bool) ->
 
 
 def _find_nearest(clusters: GrowingClusters, tables: Tables, kind: int, logs: np.ndarray, run: Run) -> bool:
-    """Every cluster's nearest younger one, on all cores; whether the time was enough."""
+    """Find the nearest younger cluster of every cluster, on all cores; return False if the time ran out."""
     n = int(clusters.counts[0].n_open)
     batch = max(64, BATCH // max(n * len(clusters.low), 1))
     for start in range(0, n, batch):
@@ -176,7 +182,7 @@ def _join(
     shed: bool,
     run: Run,
 ) -> bool:
-    """Join until one cluster is left; whether the time was enough."""
+    """Join open clusters until at most one is left; return False if the time ran out before."""
     n, share = max(int(clusters.counts[0].n_open), 1), 0.0
     more = True
     while more:
@@ -192,7 +198,7 @@ def _join(
 def _cut_from_curve(
     problem: Problem, rows: RowCells, tables: Tables, pieces: ClusterPieces, run: Run
 ) -> ClusterPieces:
-    """Groups for the pieces that have none, in a moment: runs along the Hilbert curve."""
+    """The pieces, where those without a group are put into runs along the Hilbert curve, which is fast."""
     still_open = pieces.group < 0
     if pieces.copies[still_open].sum() < problem.k:
         return pieces

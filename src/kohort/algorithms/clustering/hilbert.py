@@ -32,17 +32,17 @@ BATCH = 50_000_000  # cells between two looks at the clock
 class Hilbert(Algorithm):
     """Order along the Hilbert curve, cut by dynamic programming (Ghinita, Karras, Kalnis, Mamoulis, 2007).
 
-    Every record is a point: a coordinate per attribute, its leaf in the order of the tree. The Hilbert curve
-    visits all points and keeps near ones near, so that a problem in many dimensions becomes one in a row.
-    There the best cut into runs of k to 2k - 1 records is found exactly.
+    Every record is a point with one coordinate per attribute: the place of its leaf in the order of the tree.
+    The Hilbert curve visits all points and keeps near ones near, so that a problem in many dimensions becomes
+    one-dimensional. There the best cut into runs of k to 2k - 1 records is found exactly.
 
     Attributes are rescaled to the same length, as Kenig and Tassa do (2012, section 7). With
     `spacing="even"` the leaves are evenly spaced on it. With `spacing="tree"` every node of a hierarchy gets
     an aligned power-of-two part of its parent's interval, so that the curve leaves a node only after all of
     it; columns without a hierarchy are spaced evenly. Attributes with few leaves come first.
 
-    bits     of a coordinate
-    spacing  of the leaves: tree, even
+    bits     bits per coordinate
+    spacing  how leaves are spaced on an axis: tree, even
 
     O(n * k * attributes).
 
@@ -94,14 +94,14 @@ def hilbert_order(problem: Problem, *, bits: int = 16, spacing: Spacing = "tree"
 
 
 def _coordinates(attribute: Attribute, bits: int, spacing: Spacing) -> np.ndarray:
-    """Per leaf its place on an axis of length 2**bits."""
+    """The place of each leaf on an axis of length 2**bits."""
     if spacing == "tree" and isinstance(attribute.domain, Hierarchy):
         return _by_tree(attribute.domain, bits)
     return np.arange(attribute.n_leaves) * (2**bits - 1) // max(attribute.n_leaves - 1, 1)
 
 
 def _by_tree(hierarchy: Hierarchy, bits: int) -> np.ndarray:
-    """Per leaf the number of each ancestor among its siblings in as many bits as they need, top first."""
+    """The place of each leaf: the numbers of its ancestors among their siblings, top first, bit by bit."""
     n_children = np.bincount(hierarchy.parent[1:], minlength=len(hierarchy.parent)).tolist()
     seen = [0] * len(n_children)
     code, free = [0] * len(n_children), [bits] * len(n_children)
@@ -118,9 +118,9 @@ def _by_tree(hierarchy: Hierarchy, bits: int) -> np.ndarray:
 def cut_into_runs(
     rows: RowCells, tables: Tables, row_at: np.ndarray, k: int, run: Run
 ) -> tuple[np.ndarray, bool]:
-    """The cheapest cut of an order of rows into runs of k to 2k - 1: the run at each place, and whether so.
+    """The run at each place of an order of rows in its cheapest cut into runs of k to 2k - 1 records.
 
-    When the time is up, what is left is cut into runs of k.
+    Also returns whether the cut is the cheapest: when the time is up, the rest is cut into runs of k.
     """
     n = len(row_at)
     best = np.zeros(n + 1)
@@ -140,7 +140,7 @@ def cut_into_runs(
 
 
 def _starts(previous: np.ndarray, k: int, n: int, done: int) -> np.ndarray:
-    """Where the runs begin, given the cheapest cut of the first `done` places."""
+    """The places where the runs begin, given the cheapest cut of the first `done` places."""
     end = n
     if done < n:
         possible = np.flatnonzero(previous[: min(done, n - k) + 1] >= 0)

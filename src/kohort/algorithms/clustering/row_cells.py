@@ -1,4 +1,4 @@
-"""What the clustering algorithms share: distinct rows as cells, and pieces of rows as groups of records."""
+"""Input that the clustering algorithms share: distinct rows as cells, and the costs of cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cluster_tables", "rows_of"]
 
 
 def cluster_tables(problem: Problem) -> Tables:
-    """The tables of `closure_tables`, where a leaf's node costs what the leaf costs alone."""
+    """The problem's `closure_tables`, where the node of a leaf has the cost of the leaf alone."""
     tables = problem.coded.closure_tables
     node_cost = tables.node_cost.copy()
     ends = np.append(tables.leaf_start[1:], len(tables.leaf_cost))

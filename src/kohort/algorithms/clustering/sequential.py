@@ -39,8 +39,8 @@ class Sequential(Algorithm):
     Starts with clusters of about alpha * k records. In every pass each record, in random order, moves to the
     cluster where the total cost falls most, if it falls; a record that is alone moves in any case, which
     dissolves its cluster. Then clusters of more than omega * k records are split at random into halves. When
-    nothing moves any more, clusters of fewer than k records are joined, the nearest two first, and what is
-    left joins the groups that it adds least cost to.
+    nothing moves any more, clusters of fewer than k records are joined, the nearest two first, and records
+    left over join the groups where they add the least cost.
 
     Equal records move together; rows with k copies or more are groups from the beginning. Not in the paper:
     `polish`, `scan` and `start="hilbert"`.
@@ -49,9 +49,9 @@ class Sequential(Algorithm):
             values, random clusters may cover everything, so that no single move helps and nothing moves
     alpha   how many times k records the first clusters hold
     omega   clusters of more than omega * k records are split
-    passes  over all records, at most, before the clusters are joined and again when they are polished
+    passes  the most passes over all records, before the clusters are joined and again when they are polished
     scan    a record tries all clusters if there are no more than this; else it tries those that hold its 32
-            neighbours along the Hilbert curve, and so many others, a run of them from a random one on
+            neighbours along the Hilbert curve, and this many others, numbered on from a random one
     polish  whether groups of 2k records or more are cut along the Hilbert curve at the end, where that costs
             least, and records move once more, as long as every group keeps k
 
@@ -101,7 +101,7 @@ class Sequential(Algorithm):
 
 
 class _Moving:
-    """Rows that move between clusters, with all that they need to know for it."""
+    """The state of a run: rows with their cells and costs, the order of the curve, and the options."""
 
     def __init__(
         self, problem: Problem, rows: RowCells, tables: Tables, options: Sequential, run: Run
@@ -130,7 +130,7 @@ class _Moving:
         return cluster_of_row
 
     def polished(self, group_of_row: np.ndarray) -> np.ndarray:
-        """The groups after cuts and moves that leave k records in each, and never raise the cost."""
+        """The group of each row after cuts and moves that keep k records in each and never raise the cost."""
         every_row = np.arange(len(group_of_row))
         for number in range(self.options.passes):
             self.run.report("polishing", number / self.options.passes)
@@ -146,7 +146,10 @@ class _Moving:
         return group_of_row
 
     def _cut(self, group_of_row: np.ndarray) -> tuple[np.ndarray, int]:
-        """Groups of 2k records or more cut along the curve until none can be; how many more there are."""
+        """Cut groups of 2k records or more along the curve until none can be cut.
+
+        Returns the group of each row, and by how much the number of groups grew.
+        """
         n_before, n_groups = -1, int(group_of_row.max()) + 1
         n_first = n_groups
         while n_groups > n_before:
@@ -156,7 +159,7 @@ class _Moving:
         return group_of_row, n_groups - n_first
 
     def _first_clusters(self) -> np.ndarray:
-        """Rows with fewer than k copies in a row, cut into clusters of equal size; the others have -1."""
+        """The first cluster of each row: rows of fewer than k copies in clusters of equal size, others -1."""
         copies = self.rows.copies
         in_order = self.rng.permutation(self.few)
         if self.options.start == "hilbert":
@@ -184,7 +187,7 @@ class _Moving:
         return partition
 
     def _pass(self, partition: Partition, members: np.ndarray, *, keep: int) -> int:
-        """Let each row move once, in random order, unless the time runs out; how many did."""
+        """Let each row move once, in random order, unless the time runs out; return how many moved."""
         n_clusters, scan = len(partition.size), self.options.scan
         order = self.rng.permutation(members)
         windows = np.zeros(len(order), dtype=np.int64)
@@ -202,7 +205,10 @@ class _Moving:
         return moved
 
     def _split(self, cluster_of_row: np.ndarray) -> tuple[np.ndarray, int]:
-        """Clusters of more than omega * k records as two random halves each; how many there were."""
+        """Split clusters of more than omega * k records into two random halves each.
+
+        Returns the cluster of each row, and how many clusters were split.
+        """
         in_order = self.rng.permutation(self.few)
         in_order = in_order[np.argsort(cluster_of_row[in_order], kind="stable")]
         cluster, copies = cluster_of_row[in_order], self.rows.copies[in_order]
@@ -217,7 +223,7 @@ class _Moving:
 
 
 def _dense(cluster_of_row: np.ndarray) -> np.ndarray:
-    """The same clusters numbered from 0 without gaps; -1 stays."""
+    """The clusters renumbered from 0 without gaps; -1 stays."""
     member = cluster_of_row >= 0
     numbers = np.full(len(cluster_of_row), -1)
     numbers[member] = np.unique(cluster_of_row[member], return_inverse=True)[1]

@@ -32,10 +32,10 @@ class FullDomain(Algorithm):
 
     Every value of an attribute is published at the same level of its hierarchy; records in classes that fail
     a model are withheld, and there may be no more of them than the suppression limit. A level per attribute
-    is a node of a lattice. The search knows for every node the least it can cost. It takes the node with the
-    lowest such bound and looks at the dearest node above it that is still open: where that one fails, all
-    below fail, and where it does not, it is the better the lower the search has come. It ends when no open
-    node can cost less than the best, so what it returns is optimal. Nodes are closed by these facts:
+    is a node of a lattice. The search keeps a lower bound on the cost of every node. It takes the node with
+    the least bound and examines the dearest node above it that is still open: if that one fails, all below it
+    fail; if not, it may be a better solution. The search ends when no open node can cost less than the best,
+    so its result is optimal. Nodes are closed by these facts:
 
     1. *Cost.* A node costs what its levels cost, and for each withheld record the difference to `*`. So it
        costs at least `least` + f * `per_withheld` if at least f records are withheld (see LatticeCost); where
@@ -44,19 +44,20 @@ class FullDomain(Algorithm):
        fewer than k records, so have all these: each of its records is withheld below. If C breaks a model
        that survives unions, one of these breaks it, too: at least one record is withheld below. Hence below
        a node at least f records are withheld, with f the sum over its failing classes of their size (if below
-       k) or of 1. Where f is above the limit, everything below is invalid. Without suppression this is the
-       usual rule: what is below an invalid node is invalid.
-    3. *Class sizes grow upwards*, so costs that look at them are bounded above a node by what it has.
+       k) or of 1. Where f is above the limit, every node below is invalid. Without suppression this is the
+       usual rule: all nodes below an invalid node are invalid.
+    3. *Class sizes grow upwards*, so for costs that depend on them the classes of a node bound the costs of
+       all nodes above it.
 
-    That a node is valid says nothing of those above if records may be withheld and a model looks at sensitive
-    values: a valid class and a failing one may fail together. No use is made of it. A model that does not
-    survive unions (alpha with rounding: ceiling) closes no other node.
+    A valid node does not imply valid nodes above it if records may be withheld and a model depends on
+    sensitive values: a valid class and a failing one may fail together. So validity is not propagated
+    upwards. A model that does not survive unions (alpha with rounding: ceiling) closes no other node.
 
     Where withheld records are published as `*`, they look like a class that is `*` in every column. Such a
     class is withheld with them if the limit allows; if not, nothing else may be withheld at that node.
 
-    In the worst case exponential in the attributes; O(classes rolled up from * attributes) per node looked
-    at, of which there are a few hundred in practice.
+    In the worst case exponential in the attributes; O(classes rolled up from * attributes) per node that is
+    examined, a few hundred in practice.
 
     >>> import pyarrow as pa, kohort as ko
     >>> postcodes = ["4351", "4352", "4361", "4362", "9999"]
@@ -116,7 +117,7 @@ class FullDomain(Algorithm):
 
 
 def _lowest_alike(levels: Levels, table: GeneralizedTable) -> Levels:
-    """The lowest levels at which everything is published as at these: a hierarchy may repeat itself."""
+    """The lowest levels that publish the same as these: a hierarchy may have equal levels."""
     return tuple(
         next(lower for lower in range(level + 1) if np.array_equal(nodes[lower], nodes[level]))
         for level, nodes in zip(levels, table.nodes)
@@ -124,7 +125,7 @@ def _lowest_alike(levels: Levels, table: GeneralizedTable) -> Levels:
 
 
 class _Look(NamedTuple):
-    """A node that was looked at: its classes, those to be withheld, and how many are lost at all below."""
+    """A node that was examined: its classes, those to withhold, and how many records all nodes below lose."""
 
     levels: Levels
     classes: ClassTable
@@ -140,7 +141,7 @@ class _LatticeSearch:
         self.problem, self.table = problem, GeneralizedTable(problem)
         self.limit = problem.max_withheld
         self.cost = lattice_cost(problem, self.table)
-        # infinite: looked at, or known to be invalid
+        # infinite: examined, or known to be invalid
         self.bound = self._least_cost((...,), withheld=0)
         self.best: _Look | None = None
         self.best_cost = np.inf
@@ -160,21 +161,21 @@ class _LatticeSearch:
 
     @property
     def proven(self) -> float:
-        """No full-domain generalization costs less."""
+        """The proven lower bound on the cost of any full-domain generalization."""
         return float(min(self.bound.min(), self.best_cost))
 
     @property
     def _target(self) -> float:
-        """Nodes that cannot get below it are of no interest."""
+        """The cost that a node must be below to be an improvement."""
         return self.best_cost - _SAME * abs(self.best_cost) if self.best is not None else np.inf
 
     def _lowest(self) -> Levels | None:
-        """The open node with the lowest bound."""
+        """The open node with the least bound, or None if none can be an improvement."""
         place = int(self.bound.argmin())
         return self._levels(place, self.bound.shape) if self.bound.flat[place] < self._target else None
 
     def _highest_open_above(self, levels: Levels) -> Levels:
-        """Up from a node, each time to the dearest open one right above, until there is none."""
+        """The node reached by going up to the dearest open node right above, until there is none."""
         target, least = self._target, self.cost.least
         while True:
             raised = (
@@ -221,7 +222,7 @@ class _LatticeSearch:
         small = sizes < self.problem.k
         lost = int(sizes[small].sum())
         fails, fails_below = small.copy(), small.copy()
-        if lost <= self.limit:  # else it is invalid, whatever the other models say
+        if lost <= self.limit:  # otherwise the node is invalid, whatever the other models say
             for model, holds in self.table.holding(self.problem.models, classes, levels):
                 fails |= ~holds
                 if model.survives_unions:
@@ -249,7 +250,7 @@ class _LatticeSearch:
         return of_cell[self.table.cells.of_record]
 
     def proven_facts(self) -> dict[str, Any]:
-        """For the certificate: every column has the scheme bhs, one level for all its values."""
+        """Facts for the certificate: every column has the scheme bhs, one level for all its values."""
         bound, done = max(self.proven, 0.0), self._lowest() is None
         return {
             "attributes": {attribute.name: "bhs" for attribute in self.problem.attributes},

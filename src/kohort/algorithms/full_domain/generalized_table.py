@@ -1,4 +1,4 @@
-"""A table generalized to some levels: do its classes satisfy the models?"""
+"""A table generalized to some levels: its equivalence classes, and whether they satisfy the models."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kohort.problem.problem import Problem
 
 __all__ = ["ClassTable", "GeneralizedTable", "Levels"]
 
-ROOM = 16  # times the rows of the table: the rows of all class tables kept to roll up from
+ROOM = 16  # times the rows of the table: total rows of the class tables that are kept to roll up from
 
 Levels = tuple[int, ...]  # one per attribute: a node of the lattice of generalizations
 
 
 class GeneralizedTable:
-    """The cells of a problem, generalized to levels; an attribute at its highest level is as good as gone.
+    """The cells of a problem, generalized to levels; an attribute at its highest level separates nothing.
 
-    Sizes of classes are counted apart from sensitive values, of which there may be many in a class.
+    Class sizes are counted separately from sensitive values, of which there may be many in a class.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -45,7 +45,7 @@ class GeneralizedTable:
     def holding(
         self, models: Sequence[Model], classes: ClassTable, levels: Levels
     ) -> Iterator[tuple[Model, np.ndarray]]:
-        """Per model which of the classes at these levels satisfy it; models of sizes first."""
+        """For each model, whether each class at these levels satisfies it; models of sizes come first."""
         sizes = ClassCounts.of_sizes(classes.counts)
         for model in models:
             if model.attribute is None:
@@ -59,12 +59,12 @@ class GeneralizedTable:
 
     def class_of(self, cells: np.ndarray, classes: ClassTable, levels: Levels) -> np.ndarray:
         """The class of each of these cells at these levels, in the numbers of the given table."""
-        known = len(classes.rows)  # these come first, so they get the numbers that they have
+        known = len(classes.rows)  # these come first, so they keep their numbers
         return self._sizes.classes(np.concatenate([classes.rows, cells]), levels)[0][known:]
 
 
 class _Mapping:
-    """What each leaf is mapped to at each level of its attribute; sensitive values stay as they are."""
+    """The number that each leaf is mapped to at each level; sensitive values are mapped to themselves."""
 
     def __init__(self, cells: CountedCells, nodes: Sequence[np.ndarray]) -> None:
         self.values = np.column_stack([cells.leaves, cells.sensitive])
@@ -91,7 +91,7 @@ def _numbered(levels: np.ndarray) -> np.ndarray:
 
 
 class ClassTable(NamedTuple):
-    """Cells that stand for all that are alike, and how many records each stands for."""
+    """Equivalence classes: a cell of each class, and how many records the class has."""
 
     rows: np.ndarray
     counts: np.ndarray
@@ -100,9 +100,9 @@ class ClassTable(NamedTuple):
 class _RollUps:
     """Class tables at any levels by the first `n_columns` columns, each rolled up from a finer one.
 
-    A class at some levels is a part of a class at higher ones, so the table at these is made from the cells
-    that stand for the classes. It is rolled up from the table where one attribute more is not generalized,
-    and so on. Attributes that lose most of their values are generalized first, to have few rows soon.
+    A class at some levels is a part of a class at higher ones, so the table at higher levels is made from one
+    cell of each class. It is rolled up from the table where one more attribute is not generalized, and so on.
+    Attributes that lose most of their values are generalized first, so that few rows are left soon.
     """
 
     def __init__(self, mapping: _Mapping, n_columns: int) -> None:
@@ -113,7 +113,7 @@ class _RollUps:
     def at(self, levels: Levels) -> ClassTable:
         """The table at these levels."""
         if levels in self._kept:
-            self._kept[levels] = self._kept.pop(levels)  # those that were asked for last are forgotten last
+            self._kept[levels] = self._kept.pop(levels)  # the least recently used is dropped first
             return self._kept[levels]
         source = self._source(levels)
         class_of, first = self.classes(source.rows, levels)
@@ -139,7 +139,7 @@ class _RollUps:
         )
 
     def _keep(self, levels: Levels, table: ClassTable) -> None:
-        """Keep a table to roll up from, and forget those that have not been asked for longest."""
+        """Keep a table to roll up from, and drop the least recently used ones."""
         self._kept[levels] = table
         self._room -= len(table.rows)
         while self._room < 0 and len(self._kept) > 1:

@@ -31,11 +31,11 @@ class Incognito(Algorithm):
 
     A full-domain generalization publishes every value of an attribute at the same level of its hierarchy.
     Incognito finds all of them that satisfy the models, for subsets of the attributes of growing size. Two
-    facts spare it most tests: what generalizes a valid one is valid, and a valid one is valid for every
+    facts save most tests: a generalization of a valid one is valid, and a valid one is valid for every
     subset of its attributes. The one of least cost is published.
 
     Where alpha is rounded up (`rounding: ceiling`) neither fact holds for alpha. Then only the other models
-    spare tests, and what they leave is tried from the cheapest on.
+    save tests, and the generalizations that satisfy them are tried in order of cost.
 
     In the worst case exponential in the attributes; O(distinct rows * attributes) per test.
 
@@ -100,9 +100,9 @@ _STOPPED = "Stopped at the time limit: a better full-domain generalization may e
 
 
 def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run: Run) -> np.ndarray:
-    """Per node of the lattice of levels, whether the table generalized so satisfies the models.
+    """Whether the table generalized to each node of the lattice of levels satisfies the models.
 
-    The models survive unions. What was not decided when time ran out counts as not valid.
+    The models must survive unions. Nodes that were not decided when time ran out count as not valid.
     """
     valid: dict[Levels, np.ndarray] = {}
     every = tuple(range(len(table.shape)))
@@ -115,14 +115,14 @@ def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run:
             candidates = _candidates(subset, [table.shape[j] for j in subset], valid)
             valid[subset] = _valid_nodes(candidates, _test_of(table, subset, models), run)
             n_done += candidates.size
-        for subset in combinations(every, size - 1):  # what is smaller is not looked at any more
+        for subset in combinations(every, size - 1):  # smaller subsets are not needed any more
             valid.pop(subset, None)
     run.report("testing generalizations", 1.0)
     return valid[every]
 
 
 def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -> Callable[[Levels], bool]:
-    """Whether the models hold at levels of some attributes, the others being left out."""
+    """A test whether the models hold at given levels of the attributes in `subset`, without the others."""
     highest = [n - 1 for n in table.shape]
 
     def holds(levels: Levels) -> bool:
@@ -135,7 +135,7 @@ def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -
 
 
 def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.ndarray]) -> np.ndarray:
-    """Nodes all of whose projections on one attribute less are valid."""
+    """Whether each node is a candidate: all its projections that leave out one attribute are valid."""
     candidates = np.ones(shape, dtype=bool)
     if len(subset) > 1:
         for place in range(len(subset)):
@@ -144,7 +144,7 @@ def _candidates(subset: Levels, shape: Sequence[int], valid: dict[Levels, np.nda
 
 
 def _valid_nodes(candidates: np.ndarray, holds: Callable[[Levels], bool], run: Run) -> np.ndarray:
-    """The candidates that hold, where all above one that holds do: asked from the lowest on."""
+    """Whether each candidate is valid, tested from the lowest up: all above a valid one are valid."""
     valid = np.zeros_like(candidates)
     nodes = np.argwhere(candidates)
     for node in nodes[np.argsort(nodes.sum(axis=1), kind="stable")].tolist():
@@ -181,7 +181,7 @@ def _cheapest_that_holds(
 
 
 def nothing_found(*, out_of_time: bool) -> KohortError:
-    """What to raise where alpha is rounded up and no generalization that keeps it was found."""
+    """The error to raise where alpha is rounded up and no generalization that keeps it was found."""
     if out_of_time:
         return UnsupportedError(
             "Time ran out before a full-domain generalization was found that keeps alpha with rounding: "

@@ -1,4 +1,4 @@
-"""What full-domain generalizations cost, and the least each can cost before anybody has looked at it."""
+"""Costs of full-domain generalizations, and lower bounds on them before they are examined."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ class LatticeCost(Protocol):
 
     With f records withheld, a node costs at least `least` + f * `per_withheld` at its place.
 
-    least         per node, at most what it costs with nothing withheld
-    per_withheld  per node, what a withheld record adds at least (it may be below 0)
+    least         per node: a lower bound on its cost with no record withheld
+    per_withheld  per node: a lower bound on what a withheld record adds (it may be below 0)
     """
 
     least: np.ndarray
     per_withheld: np.ndarray
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
-        """The cost at these levels, with these of the classes withheld."""
+        """The cost at these levels if the classes marked in `withheld` are withheld."""
         ...
 
     def least_above(self, classes: ClassTable) -> float:
-        """At most what these classes, or any that generalize them, cost."""
+        """A lower bound on the cost of these classes and of all that generalize them."""
         ...
 
 
 def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
-    """The cost that the problem asks for."""
+    """The cost of the problem as a LatticeCost."""
     return _OF_CLASSES.get(type(problem.cost), _OfCells)(problem, table)
 
 
 def has_lattice_cost(cost: Cost) -> bool:
-    """Whether full-domain generalizations can be searched for the least of a cost."""
+    """Whether a cost can be minimised over full-domain generalizations."""
     return isinstance(cost, CellCost) or type(cost) in _OF_CLASSES
 
 
 class _OfCells:
-    """A sum over cells: a level costs the same whatever the others are, but for the records withheld."""
+    """A sum over cells: apart from withheld records, a level costs the same whatever the others are."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
         cells, self._withheld = _cell_costs(problem, table.nodes)
@@ -81,7 +81,7 @@ class _OfCells:
 
 
 def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:
-    """Per attribute, level and leaf the cost of a record's cell; and the cost of a withheld record."""
+    """The cost of a record's cell for each attribute, level and leaf; and the cost of a withheld record."""
     cost = problem.cost
     assert isinstance(cost, CellCost)
     values = [_as_measured(attribute) for attribute in problem.attributes]
@@ -98,7 +98,7 @@ def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.
 
 
 def _as_measured(attribute: Attribute) -> GeneralizedValues:
-    """Every node as it will be measured: what is published as `*` counts as everything."""
+    """All nodes of an attribute as the release is measured: a node published as `*` covers everything."""
     nodes, star = attribute.nodes(), _stars(attribute)
 
     def measured(of_nodes: np.ndarray, of_star: np.ndarray) -> np.ndarray:
@@ -114,7 +114,7 @@ def _as_measured(attribute: Attribute) -> GeneralizedValues:
 
 
 def _stars(attribute: Attribute) -> GeneralizedValues:
-    """The single value `*`."""
+    """The single generalized value `*` of an attribute."""
     everything = attribute.generalized(np.array([0]), np.array([attribute.n_leaves - 1]))
     return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
 
@@ -167,7 +167,7 @@ class _Discernibility:
 
 
 class _AverageClassSize:
-    """Published records over classes: at least k, and at least what must be published over all classes."""
+    """Published records over classes: at least k, and at least the fewest published over all classes."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
         self._k, self._published = problem.k, problem.n_records - problem.max_withheld
@@ -189,7 +189,7 @@ _OF_CLASSES: dict[type[Cost], Callable[[Problem, GeneralizedTable], LatticeCost]
 
 
 def _most_classes(table: GeneralizedTable) -> np.ndarray:
-    """Per node no fewer classes than it has: as many as nodes can be combined, or as there are cells."""
+    """An upper bound on the classes of each node: combinations of its nodes, or the number of cells."""
     combined = _over_lattice(
         np.multiply, [[len(np.unique(level)) for level in nodes] for nodes in table.nodes]
     )
@@ -197,5 +197,5 @@ def _most_classes(table: GeneralizedTable) -> np.ndarray:
 
 
 def _over_lattice(combine: Callable, of_levels: Sequence) -> np.ndarray:
-    """Per node of the lattice what its levels give together."""
+    """Combine values of the levels of each attribute into one value per node of the lattice."""
     return reduce(combine, np.ix_(*(np.asarray(values, dtype=float) for values in of_levels)))

@@ -1,4 +1,4 @@
-"""The lightest edges that touch every record: a maximum-weight matching, exact or in pieces with a bound."""
+"""Minimum-weight edge covers of records, by a maximum-weight matching: exact, or in pieces with a bound."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kohort.problem.slots import first_slots
 __all__ = ["EdgeCover", "least_edge_cover"]
 
 MOST_EDGES = 2_000_000
-_SECONDS_PER_SQUARE = 6e-8  # of the matching, for the square of the records in a piece
-_UNIT = 2.0**40  # the matching counts in whole numbers
+_SECONDS_PER_SQUARE = 6e-8  # a matching takes this long times the square of the records in a piece
+_UNIT = 2.0**40  # gains are scaled by this, since the matching needs integer weights
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeCover:
-    """Edges between slots (copies of rows, side by side) that touch every one but those at home.
+    """Edges that touch every slot but those at home. The slots of a row, one per copy, are numbered in a run.
 
-    at_home   slots of rows that have copies at no distance: they need no edge
-    bound     no cover weighs less; what this one weighs where it is `exact`
+    at_home   slots of rows that have copies at distance 0: they need no edge
+    bound     a lower bound on the weight of any cover; the weight of this one if it is `exact`
     """
 
     one: np.ndarray
@@ -37,7 +37,7 @@ class EdgeCover:
 
 @dataclass(frozen=True, eq=False)
 class _GainingEdges:
-    """Edges between numbered records, and what a matching gains by each."""
+    """Edges between numbered records, and the gain of a matching from each."""
 
     one: np.ndarray
     other: np.ndarray
@@ -50,9 +50,9 @@ class _GainingEdges:
 def least_edge_cover(
     graph: NeighbourGraph, neighbours: Neighbours, *, exact: int, run: Run
 ) -> EdgeCover | None:
-    """An edge cover of least weight, where no piece of the graph has more than `exact` records.
+    """An edge cover: of least weight if no connected piece of the graph has more than `exact` records.
 
-    None where the time was up before its edges were found.
+    None if the time was up before its edges were found.
 
     Finding the edges takes as long as finding neighbours; the matching O(records * edges * log) in the worst
     case, by the blossom algorithm of rustworkx.
@@ -86,7 +86,7 @@ def least_edge_cover(
 def _gaining_edges(
     graph: NeighbourGraph, rows: np.ndarray, nearest: np.ndarray, run: Run
 ) -> _GainingEdges | None:
-    """Edges that are lighter than both ends going to their nearest, between places of `rows`.
+    """Edges between places of `rows` that weigh less than the distances of both ends to their nearest rows.
 
     None when the time is up.
     """
@@ -108,7 +108,7 @@ def _gaining_edges(
 
 
 def _matching(edges: _GainingEdges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
-    """Edges of a matching, the most that any matching gains (or a bound), and whether it gains that."""
+    """Edges of a matching, an upper bound on the gain of any matching, and whether this one reaches it."""
     if not len(edges.gain):
         return np.zeros(0, dtype=np.int64), 0.0, True
     pieces = _pieces(edges, n)
@@ -125,7 +125,7 @@ def _matching(edges: _GainingEdges, n: int, exact: int, run: Run) -> tuple[np.nd
 
 
 def _in_time(seconds: float, run: Run) -> bool:
-    """Whether work of so many seconds can be done in the time that is left."""
+    """Whether work that takes `seconds` can be done in the time that is left; if not, the run is cut."""
     if run.seconds_left is None or seconds < run.seconds_left:
         return True
     run.cut()
@@ -133,8 +133,9 @@ def _in_time(seconds: float, run: Run) -> bool:
 
 
 def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
-    """Prices of records such that no edge gains more than its ends cost: no matching gains more than all of
-    them. Those of the linear relaxation; where time runs out, half of the best gain at each record."""
+    """Prices of records such that the gain of every edge is at most the sum of its ends' prices. So the sum
+    of all prices bounds the gain of any matching. They are the duals of the linear relaxation; where time
+    runs out, half of the best gain at each record."""
     columns = np.arange(len(edges.gain))
     relaxed = solve_program(
         Program(
@@ -155,7 +156,7 @@ def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
         short = edges.gain - price[edges.one] - price[edges.other]
     else:
         price, short = np.zeros(n), edges.gain
-    for end in (edges.one, edges.other):  # what rounding or the upper bounds of edges left open
+    for end in (edges.one, edges.other):  # repair violations left by rounding or by upper bounds of edges
         np.maximum.at(price, end, price[end] + np.maximum(short, 0.0) / 2)
     return price
 
@@ -170,7 +171,7 @@ def _pieces(edges: _GainingEdges, n: int) -> list[list[int]]:
 
 
 def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np.ndarray:
-    """The matching of most gain in each piece that there is time for: numbers of edges."""
+    """Numbers of the edges of a maximum-gain matching in each piece, as far as there is time."""
     rustworkx = exact_package("rustworkx")
     piece_of = np.full(max((piece[-1] for piece in pieces), default=-1) + 2, -1)
     place = np.zeros(len(piece_of), dtype=np.int64)
@@ -198,7 +199,7 @@ def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np
 
 
 def _extended(edges: _GainingEdges, matched: np.ndarray, n: int) -> np.ndarray:
-    """The matching and further edges between free records, those of most gain first."""
+    """Numbers of the matched edges and of further edges between free records, greatest gain first."""
     free = np.ones(n, dtype=bool)
     free[edges.one[matched]] = free[edges.other[matched]] = False
     open_edges = np.flatnonzero(free[edges.one] & free[edges.other])

@@ -1,4 +1,4 @@
-"""What the algorithms for one k share: whom they refuse, and what a factor of the graph proves."""
+"""Shared by the algorithms for one k: the problems they refuse, and what a factor of the graph proves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOR_K = {2: "two-anonymity", 3: "three-anonymity"}
 
 
 def refuse_other_k(algorithm: Algorithm, problem: Problem) -> None:
-    """Raise UnsupportedError for a k that is not the algorithm's, naming one that can do it."""
+    """Raise UnsupportedError if k is not the one the algorithm is for, naming an algorithm for that k."""
     if _FOR_K.get(problem.k) != algorithm.name:
         (own,) = (k for k, name in _FOR_K.items() if name == algorithm.name)
         raise UnsupportedError(
@@ -31,7 +31,7 @@ def refuse_other_k(algorithm: Algorithm, problem: Problem) -> None:
 
 
 def better_bound(problem: Problem, charge: float | None, weight: float) -> float | None:
-    """The better of two bounds: the charges, and a total that no release without withholding is below."""
+    """The greater of two lower bounds on the cost: `charge`, and `weight` if no record may be withheld."""
     if charge is None or problem.max_withheld:
         return charge
     weighed = in_measured_units(problem, weight)
@@ -41,7 +41,7 @@ def better_bound(problem: Problem, charge: float | None, weight: float) -> float
 def proven_factor(
     problem: Problem, graph: NeighbourGraph, groups: np.ndarray, bound: float | None, *, known: float | None
 ) -> float | None:
-    """The factor that is known for an exact run; without one, how many times the bound the groups cost."""
+    """The approximation factor of the groups: `known` for an exact run, else their cost over the bound."""
     if bound is None or not searches_what_is_measured(problem):
         return None
     if known is not None:

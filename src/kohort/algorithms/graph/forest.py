@@ -34,7 +34,7 @@ class Forest(Algorithm):
     part times the least cost, and that size is the run's guarantee. (DECOMPOSE-COMPONENT does not always end
     as printed; `cut_forest` does, and no tree is known where its largest part exceeds the paper's.)
 
-    Where records may be withheld, those are whose loss is outweighed by what their group wins.
+    Where records may be withheld, those are whose loss is less than what their group gains without them.
 
     Nearest records are found exactly, on distinct rows, by a tree of boxes: near-linear to quadratic, 20,000
     distinct rows in seconds; the rest is O(n (k + log n)).
@@ -81,14 +81,14 @@ class Forest(Algorithm):
 
 
 def forest_groups(problem: Problem, graph: NeighbourGraph, neighbours: Neighbours) -> np.ndarray:
-    """The group of each record."""
+    """The group of each record: a part of the forest of nearest records."""
     part_of_slot = cut_forest(record_forest(graph, neighbours, problem.k), problem.k)
     return groups_from_slots(problem.rows.of_record, part_of_slot)
 
 
 def record_forest(graph: NeighbourGraph, neighbours: Neighbours, k: int) -> np.ndarray:
-    """For each slot the one that its edge leads to, or -1: copies of a row hang together in a chain, whose
-    last one has the edge of the row and those that lead to it."""
+    """The slot that the edge of each slot leads to, or -1. The copies of a row form a chain; its last slot
+    has the edge of the row and the edges that lead to the row."""
     to_row = grow_forest(graph.tables, graph.leaves, graph.counts, neighbours.rows, k)
     starts = first_slots(graph.counts)
     to = np.arange(1, starts[-1] + 1, dtype=np.int32)
@@ -98,7 +98,7 @@ def record_forest(graph: NeighbourGraph, neighbours: Neighbours, k: int) -> np.n
 
 
 def _largest_that_pays(graph: NeighbourGraph, groups: np.ndarray) -> float:
-    """The size of the largest group that costs anything: those that cost nothing need no factor."""
+    """The size of the largest group whose cost is above 0: groups of cost 0 need no factor."""
     return float(np.bincount(groups)[graph.group_costs(groups) > 0].max(initial=1))
 
 

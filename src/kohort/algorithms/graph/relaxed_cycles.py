@@ -15,10 +15,10 @@ from kohort.algorithms.run import Run
 __all__ = ["BlossomCut", "CycleSearch", "Edges", "RelaxedCycles", "components", "cycles_program", "relaxed"]
 
 _FIRST_NEIGHBOURS = 8
-_MOST_PAIRS = 4_000_000  # looked at in one round of pricing
+_MOST_PAIRS = 4_000_000  # pairs considered in one round of pricing
 _MOST_ROUNDS = 200
 _PATIENCE = 4  # rounds of cuts that do not raise the bound
-_PAIRS_AT_A_TIME = 4  # times the records: how many enter the program in one round
+_PAIRS_AT_A_TIME = 4  # times the number of records: pairs that enter the program in one round
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Edges:
         return Edges(self.one[chosen], self.other[chosen], self.weight[chosen])
 
     def joined(self, more: Edges) -> Edges:
-        """Both, every edge once."""
+        """The union of two sets of edges, each edge once."""
         both = Edges(
             np.concatenate([self.one, more.one]),
             np.concatenate([self.other, more.other]),
@@ -51,9 +51,11 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class CycleSearch:
+    """The vertices that cycles go through, in a box tree that finds edges between near ones."""
+
     graph: NeighbourGraph
-    rows: np.ndarray  # at each place of the tree
-    tree: BoxTree  # of the vertices
+    rows: np.ndarray  # the row at each place of the tree
+    tree: BoxTree  # the vertices
 
     @classmethod
     def of(cls, graph: NeighbourGraph, rows: np.ndarray) -> CycleSearch:
@@ -70,7 +72,7 @@ class CycleSearch:
         return Edges(one, other, weight).joined(Edges(one[:0], other[:0], weight[:0]))
 
     def first_edges(self, run: Run) -> Edges | None:
-        """Edges to near vertices, and a cycle through all, so that there is a solution.
+        """Edges to near vertices, and a cycle through all vertices, so that a solution exists.
 
         None when the time is up.
         """
@@ -89,9 +91,9 @@ class CycleSearch:
         )
 
     def edges_below(self, price: np.ndarray, slack: float, run: Run) -> tuple[Edges, bool]:
-        """All edges that are at most `slack` heavier than the prices of their ends, and whether it is all.
+        """Edges that are at most `slack` heavier than the prices of their ends, and whether these are all.
 
-        None of them when the time is up.
+        No edges when the time is up.
         """
         found = near_pairs(self.graph.tables, self.tree, price + slack / 2, _MOST_PAIRS, run)
         if found is None:
@@ -101,14 +103,14 @@ class CycleSearch:
         return Edges(pairs[:, 0], pairs[:, 1], weight), complete
 
     def ends(self, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
-        """The edges between vertices as they were given."""
+        """The two ends of each edge, as numbers of the vertices that were given."""
         return self.tree.order[edges.one], self.tree.order[edges.other]
 
 
 @dataclass(frozen=True, eq=False)
 class BlossomCut:
-    """A blossom inequality: of the edges inside the handle and the odd number of teeth that leave it, at most
-    `most` are in a set of cycles."""
+    """A blossom inequality: a set of cycles has at most `most` of the edges that lie inside the handle or are
+    one of the odd number of teeth, which leave it."""
 
     handle: np.ndarray  # whether each vertex is in it
     teeth: np.ndarray  # keys of edges
@@ -120,8 +122,8 @@ class BlossomCut:
 
 @dataclass(frozen=True, eq=False)
 class RelaxedCycles:
-    """The relaxation: its edges, how much of each, prices of vertices and (none above 0) of cuts, and the
-    bound that the prices prove."""
+    """A solution of the relaxation: its edges with their values x, the dual prices of vertices and of cuts
+    (0 or less), and the lower bound that the prices prove."""
 
     edges: Edges
     x: np.ndarray
@@ -136,7 +138,7 @@ class RelaxedCycles:
         return [cut for cut, price in zip(self.cuts, self.cut_price) if price < 0]
 
     def worth(self, edges: Edges) -> np.ndarray:
-        """What an edge weighs more than its ends, and the cuts that it is in, are priced."""
+        """The reduced cost of each edge: its weight minus the prices of its ends and of the cuts it is in."""
         worth = edges.weight - self.price[edges.one] - self.price[edges.other]
         for cut, price in zip(self.cuts, self.cut_price):
             if price < 0:
@@ -145,7 +147,7 @@ class RelaxedCycles:
 
 
 def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[BlossomCut] = ()) -> Program:
-    """Two edges at every vertex."""
+    """The program of a lightest 2-factor: the least weight of edges, two of them at every vertex."""
     columns = np.arange(len(edges))
     in_cut = [np.flatnonzero(cut.has(edges)) for cut in cuts]
     rows = [edges.one, edges.other, *(np.full(len(c), n + number) for number, c in enumerate(in_cut))]
@@ -161,10 +163,11 @@ def cycles_program(edges: Edges, n: int, *, integer: bool, cuts: Sequence[Blosso
 
 
 def relaxed(search: CycleSearch, run: Run, *, cutting: bool) -> RelaxedCycles | None:
-    """The linear relaxation over all pairs, with blossom inequalities as long as some are found to be broken.
+    """Solve the linear relaxation over all pairs, adding violated blossom inequalities while any are found.
 
-    For any prices the sum of 2y over vertices, of the cuts' prices times what they allow, and of all negative
-    worths of edges is a bound: an edge is taken once at most. None where time was up before the first round.
+    For any prices a lower bound is the sum of: twice the price of each vertex, the price of each cut times
+    its `most`, and all negative reduced costs, since an edge is taken at most once. None if the time was up
+    before the first round.
     """
     edges = search.first_edges(run)
     if edges is None:
@@ -183,7 +186,7 @@ def relaxed(search: CycleSearch, run: Run, *, cutting: bool) -> RelaxedCycles | 
             break
         price, cut_price = solution.price[: search.n], np.minimum(solution.price[search.n :], 0.0)
         now = RelaxedCycles(edges, solution.x, price, cuts, cut_price, 0.0, complete=False)
-        cheap, all_seen = search.edges_below(price, 0.0, run)  # cuts only raise what edges are worth
+        cheap, all_seen = search.edges_below(price, 0.0, run)  # cuts only raise reduced costs
         worth = now.worth(cheap)
         bound = 2 * price.sum() + np.minimum(worth, 0.0).sum()
         bound += sum(cut.most * price for cut, price in zip(cuts, cut_price))
@@ -205,7 +208,7 @@ def relaxed(search: CycleSearch, run: Run, *, cutting: bool) -> RelaxedCycles | 
 
 
 def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[BlossomCut]:
-    """Blossom inequalities that the solution breaks: handles are pieces of edges neither in nor out."""
+    """Blossom inequalities that a solution violates: handles are connected pieces of its fractional edges."""
     found = []
     for least in (1e-6, 0.1, 0.3):
         between = np.flatnonzero((x > least) & (x < 1 - least))
@@ -228,7 +231,7 @@ def _pieces(edges: Edges, n: int) -> list[np.ndarray]:
 
 
 def components(edges: Edges, n: int) -> list[np.ndarray]:
-    """The vertices of each connected component, also of those that are one vertex."""
+    """The vertices of each connected component, including components of a single vertex."""
     rustworkx = exact_package("rustworkx")
     graph = rustworkx.PyGraph()
     graph.add_nodes_from(range(n))

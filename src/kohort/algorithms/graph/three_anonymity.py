@@ -34,8 +34,8 @@ class ThreeAnonymity(Algorithm):
     to five neighbours, in the way that costs least. Rows with six copies or more leave all but three of them
     at home: by the triangle inequality there is a lightest set in which all copies are side by side.
 
-    exact   up to so many records the cycles are proven to be the lightest. Beyond, they are near it, and the
-            linear relaxation proves the factor.
+    exact   the greatest number of records for which the cycles are proven to be the lightest. For more, they
+            are near the lightest, and the linear relaxation proves the factor.
 
     On binary tables the lightest cycles weigh at most 2/3 of the least cost, and the groups cost at most 3
     times the cycles (Lemmas 10 and 11). On others a record of a class pays at least each distance inside it,
@@ -100,18 +100,18 @@ _NOT_PROVEN = (
 
 
 def _weight_to_cost(graph: NeighbourGraph) -> float:
-    """Lemma 10: the least cost is at least 3/2 of the lightest cycles on binary tables, else all of it."""
+    """A lower bound on least cost / weight of lightest cycles (Lemma 10): 3/2 on binary tables, else 1."""
     return 1.5 if is_binary(graph) else 1.0
 
 
 def _at_home(graph: NeighbourGraph, out: np.ndarray) -> float:
-    """What copies at home add to the cycles: nothing, unless they hold values that are published as `*`."""
+    """The cost of copies left at home: 0 unless they hold values that are published as `*`."""
     rows = np.arange(len(out))
     return float(np.dot(graph.counts - out, graph.distances(rows, rows)))
 
 
 def _guarantee(graph: NeighbourGraph) -> float:
-    """Lemma 11: the groups cost at most 3 times the cycles; 4 times with sets."""
+    """The approximation factor: by Lemma 11 the groups cost at most 3 times the cycles; 4 times with sets."""
     has_sets = bool((graph.tables.kind == SET).any()) and not is_binary(graph)
     return (4.0 if has_sets else 3.0) / _weight_to_cost(graph)
 

@@ -36,8 +36,9 @@ class TwoAnonymity(Algorithm):
 
     Time: that of finding nearest records, and of a matching on the edges that gain.
 
-    exact   up to so many records that can gain (no copies, in one piece) the matching is exact. Beyond, it is
-            exact in the pieces that the linear relaxation falls into, and the relaxation proves the factor.
+    exact   the matching is exact while no connected piece has more records than this that can gain by an edge
+            (records with copies cannot). Beyond, it is exact in the pieces that the linear relaxation falls
+            into, and the relaxation proves the factor.
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"a": list("00011"), "b": list("01111"), "c": list("00001")})
@@ -96,22 +97,23 @@ _IN_PIECES = (
 
 
 def _factor_to_cost(graph: NeighbourGraph) -> float:
-    """Lemma 9: the least cost is at least twice the weight of a factor on binary tables, 3/2 of it on others.
+    """A lower bound on least cost / weight of a lightest factor (Lemma 9): 2 on binary tables, else 3/2.
 
-    In a class of three with the distances a <= b <= c a record pays at least c, together 3c >= 3/2 (a + b),
-    and the two lighter edges are a + b.
+    In a class of three with the distances a <= b <= c each record pays at least c. Together they pay
+    3c >= 3/2 (a + b), and the two lighter edges weigh a + b.
     """
     return 2.0 if is_binary(graph) else 1.5
 
 
 def _guarantee(problem: Problem, graph: NeighbourGraph) -> float:
-    """Lemma 8: the groups cost at most 3 times the factor. So 3/2 or 2 of the least cost; and 3 where records
-    may be withheld, since a withheld one pays at least mu."""
+    """The approximation factor. By Lemma 8 the groups cost at most 3 times the weight of the graph's factor:
+    3/2 or 2 times the least cost, and 3 times where records may be withheld, since each of those pays at
+    least mu."""
     return 3.0 if problem.max_withheld else 3.0 / _factor_to_cost(graph)
 
 
 def _groups_of_slots(graph: NeighbourGraph, cover: EdgeCover) -> np.ndarray:
-    """The stars of a cover as groups, named by one of their slots; leaves that are too many go in pairs."""
+    """The group of each slot: a star of the cover, named by one of its slots; surplus leaves go in pairs."""
     row_of_slot = np.repeat(np.arange(len(graph.counts)), graph.counts)
     center = centers_of_cover(cover.one, cover.other, cover.at_home)
     group = np.where(cover.at_home, first_slots(graph.counts)[row_of_slot], center)

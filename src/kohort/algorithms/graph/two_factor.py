@@ -23,7 +23,7 @@ __all__ = ["TwoFactor", "lightest_cycles"]
 
 @dataclass(frozen=True, eq=False)
 class TwoFactor:
-    """Two edges at every vertex; `bound` is below the weight of every such set, the same where `exact`."""
+    """Edges, two at every vertex, and a lower bound on the weight of such a set, which is met if `exact`."""
 
     one: np.ndarray
     other: np.ndarray
@@ -35,11 +35,11 @@ class TwoFactor:
 def lightest_cycles(graph: NeighbourGraph, rows: np.ndarray, *, exact: int, run: Run) -> TwoFactor | None:
     """A set of cycles through all vertices; vertex v is a record of row rows[v]. There must be three or more.
 
-    The linear relaxation is solved over edges to near records; whichever edge is priced below its worth among
-    *all* pairs enters, until there is none. With at most `exact` vertices it is cut by blossom inequalities,
-    and an integer program over all edges that could still be in a lighter set proves the optimum or finds
-    it. With more, the pieces where the relaxation is not whole are solved one by one. None when the time is
-    up before the relaxation was solved once.
+    The linear relaxation is solved over edges to near records; edges of negative reduced cost among *all*
+    pairs enter until there are none. With at most `exact` vertices it is cut by blossom inequalities, and an
+    integer program over all edges that could still be in a lighter set finds and proves the optimum. With
+    more, the pieces where the relaxation is fractional are solved one by one. None if the time was up before
+    the relaxation was solved once.
     """
     search = CycleSearch.of(graph, rows)
     is_small = len(rows) <= exact
@@ -61,7 +61,7 @@ class _Chosen:
 
 
 def _whole_pieces(search: CycleSearch, prices: RelaxedCycles, run: Run) -> _Chosen:
-    """A whole solution near the relaxed one: the pieces that it falls into, each solved on its own."""
+    """An integer solution near the relaxed one: its connected pieces, each solved on its own."""
     used = np.flatnonzero(prices.x > 1e-6)
     whole = np.ones(search.n, dtype=bool)
     part = used[prices.x[used] < 1 - 1e-6]
@@ -80,7 +80,7 @@ def _whole_pieces(search: CycleSearch, prices: RelaxedCycles, run: Run) -> _Chos
 
 
 def _large_enough(pieces: list[np.ndarray]) -> list[np.ndarray]:
-    """Pieces of one or two vertices (where the relaxation was not solved) go with the next one."""
+    """Pieces of three or more vertices: smaller ones, from an unsolved relaxation, are joined to the next."""
     united: list[np.ndarray] = []
     for piece in pieces:
         if united and len(united[-1]) < 3:
@@ -93,7 +93,7 @@ def _large_enough(pieces: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _whole_piece(search: CycleSearch, edges: Edges, members: np.ndarray, run: Run) -> Edges:
-    """The lightest cycles through some vertices over the edges among them; out of time, one cycle."""
+    """The lightest cycles through `members` over the edges among them; one cycle if the time is up."""
     around = search.edges(members, np.roll(members, -1))
     inside = np.zeros(search.n, dtype=bool)
     inside[members] = True
@@ -109,7 +109,7 @@ def _whole_piece(search: CycleSearch, edges: Edges, members: np.ndarray, run: Ru
 
 
 def _proven(search: CycleSearch, prices: RelaxedCycles, best: _Chosen, run: Run) -> TwoFactor:
-    """The integer program over the edges of the relaxation, then over all that a lighter set could have."""
+    """Solve the integer program over the relaxation's edges, then over all that may be in a lighter set."""
     edges, bound = prices.edges, prices.bound
     for last in (False, True):
         if best.weight - bound <= 1e-9 * best.weight:

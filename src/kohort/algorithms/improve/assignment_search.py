@@ -23,19 +23,19 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["AssignedPieces", "AssignmentSearch"]
 
-# shares of the cost of `*`: what more than its price a record would pay rather than wait, and slacks
+# shares of the cost of `*`: how much above its price a record would pay rather than wait, and slacks
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
 _NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05
-_LEAST_NEAR = 2_000  # closed records, where there are so many
+_LEAST_NEAR = 2_000  # closed records that count as near at least, if there are as many
 _ANYTHING = 1e3
-_ROUNDING = 1e-6  # of the cost: what many small changes may add up to
+_ROUNDING = 1e-6  # share of the cost that the rounding of many small changes may add up to
 _AT_A_TIME = 2_000  # closed records that are tried between two looks at the clock
-_MOST_RECORDS = 20_000  # under a closed record that is tried again and again
-_MOST_PAIRS = 50_000_000  # of rows and near records
+_MOST_RECORDS = 20_000  # greatest support of a closed record that is tried repeatedly
+_MOST_PAIRS = 50_000_000  # pairs of a row and a near record that covers it
 
 
 class AssignedPieces(NamedTuple):
-    """So many copies of a unit are in a slot."""
+    """Pieces of an assignment: how many copies of which unit are in which slot."""
 
     unit: np.ndarray
     slot: np.ndarray
@@ -46,7 +46,10 @@ class AssignedPieces(NamedTuple):
 
 
 class AssignmentSearch:
-    """Costs are counted in shares of the cost of `*`. Nobody is withheld before `withhold` allows it."""
+    """An assignment of records to closed records, and the moves that lower its cost.
+
+    Costs are counted in shares of the cost of `*`. No record is withheld before `withhold` allows it.
+    """
 
     def __init__(
         self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, star: float, prices: DualPrices
@@ -76,17 +79,17 @@ class AssignmentSearch:
         self.state = new_assignment(self.offers, self.problem.n_records)
 
     def pieces(self) -> AssignedPieces:
-        """Who is published as what."""
+        """The assignment as pieces."""
         used = self.state.pieces[self.state.pieces.copies > 0]
         return AssignedPieces(used.unit, used.slot, used.copies)
 
     def hold(self, pieces: AssignedPieces) -> None:
-        """Begin anew with these pieces."""
+        """Replace the assignment by these pieces."""
         self._clear()
         assign_all(self.offers, self.promises, self.state, *pieces)
 
     def with_only(self, pieces: AssignedPieces, most_withheld: int) -> AssignmentSearch:
-        """A search of its own in which there are no other records than these."""
+        """A separate search over these pieces only, which may withhold at most `most_withheld` records."""
         part = copy(self)
         copies = np.bincount(pieces.unit, weights=pieces.copies, minlength=len(self.offers.copies))
         part.offers = self.offers._replace(copies=copies.astype(np.int64), most_withheld=most_withheld)
@@ -95,13 +98,13 @@ class AssignmentSearch:
         return part
 
     def withhold(self) -> None:
-        """Allow as many records to be withheld as the problem does."""
+        """Allow as many records to be withheld as the problem allows."""
         self.offers = self.offers._replace(most_withheld=self.problem.max_withheld)
         self.hold(self.pieces())
 
     @property
     def total(self) -> float:
-        """The cost of all records together."""
+        """Total cost of all records."""
         return float(self.state.figures[0].real_cost) * self.scale
 
     @property
@@ -113,7 +116,7 @@ class AssignmentSearch:
         return np.flatnonzero(self.state.slots.n_records[: self.nowhere])
 
     def construct(self, run: Run) -> bool:
-        """Open closed records of little slack, ever more willing to pay; whether all found a place."""
+        """Open closed records of little slack, at ever higher prices; return whether no record waits."""
         for willing in _WILLING:
             self._open(self._within(_RATHER_NEAR), willing, run)
         self._open(self._within(_FAR), 1.0, run)
@@ -125,7 +128,7 @@ class AssignmentSearch:
         return self.n_waiting == 0
 
     def _within(self, slack: float) -> np.ndarray:
-        """The closed records of so little slack, those of least slack first."""
+        """The closed records whose slack is at most `slack`, least slack first."""
         near = np.flatnonzero(self.slack <= slack)
         return near[np.argsort(self.slack[near], kind="stable")]
 
@@ -149,7 +152,7 @@ class AssignmentSearch:
         self.hold(AssignedPieces(key // (self.nowhere + 2), key % (self.nowhere + 2), copies))
 
     def cost_of(self, groups: Groups) -> float:
-        """What groups cost, if they are published as the closed records over them."""
+        """Total cost of groups that are published as the closed records over them."""
         return float(self.offers.cost[self._slot_of_record(groups)].sum()) * self.scale
 
     def _slot_of_record(self, groups: Groups) -> np.ndarray:
@@ -164,7 +167,7 @@ class AssignmentSearch:
         return self._numbers(nodes)
 
     def _numbers(self, nodes: np.ndarray) -> np.ndarray:
-        """Which closed records these are. O(closed records * log of how many are looked for)."""
+        """The numbers of the closed records with these nodes. O(closed records * log of rows in `nodes`)."""
         wanted, which = np.unique(nodes @ self._factor, return_inverse=True)
         place = np.minimum(np.searchsorted(wanted, self._keys), len(wanted) - 1)
         hit = np.flatnonzero(wanted[place] == self._keys)
@@ -177,7 +180,7 @@ class AssignmentSearch:
 
     @cached_property
     def _keys(self) -> np.ndarray:
-        """A number for the nodes of each closed record."""
+        """A hash of the nodes of each closed record."""
         keys = np.zeros(len(self.closed), dtype=np.int64)
         for column, factor in zip(self.closed.nodes.T, self._factor):
             keys += column * factor
@@ -189,9 +192,9 @@ class AssignmentSearch:
         return factor
 
     def improve(self, run: Run, *, far: bool = True) -> None:
-        """Close and open what costs less, near records first and again at the end, until the time is up.
+        """Close and open slots while that lowers the cost, near records first and last, until the time is up.
 
-        far  also records of much slack, which are many
+        far  whether closed records of much slack, which are many, are tried too
         """
         for slot in self.open_slots:
             try_close(self.offers, self.promises, self.state, slot)
@@ -201,7 +204,7 @@ class AssignmentSearch:
             self._open(self._within(slack), 1.0, run)
 
     def near(self) -> NearRecords:
-        """The closed records to recreate with, and which of them are over each row."""
+        """The closed records to recreate slots with, and those of them that cover each row."""
         weight, k = self.closed.weight, self.problem.k
         near = np.flatnonzero(weight <= _MOST_RECORDS)
         near = near[np.argsort(self.slack[near], kind="stable")]
@@ -227,7 +230,7 @@ class AssignmentSearch:
         ruin_and_recreate(self.offers, self.promises, self.state, near, seed, rounds, self.scratch)
 
     def check(self) -> None:
-        """Compare the cost that was kept up to date with every move with that of the slots as they are."""
+        """Raise InternalError unless the cost kept up to date by the moves is that of the assignment."""
         sizes = self.state.slots.n_records.astype(float)
         counted = float(np.dot(sizes, self.offers.cost)) * self.scale
         if abs(counted - self.total) > _ROUNDING * max(counted, self.scale):

@@ -23,15 +23,15 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["regrouped"]
 
-_AT_A_TIME = 25_000_000  # looks at cells between two looks at the clock
-_PATIENCE = 12  # times the groups: rounds in which the cost must fall by so much to go on
-_STRETCHES = 4  # in which these rounds are made
-_LEAST_GROUPS = 40  # fewer are not parted
+_AT_A_TIME = 25_000_000  # cells read between two looks at the clock
+_PATIENCE = 12  # times the number of groups: rounds in which the cost must fall by the share `worth` to go on
+_STRETCHES = 4  # stretches that these rounds are made in
+_LEAST_GROUPS = 40  # fewer groups are not split into parts
 _MOST_GROUPS, _MOST_COUNTS = 3_500, 10_000_000  # in a part; a group has as many counts as there are leaves
-_HOT = 0.003  # of what k records lose that keep nothing: what a round may add at first
-_LONG = 3_000  # times the groups: rounds after which it is 0, if the time is not up before
-_WORTH_HEATING = 0.001  # who goes on for a smaller share than this has time
-_TIME_STEPS = 64  # in which heat falls
+_HOT = 0.003  # what a round may add at first, as a share of the cost of k fully generalized records
+_LONG = 3_000  # times the number of groups: rounds until heat is 0, if the time is not up before
+_WORTH_HEATING = 0.001  # rounds are heated if a smaller share than this is worth going on
+_TIME_STEPS = 64  # steps in which heat falls with time
 _ROUNDING = 1e-6
 
 
@@ -56,7 +56,7 @@ def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Group
 def _lowered(
     problem: Problem, search: _GroupSearch, group: np.ndarray, run: Run, worth: float
 ) -> tuple[float, np.ndarray]:
-    """The least cost that was found in stretches of rounds, and its groups."""
+    """The least cost found in stretches of rounds, and the groups that have it."""
     n_groups, is_hot = int(group.max()) + 1, worth < _WORTH_HEATING
     rounds = max(500, _PATIENCE * n_groups) // (1 if is_hot else _STRETCHES)
     most = _HOT * problem.k * search.cost_of_nothing if is_hot else 0.0
@@ -78,10 +78,10 @@ def _lowered(
 
 
 class _Heat:
-    """What a round may add to the cost, on average where it adds anything.
+    """How much a round may add to the cost, on average over the rounds that add anything.
 
-    Falls to 0 until the time is up, or after many stretches of rounds if these are made before. There is none
-    without a time limit.
+    Falls to 0 by the time limit, or earlier if many stretches of rounds are done before. Without a time limit
+    it is 0 throughout.
     """
 
     def __init__(self, run: Run, most: float, n_stretches: int) -> None:
@@ -91,9 +91,9 @@ class _Heat:
 
     @property
     def gone(self) -> float:
-        """The share of the time, or of the stretches.
+        """The share of the time, or of the stretches, that has passed: the greater of the two.
 
-        Time is counted in few steps, so that a search which is done in a moment does not depend on it.
+        Time is counted in few steps, so that the result of a very short search does not depend on it.
         """
         left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
         by_clock, by_stretches = floor((1 - left) * _TIME_STEPS) / _TIME_STEPS, self.n_made / self.n_stretches
@@ -111,7 +111,7 @@ class _Heat:
 
 @dataclass(frozen=True, eq=False)
 class _GroupSearch:
-    """The records that are regrouped, and what groups of them cost and promise."""
+    """The records to regroup, the costs of their cells, and the rules that their groups must satisfy."""
 
     cells: CellCosts
     rows: np.ndarray
@@ -124,7 +124,7 @@ class _GroupSearch:
 
     @cached_property
     def dearness(self) -> np.ndarray:
-        """Per attribute: what a cell with two values costs at least."""
+        """For each attribute, the least cost of a cell that covers two values."""
         attribute = self.cells.attribute
         pairs = np.split(self.cells.pair[:-1], attribute.pair_start[1:])
         least = [pair[pair > 0].min(initial=np.inf) for pair in pairs]
@@ -132,14 +132,14 @@ class _GroupSearch:
 
     @property
     def cost_of_nothing(self) -> float:
-        """What a record loses that keeps nothing: all are in one group."""
+        """Cost of a record when all records are in one group."""
         together = np.zeros(len(self.rows), dtype=np.int64)
         return float(new_groups(self.cells, self.rows, together, 1, 1, 1).counts.cost[0])
 
     def stretch(
         self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
     ) -> tuple[float, np.ndarray]:
-        """So many rounds in parts of the groups, on two cores; the cost, and the new groups."""
+        """The total cost and the groups after `rounds` rounds in parts of the groups, on two cores."""
         parts = self._parts(group, np.random.default_rng(seed))
         share = -(-rounds // len(parts))
         with ThreadPoolExecutor(2) as pool, run.until_failure() as regrouping:
@@ -155,7 +155,7 @@ class _GroupSearch:
         return sum(cost for cost, _ in done), group
 
     def _parts(self, group: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """The records in parts of whole groups that lie apart: in the order of a record of each."""
+        """The records in parts, each made of whole groups that lie near each other by one record of each."""
         groups, first = np.unique(group, return_index=True)
         if len(groups) < _LEAST_GROUPS:
             return [np.arange(len(group))]
@@ -167,9 +167,9 @@ class _GroupSearch:
         return [np.flatnonzero(part[group] == number) for number in range(n_parts)]
 
     def _numbered(self, group: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Numbers from 0 on for groups, in the order of a record of each, so that alike ones are together.
+        """Groups numbered from 0, in the order of one record of each, so that similar groups are neighbours.
 
-        The order is that of the attributes in which another value costs most.
+        Records are sorted by the attributes in which a second value costs most.
         """
         _, first, label = np.unique(group, return_index=True, return_inverse=True)
         order = np.lexsort(self.rows[part[first]][:, np.argsort(self.dearness)].T)
@@ -186,7 +186,7 @@ class _GroupSearch:
         run: Run,
         heat: _Heat,
     ) -> tuple[float, np.ndarray]:
-        """The cost and the new groups, from 0 on, of some of the records."""
+        """The total cost of one part of the records after its rounds, and their groups, numbered from 0."""
         rows, labels = self.rows[part], self._numbered(group[part], part)
         n_groups, k = int(labels.max()) + 1, self.promises.k
         room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
@@ -208,7 +208,7 @@ class _GroupSearch:
 
 
 def _cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Groups of 2k or more cut into runs of their sorted records: free where only k is asked for."""
+    """The groups, those of 2k or more cut into runs of sorted records where k-anonymity is the only model."""
     if any(model.attribute is not None for model in problem.models):
         return group
     order = np.lexsort((*rows[kept].T, group))
@@ -221,7 +221,7 @@ def _cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray, kept: np.n
 
 
 def _check(tables: Tables, rows: np.ndarray, group: np.ndarray, counted: float) -> None:
-    """Compare the cost that was counted with that of the groups, evaluated anew."""
+    """Raise InternalError unless the cost kept up to date is the cost of the groups computed from scratch."""
     order = np.argsort(group, kind="stable")
     start = np.searchsorted(group[order], np.arange(group.max() + 2))
     cost = costs_by_group(tables, rows.astype(np.int32), order, start)

@@ -36,22 +36,22 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["SECONDS", "Improve", "improve"]
 
-SECONDS = 60.0  # where no time limit is asked for
+SECONDS = 60.0  # time limit if none is given
 _STARTS: dict[str, type[Algorithm]] = {
     a.name: a for a in (Mondrian, KAnonCF, Agglomerative, Sequential, Hilbert)
 }
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
-_PATIENCE = 2  # times the open slots: rounds in which the cost must fall by so much to go on
+_PATIENCE = 2  # times the open slots: rounds in which the cost must fall by a worthwhile share to go on
 _LEAST_ROUNDS = 500
-_STRETCHES = 4  # in which these rounds are made, so that few slots are halved in many ways
+_STRETCHES = 4  # stretches that these rounds are made in, so that few slots are halved in many ways
 _MANY_SLOTS = 1000
-_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # without a time limit, and where one was asked for
-_WORTH_A_TURN = 0.0003  # of groups without closed records, when no more is won with these
-_NEAR_ENOUGH = 0.001  # of the bound
+_WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # worthwhile shares without a time limit, and with one
+_WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
+_NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
 _SHARE_FOR_WITHHOLDING = 0.3
-_SECONDS_PER_GROUP = 0.005  # of k records: with less, time is short
-_ENOUGH_ROUNDS = 60  # of the dual: from fewer, groups are better built by a greedy cover
+_SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
+_ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
 _TOO_MANY = (
     "The closed records of this table are too many to search in the time and memory allowed: groups were "
     "ruined and recreated without them, and the bound is the weaker one from nearest records."
@@ -65,7 +65,7 @@ class Improve(Algorithm):
     A release opens some closed records and publishes every record as one of them. First, prices of records
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
-    together are dissolved and built anew, again and again. For tight labels and free intervals there are no
+    together are repeatedly dissolved and rebuilt. For tight labels and free intervals there are no
     closed records to mine: there, and where they are too many, only the last step is done.
 
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
@@ -127,9 +127,9 @@ def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
 
 
 def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
-    """Groups of less cost, or the same ones, that satisfy every model; `bound` is a bound on the least cost.
+    """Groups of lower or equal cost that satisfy every model, with a lower bound on the least cost.
 
-    groups  any that satisfy every model; None: from a cover by closed records, or from the prices of the dual
+    groups  groups that satisfy every model; None: start from a cover by closed records, or from dual prices
     """
     asked = run.seconds_left is not None
     worth = _WORTH_ANY_TIME if asked else _WORTH_IT
@@ -158,7 +158,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         if start is not None and (search.n_waiting or search.cost_of(start) < search.total):
             search.start_from(start)
     search.improve(run)
-    if problem.max_withheld:  # better late than early, where they would be withheld that a group could take
+    if problem.max_withheld:  # late: earlier, records would be withheld that a group could take
         _search_on(search, problem, run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), bound, asked)
         search.withhold()
         search.improve(run)
@@ -170,16 +170,16 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
 
 
 def _is_short(problem: Problem, run: Run) -> bool:
-    """Whether there is little time per group, so that groups are better ruined and recreated from the start.
+    """Whether there is little time per group.
 
-    They are, without closed records, while these are mined and priced.
+    If so, groups are ruined and recreated from the start, while closed records are still mined and priced.
     """
-    seconds = run.limit  # not what is left of it, on which nothing else depends unless the search is cut
+    seconds = run.limit  # not `seconds_left`: then the result would depend on the clock
     return seconds is not None and seconds * problem.k < _SECONDS_PER_GROUP * problem.n_records
 
 
 class _Priced(NamedTuple):
-    """Closed records; what a record pays that is published as each, or withheld; prices; a greedy cover."""
+    """Closed records, the cost of a record under each and of a withheld one, prices, and a greedy cover."""
 
     closed: ClosedRecords
     cost: np.ndarray
@@ -191,10 +191,10 @@ class _Priced(NamedTuple):
 def _priced(
     problem: Problem, run: Run, rounds: int | None, pool: ThreadPoolExecutor | None
 ) -> _Priced | None:
-    """None where the closed records are too many, or take too long to mine.
+    """Mine the closed records and price them; None if they are too many, or take too long to mine.
 
-    rounds  of the dual; None: as many as there is time for
-    pool    where the greedy cover of k-anon-cf is made beside the prices; None: no cover
+    rounds  rounds of the dual; None: as many as there is time for
+    pool    the thread that makes the greedy cover of k-anon-cf at the same time; None: no cover
     """
     closed = _mined(problem, run.share_of_time(_SHARE_FOR_MINING))
     if closed is None:
@@ -207,7 +207,7 @@ def _priced(
 
 
 def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
-    """None where it would not meet every model, or the time is up."""
+    """The greedy cover of k-anon-cf, or None if it would not meet every model or the time is up."""
     if any(model.attribute is not None for model in problem.models):
         return None
     clusters = disjoint_cover(MinedRows.of(problem), closed, problem, run)
@@ -215,18 +215,18 @@ def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
 
 
 def _weak_bound(problem: Problem, run: Run) -> float | None:
-    """What can be proven without closed records."""
+    """A lower bound on the least cost that needs no closed records; None if none can be proven in time."""
     bounds = (subset_bound(problem, run), lower_bound(problem, run))
     return max((bound for bound in bounds if bound is not None), default=None)
 
 
 def _can_mine(problem: Problem) -> bool:
-    """Whether groups are published as hierarchy nodes: only these are mined."""
+    """Whether groups are published as nodes of hierarchies, so that closed records can be mined."""
     return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
 
 
 def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
-    """All closed records with their supports, or None where they are too many or time is up."""
+    """All closed records with their supports, or None if they are too many or the time is up."""
     closed = mine(
         MinedRows.of(problem),
         problem.k,
@@ -240,7 +240,7 @@ def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
 def _search_on(
     search: AssignmentSearch, problem: Problem, run: Run, bound: float | None, asked: bool
 ) -> None:
-    """Ruin and recreate, with closed records and without in turn where a time limit was asked for."""
+    """Ruin and recreate; with a time limit, alternate between rounds with and without closed records."""
     if not asked:
         _ruin(search, problem, run, bound, _WORTH_IT)
         return
@@ -261,7 +261,7 @@ def _ruin(
 ) -> int:
     """Ruin and recreate until the time is up, the bound is near, or hardly anything improves.
 
-    number  of stretches so far, which is returned with those made here added
+    number  stretches made so far; returned with those made here added
     """
     near = search.near()
     patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
@@ -278,7 +278,7 @@ def _ruin(
 
 
 def _is_done(search: AssignmentSearch, problem: Problem, run: Run, bound: float | None) -> bool:
-    """Whether the time is up, or so little more than the bound is paid that no search is worth its time."""
+    """Whether the time is up, or the cost is so near the lower bound that going on is not worth the time."""
     if run.out_of_time or search.total <= 0:
         return True
     reached = in_measured_units(problem, search.total)

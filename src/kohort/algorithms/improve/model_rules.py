@@ -23,14 +23,14 @@ _KINDS = {"most": MOST, "together": TOGETHER, "distinct": DISTINCT, "entropy": E
 
 
 def refuse_other_models(problem: Problem) -> None:
-    """Raise UnsupportedError for a model that has no rule here."""
+    """Raise UnsupportedError for a privacy model that cannot be turned into a rule for compiled code."""
     for model in problem.models:
         if not model.only_counts:
             _rule(model)
 
 
 def _rule(model: Model) -> TallyRule:
-    """The rule of a model, or UnsupportedError."""
+    """The rule of a privacy model; raises UnsupportedError if it has none."""
     rule = model.tally_rule()
     if rule is None:
         raise UnsupportedError(
@@ -52,7 +52,7 @@ def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def promises_of(problem: Problem, unit: np.ndarray, n_slots: int) -> Promises:
-    """Rules for slots; every slot that is open has a tally of its values. Memory: records / k * values."""
+    """The rules of slots, with room to tally the values of each open slot. Memory: records / k * values."""
     names = _attributes(problem)
     starts = dict(zip(names, np.cumsum([0, *(problem.sensitive[n].n_values for n in names)])))
     n_values = sum(problem.sensitive[name].n_values for name in names)

@@ -17,10 +17,10 @@ _AT_A_TIME = 2_000  # records, about, that are dissolved between two looks at th
 
 
 def ruin_in_halves(search: AssignmentSearch, near: NearRecords, seed: int, rounds: int, run: Run) -> None:
-    """So many rounds in all, or fewer when the time is up.
+    """Ruin and recreate for `rounds` rounds over both halves, or fewer when the time is up.
 
-    A record stays in its half, and slots that both halves open are one slot in the end, so every promise that
-    each half keeps is kept by both. The result does not depend on the number of cores.
+    A record stays in its half, and a slot that both halves open becomes one slot in the end. Models survive
+    unions, so it satisfies every model if both parts do. The result does not depend on the number of cores.
     """
     slots = search.open_slots
     if len(slots) < _LEAST_SLOTS:
@@ -28,7 +28,7 @@ def ruin_in_halves(search: AssignmentSearch, near: NearRecords, seed: int, round
         return
     pieces, rng = search.pieces(), np.random.default_rng(seed)
     half = _halves(search, near, slots, pieces, rng)[pieces.slot]
-    most_withheld = (search.offers.most_withheld, 0)  # who is withheld may come back in the first half
+    most_withheld = (search.offers.most_withheld, 0)  # withheld records belong to the first half
     halves = [search.with_only(pieces.subset(half == h), most_withheld[h]) for h in (0, 1)]
     centres = _centres(search, near, pieces, half)
     n_centres = [len(part.centre) for part in centres]
@@ -47,9 +47,9 @@ def _halves(
     pieces: AssignedPieces,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The half of each slot: in the order of their nodes, attributes in random order, half of the work each.
+    """The half of each slot: slots are sorted by nodes, attributes in random order, and the work is halved.
 
-    Work is counted in near records over the rows of a slot: so many are looked at when it is ruined.
+    The work of a slot is the number of near records over its rows, all of which are read when it is ruined.
     """
     nodes = search.closed.nodes[slots][:, rng.permutation(search.closed.nodes.shape[1])]
     order = slots[np.lexsort(nodes.T)]

@@ -22,9 +22,10 @@ class AprioriItems(ItemsAlgorithm):
     """Apriori anonymization, AA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 4).
 
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
-    generalization of its items; what was generalized is passed over from then on, so that few itemsets are
-    left when they get long. Last, nodes are published as their children again where that keeps the promise
-    (`refine`). At a time limit the nodes of what is still rare climb level by level until nothing is.
+    generalization of its items; generalized nodes are skipped from then on, so that few itemsets are left
+    when they get long. Last, nodes are published as their children again where that keeps the promise
+    (`refine`). At a time limit the nodes of itemsets that are still rare are generalized level by level until
+    none is rare.
 
     O(itemsets of up to m nodes of the cut, in all distinct baskets); memory for the baskets only.
 
@@ -63,7 +64,7 @@ class AprioriItems(ItemsAlgorithm):
 
 
 def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]:
-    """Repair rare itemsets of 1 node, of 2, up to m.
+    """Repair rare itemsets of 1 node, then of 2, and so on up to m.
 
     Returns how many of each size were repaired, and how many nodes climbed because time ran out.
     """
@@ -79,7 +80,7 @@ def repair_by_size(search: CutSearch, m: int, run: Run) -> tuple[list[int], int]
 
 
 def climb_until_safe(search: CutSearch, m: int, *, begin: int = 1) -> int:
-    """Generalize level by level until no itemset is rare, when time is out. Returns how many nodes climbed.
+    """Generalize level by level, once time is out, until no itemset is rare. Returns how many nodes climbed.
 
     begin  itemsets of fewer nodes than this are known to be frequent
     """
@@ -106,7 +107,7 @@ def protect_and_refine(
 def repair_notes(
     search: CutSearch, repairs: list[int], climbed: int, splits: int, sensitive: SensitiveItems | None
 ) -> list[str]:
-    """What a search did, in a sentence or two for the user."""
+    """Notes for the user on what a search did."""
     by_size = ", ".join(f"{n:,}" for n in repairs)
     notes = [
         f"Rare itemsets repaired: {by_size}; nodes published as their children again: {splits:,}; baskets "

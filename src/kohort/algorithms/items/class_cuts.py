@@ -1,4 +1,4 @@
-"""One cut of the hierarchy per class of records: what all algorithms for items share."""
+"""One cut of the hierarchy per equivalence class, as all algorithms for items make them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ItemsClass", "cut_each_class"]
 
 
 class ItemsClass:
-    """The baskets of one class, and where its items stand in the whole."""
+    """The baskets of one class, and the places of its items in the whole table."""
 
     def __init__(self, problem: ItemsProblem, records: np.ndarray) -> None:
         starts, sizes = problem.baskets.offsets[records], problem.baskets.sizes[records]
@@ -29,9 +29,10 @@ class ItemsClass:
 
 
 def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
-    """Cut the hierarchy for every class by itself, in which at least k records must have items.
+    """Cut the hierarchy for every class by itself; items of a class where fewer than k records have any are
+    withheld.
 
-    cut  brings a search to its end; the notes that it returns are kept if there is only one class
+    cut  completes a search; the notes that it returns are kept if there is only one class
     """
     node = np.full(len(problem.leaves), -1, dtype=np.int64)
     withheld = np.zeros(len(problem.baskets), dtype=bool)

@@ -24,7 +24,7 @@ __all__ = ["CutSearch"]
 
 
 class CutSearch:
-    """Baskets of leaves, the supports of all nodes, and a cut that begins with the items themselves.
+    """Baskets of leaves, the supports of all nodes, and a cut that starts at the items themselves.
 
     Supports do not depend on the cut. No count-tree is kept: itemsets are walked through prefix by prefix.
     Memory: O(items in all distinct baskets * height).
@@ -41,12 +41,13 @@ class CutSearch:
 
     @property
     def cost(self) -> int:
-        """Occurrences times leaves that they are published as: the NCP, times both totals."""
+        """The cost of the cut: the sum over occurrences of the leaves each is published as. It is the NCP
+        without its division by the numbers of occurrences and leaves."""
         return int(self.cut.cost[0])
 
     @property
     def in_cut(self) -> np.ndarray:
-        """Per node whether it is what the items under it are published as."""
+        """Whether each node is in the cut, so that the items under it are published as it."""
         below = self.cut.below
         return ~below & (self.is_leaf | np.append(below[1:], False))
 
@@ -60,7 +61,7 @@ class CutSearch:
         return np.repeat(nodes, self.tree.hi[nodes] - self.tree.lo[nodes] + 1)
 
     def bytes(self) -> int:
-        """The memory of the baskets and lists."""
+        """The memory that the baskets and lists take, in bytes."""
         return sum(array.nbytes for part in (self.baskets, self.lists, self.tree) for array in part)
 
     @property
@@ -69,9 +70,9 @@ class CutSearch:
         return int(np.diff(self.baskets.start).max(initial=0))
 
     def repair(self, size: int, run: Run) -> int:
-        """Repair rare itemsets of up to `size` nodes, in the order of the count-tree; how many were.
+        """Repair rare itemsets of up to `size` nodes, in the order of the count-tree; return how many.
 
-        All of them, unless time runs out.
+        All of them are repaired unless time runs out.
         """
         run.report("itemsets", 0.0)
         suspects = self._above_rare(size)
@@ -91,7 +92,7 @@ class CutSearch:
     def climb(self, size: int) -> int:
         """Publish the nodes of all rare itemsets of up to `size` nodes as their parents, until none is rare.
 
-        How many were. Far quicker than `repair`, and costs more.
+        Returns how many nodes were generalized. Far quicker than `repair`, but costs more.
         """
         climbed = 0
         while len(rare := self._in_rare(size)):
@@ -106,7 +107,7 @@ class CutSearch:
                 self.generalize(node)
 
     def first_rare(self, size: int) -> list[int]:
-        """The nodes of a smallest rare itemset of the cut; none if there is none of up to `size` nodes."""
+        """The nodes of a smallest rare itemset of the cut; empty if there is none of up to `size` nodes."""
         published, nodes = self.shown_as(self.in_cut)
         for length in range(1, min(size, self.longest) + 1):
             marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(length, -1, dtype=np.int64)
@@ -121,8 +122,10 @@ class CutSearch:
     def refine(self, m: int, run: Run, *, may_split: Callable[[int], bool] | None = None) -> int:
         """Publish nodes of the cut as their children again, the most costly first, where that is safe.
 
-        How many. A node that cannot be split now cannot be split later: each is tried once. `may_split` may
-        forbid it for other reasons.
+        Returns how many were split. A node that cannot be split now cannot be split later, so each is tried
+        once.
+
+        may_split  whether a node may be split; None: every node may
         """
         gains = [(-self._gain(node), node) for node in np.flatnonzero(self.in_cut & ~self.is_leaf).tolist()]
         heapify(gains)
@@ -138,9 +141,9 @@ class CutSearch:
         return done
 
     def _above_rare(self, size: int) -> np.ndarray | None:
-        """Per node whether it is above (or at) a node of a rare itemset of the cut; None if there is none.
+        """Whether each node is above (or at) a node of a rare itemset of the cut; None if none is rare.
 
-        Only such nodes can be in a rare itemset of the walk: where it is rare, so is what it publishes below.
+        Only such nodes can be in a rare itemset of the walk: if that is rare, so are the itemsets below it.
         """
         nodes = self._in_rare(size)
         if not len(nodes):
@@ -153,14 +156,14 @@ class CutSearch:
         return suspects
 
     def _in_rare(self, size: int) -> np.ndarray:
-        """The nodes of all rare itemsets that the cut publishes, of up to `size` nodes."""
+        """The nodes of all rare itemsets of up to `size` nodes that the cut publishes."""
         published, nodes = self.shown_as(self.in_cut)
         marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(size, -1, dtype=np.int64)
         mark_rare(published, len(nodes), size, self.k, marks, prefix, 0, False)
         return nodes[marks]
 
     def shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
-        """Baskets of the nodes to keep that occur, but the root, which says nothing; and which they are."""
+        """Baskets of the kept nodes that occur, without the root, which says nothing; and these nodes."""
         nodes = self.tree.node[keep[self.tree.node]]
         number = np.full(len(keep), -1, dtype=np.int64)
         number[nodes] = np.arange(len(nodes))
@@ -196,7 +199,7 @@ class CutSearch:
         return True
 
     def tids(self, node: int) -> np.ndarray:
-        """The distinct baskets that have something under a node."""
+        """The distinct baskets that have an item under a node."""
         return self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
 
     def _n_tids(self, node: int) -> int:

@@ -21,8 +21,8 @@ class DirectItems(ItemsAlgorithm):
     """Direct anonymization, DA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 3).
 
     One walk through the itemsets of up to m nodes, in the order of the paper's count-tree; a rare one is
-    repaired as soon as it is met. Nothing is generalized before the walk, so that itemsets are many more than
-    those of apriori-items, and the loss is mostly higher.
+    repaired as soon as it is met. Nothing is generalized before the walk, so there are many more itemsets
+    than in apriori-items, and the loss is usually higher.
 
     O(itemsets of up to m nodes, with their ancestors, in all distinct baskets); memory for the baskets only.
     """

@@ -25,9 +25,9 @@ class OptimalItems(ItemsAlgorithm):
     """Optimal anonymization, OA (Terrovitis, Mamoulis and Kalnis, 2008, section 4.2), by best-first search.
 
     The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
-    those that generalize one of its nodes, and the cheapest cut is looked at first: the first one without a
-    rare itemset is the best of all. Starts from apriori-items, and falls back to it after `most_cuts` cuts or
-    at the time limit, with a lower bound on the least loss.
+    those that generalize one of its nodes, and the cheapest cut is examined first, so the first one without a
+    rare itemset is optimal. Starts from apriori-items, and falls back to it after `most_cuts` cuts or at the
+    time limit, with a lower bound on the least loss.
 
     Exponential in the number of items in the worst case; memory for `most_cuts` cuts.
     """
@@ -89,7 +89,7 @@ class OptimalItems(ItemsAlgorithm):
 
 @dataclass(frozen=True, order=True)
 class _Open:
-    """A cut that is still to be looked at; `fixed` nodes and those above them are not generalized further."""
+    """A cut that is still to be examined; `fixed` nodes and those above them are not generalized further."""
 
     cost: int
     number: int

@@ -1,4 +1,4 @@
-"""Sensitive items: a cut is generalized further until no itemset implies one of them too surely."""
+"""Sensitive items: a cut is generalized further until no itemset implies one with too high a confidence."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _AT_ONCE = 10_000  # itemsets that are collected before they are repaired
 
 
 class SensitiveItems:
-    """The room that a limit on confidence leaves in every distinct basket, and how a cut gets enough of it.
+    """A search for a cut within a limit on confidence, by the room that the limit leaves in each basket.
 
-    Generalizing may take room away from other itemsets, so these are looked at again until all have enough.
-    It ends, since the cut only rises, and the root has room; k^m-anonymity survives it.
+    Generalizing may take room away from other itemsets, so these are examined again until all have enough.
+    This terminates, since the cut only rises and the root has room; k^m-anonymity survives it.
     Memory: O(distinct baskets * sensitive items).
     """
 
@@ -44,9 +44,10 @@ class SensitiveItems:
         self.lists = search.lists._replace(rooms=self.rooms)
 
     def repair(self, run: Run) -> None:
-        """Repair itemsets of one node, of up to two, up to m, each at the least cost, until none is short.
+        """Repair itemsets of one node, then of up to two, and so on to m, until none is short of room.
 
-        When time is out, all nodes of such itemsets climb instead, level by level.
+        Each is repaired at the least cost; when time is out, all nodes of such itemsets are generalized level
+        by level instead.
         """
         n_items = self.rooms.shape[1]
         for size in range(1, self.m + 1):
@@ -78,7 +79,7 @@ class SensitiveItems:
         return True
 
     def _repair_each(self, short: np.ndarray, run: Run) -> None:
-        """Repair itemsets one by one, but for those whose nodes an earlier one generalized."""
+        """Repair itemsets one by one, except those with a node that an earlier repair generalized."""
         search = self.search
         for itemset in short:
             if run.out_of_time:

@@ -25,10 +25,10 @@ __all__ = ["WithItems"]
 
 @dataclass(frozen=True)
 class WithItems:
-    """Quasi-identifiers in classes of at least k, 2k, 4k, ... records, and the items in each class.
+    """Recodes quasi-identifiers in classes of at least k, 2k, 4k, ... records, and the items in each class.
 
-    The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the best by
-    the weighted sum of both losses (`loss` and NCP). With the weight 0, only classes of k are tried.
+    The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the recoding
+    with the least weighted sum of both losses (`loss` and NCP). With weight 0, only classes of k are tried.
 
     table         the algorithm for the quasi-identifiers; None where no column is one
     items         the algorithm for the items
@@ -99,12 +99,12 @@ class WithItems:
             withheld=recoding.withheld,
             class_of_record=classes,
             class_size=size,
-            bound=recoding.bound if size == problem.k else None,  # else it is for larger classes
+            bound=recoding.bound if size == problem.k else None,  # otherwise the bound is for larger classes
         )
         return found, score
 
     def _shown(self, column: PublishedColumn) -> np.ndarray:
-        """Per record a number that is the same wherever the published label reads the same."""
+        """A number for each record's published label, the same for labels that read the same."""
         number: dict[str | None, int] = {}
         texts = [STAR if label is None and self.null_is_star else label for label in column.labels]
         code_of_label = np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int32)

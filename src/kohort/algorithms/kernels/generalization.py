@@ -30,7 +30,7 @@ def child_of(tables, attribute, node, leaf):
 
 @kernel
 def range_cost(tables, attribute, lo, hi):
-    """Cost of one cell that is generalized as far as the leaves lo..hi ask for."""
+    """Cost of one cell that is generalized to cover the leaves lo..hi."""
     if lo == hi:
         return tables.leaf_cost[tables.leaf_start[attribute] + lo]
     if tables.kind[attribute] == TREE:
@@ -42,7 +42,7 @@ def range_cost(tables, attribute, lo, hi):
 
 @kernel
 def ones(word):
-    """How many bits are set."""
+    """The number of bits set in a word."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -54,7 +54,7 @@ def ones(word):
 
 @kernel
 def part_cost(tables, lo, hi, words):
-    """Cost of one record of a group with these least and greatest leaves and sets of values."""
+    """Cost of one record of a group, given the group's least and greatest leaves and sets of values."""
     total = 0.0
     for attribute in range(len(lo)):
         if tables.kind[attribute] != SET or lo[attribute] == hi[attribute]:

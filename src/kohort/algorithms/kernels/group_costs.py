@@ -1,4 +1,4 @@
-"""What groups of records cost: one record published as the closure of its group."""
+"""Costs of groups: the cost of one record that is published as the closure of its group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def costs_by_group(tables, rows, order, start):
 
 @kernel
 def cost_without(tables, rows, records, left_out):
-    """Cost of one record of the group without one of them."""
+    """Cost of one record of a group without the record at place `left_out`; -1: with all its records."""
     r = rows.shape[1]
     lo, hi = np.full(r, 2**31 - 1), np.full(r, -1)
     words = np.zeros(tables.word_start[r], np.uint64)

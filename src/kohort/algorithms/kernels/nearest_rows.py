@@ -75,8 +75,8 @@ def box_tree(tables, leaves):
 
 @kernel
 def nearest_rows(tables, counts, tree, k, first, last):
-    """For the places first to last of the tree: the nearest other rows, near ones first, until together with
-    the row itself they are k records; and the distance of the last of them.
+    """The nearest other rows of the rows at places first to last of the tree, nearest first, until they and
+    the row itself are k records; and the distance of the last of them.
 
     Ties go to the smaller row number. A row with k copies needs no other: its list is empty, its distance
     that of two copies. A list ends with -1 where it is shorter than k - 1.
@@ -190,8 +190,8 @@ def distances(tables, leaves, one, other):
 
 @kernel
 def _look_from(tables, own, seen, costs):
-    """For every leaf of every attribute what a cell costs that is published as the closure of the leaf and
-    the row's own. Attributes that are as in `seen` are kept. O(leaves * height)."""
+    """Fill `costs`: for every leaf of every attribute, the cost of a cell published as the closure of that
+    leaf and the row's own. Attributes with the same leaf as in `seen` are kept. O(leaves * height)."""
     r = len(own)
     for j in range(r):
         if own[j] == seen[j]:
@@ -216,7 +216,7 @@ def _pair_cost(tables, attribute, lo, hi):
 
 @kernel
 def _distance(costs, other, most):
-    """The distance to a row from the one that `costs` looks from; any number above `most` beyond it."""
+    """The distance to a row from the one that `costs` was made for; if above `most`, any number above it."""
     total = 0.0
     for cell in other:
         total += costs[cell]
@@ -227,7 +227,7 @@ def _distance(costs, other, most):
 
 @kernel
 def _least_distance(costs, own, lo, hi, most):
-    """No row inside the box is nearer than this: per attribute the nearest leaf of the box counts.
+    """A lower bound on the distance to any row inside a box: per attribute, the nearest leaf of the box.
 
     A cell costs no less the farther the other leaf is, since the closure only grows. Adds up in the order of
     `_distance`, so that rounding keeps the order, too.

@@ -17,8 +17,8 @@ from kohort.problem.problem import Problem
 __all__ = ["ClosedRecords", "MinedRows", "guess_number", "mine", "mine_closed_records", "record_costs"]
 
 _SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
-_RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: supports shrink by this, until so many were found
-_FLATTENING = 1.4  # the power of log k in proportion to which their growth falls, as seen on Adult
+_RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: k is divided by 1.5 until 30,000 are found
+_FLATTENING = 1.4  # their growth falls in proportion to this power of log k, as observed on Adult
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class ClosedRecords:
 
 @dataclass(frozen=True, eq=False)
 class MinedRows:
-    """Distinct rows to mine: all of a problem's, or a part."""
+    """Distinct rows to mine: all rows of a problem, or a part of them."""
 
     lineages: Lineages
     node_start: np.ndarray  # per attribute: its first node among all
@@ -64,17 +64,17 @@ class MinedRows:
         return cls(coded.lineages, coded.node_start, coded.rows.counts.astype(np.int64))
 
     def part(self, rows: np.ndarray) -> MinedRows:
-        """Some of the rows."""
+        """The table with only the given rows."""
         lineages = self.lineages._replace(node=np.ascontiguousarray(self.lineages.node[:, rows]))
         return MinedRows(lineages, self.node_start, self.counts[rows])
 
     def nodes_at(self, attribute: int, depth: int) -> np.ndarray | None:
-        """Per row its node of an attribute at some depth, or None where no hierarchy goes so deep."""
+        """The node of each row at a depth of an attribute's hierarchy, or None if that is not as deep."""
         level = self.lineages.level[attribute] + depth
         return self.lineages.node[level] if level < self.lineages.level[attribute + 1] else None
 
     def closure(self) -> np.ndarray:
-        """The lowest node per attribute that covers all rows."""
+        """The lowest node of each attribute that covers all rows."""
         nodes = np.empty(len(self.node_start), dtype=np.int64)
         for j in range(len(nodes)):
             depth = 0
@@ -105,8 +105,11 @@ def mine_closed_records(problem: Problem, *, k: int | None = None, run: Run | No
 def mine(
     table: MinedRows, k: int, *, max_records: int = 2**62, max_support_rows: int = 2**62, run: Run
 ) -> ClosedRecords:
-    """The same for a table. Stops, incomplete, at about `max_records` records or when the time is up; keeps
-    no supports if they would hold more than `max_support_rows` rows in all."""
+    """All closed generalized records of a table with a support of at least k records.
+
+    Stops, incomplete, at about `max_records` records or when the time is up; keeps no supports if they would
+    hold more than `max_support_rows` rows in all.
+    """
     found, tasks = _first_records(table, k)
     budget = _Budget(max_records - len(found), max_support_rows)
     if budget.records_left < 0:
@@ -141,7 +144,7 @@ def _wait_for(task: Future, budget: _Budget, run: Run) -> None:
 
 
 def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTask]]:
-    """The most general record and those next to it, and what is below them: enough tasks for many cores."""
+    """The most general record and those next to it, and enough tasks for many cores to find all others."""
     rows = np.arange(len(table.counts), dtype=np.int32)
     root = table.closure().astype(np.int32)
     found, tasks = [_found(root, rows, table.counts)], []
@@ -157,11 +160,11 @@ def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTa
 
 
 def guess_number(table: MinedRows, k: int, *, run: Run) -> float:
-    """About how many closed records there are, mostly within a factor of two, in a few seconds.
+    """An estimate of the number of closed records, mostly within a factor of two, in a few seconds.
 
     Mines those with large supports first, then with smaller ones, until there are some ten thousand. From
-    there, their number is taken to grow by a power of 1 / k that falls with k as it does on real tables.
-    Where that is far to go, the guess tells no more than that they are many.
+    there, their number is assumed to grow by a power of 1 / k that falls with k as it does on real tables.
+    A far extrapolation shows no more than that there are many.
     """
     frequent = int(table.counts.sum())
     sizes: list[tuple[float, float]] = []
@@ -181,7 +184,7 @@ def guess_number(table: MinedRows, k: int, *, run: Run) -> float:
 
 
 class _Budget:
-    """What may still be found and kept. Threads only count it down, so they need no lock."""
+    """How many records may still be found, and rows kept. Threads only count down, so they need no lock."""
 
     def __init__(self, records: int, rows: int) -> None:
         self.records_left = records
@@ -189,7 +192,7 @@ class _Budget:
         self._most: list[np.ndarray] = []
 
     def most(self) -> np.ndarray:
-        """How many records a task may find, as a number that can be lowered while it runs."""
+        """How many records a task may find, in an array so that it can be lowered while the task runs."""
         self._most.append(np.array([self.records_left], dtype=np.int64))
         return self._most[-1]
 

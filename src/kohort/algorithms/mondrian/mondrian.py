@@ -1,4 +1,4 @@
-"""Mondrian: cut the records in two or more, again and again, while every part keeps the promise."""
+"""Mondrian: cut the records into two or more parts, repeatedly, while every part satisfies the models."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["Mondrian"]
 class Mondrian(Algorithm):
     """Mondrian multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan, 2006).
 
-    Starts from one group of all records. A group is cut along one attribute: between two values where any
-    interval or set may be published, into the children of its node (small ones pooled) where there is a
-    hierarchy. Of all cuts that leave every model satisfied on every side, the one with the least resulting
-    cost over all attributes is taken (`choose="cost"`), or the attribute with the widest range is cut in
-    the middle as in the paper (`choose="range"`). `strict` keeps records with equal values together;
-    relaxed, they may be dealt to both sides.
+    Starts from one group that holds all records. A group is cut along one attribute: between two values
+    where any interval or set may be published, into the children of its node (small ones pooled) where there
+    is a hierarchy. Among the cuts that leave every model satisfied on every side, the one with the least
+    resulting cost over all attributes is taken (`choose="cost"`), or the attribute with the widest range is
+    cut in the middle as in the paper (`choose="range"`). `strict` keeps records with equal values together;
+    otherwise they may be dealt to both sides.
 
-    All groups of one depth are cut at a time, by both cores. O(n * attributes^2 * depth).
+    All groups of one depth are cut at the same time, in parallel. O(n * attributes^2 * depth).
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 41, 42]})
@@ -99,7 +99,7 @@ class _Cutting:
         return 1 - float((self.open_ends - self.open_starts).sum()) / len(self.records)
 
     def cut_all_open(self) -> None:
-        """One round: each open group is cut by its best cut that satisfies the models, or closed."""
+        """Cut each open group by its best cut that satisfies the models, or close it if there is none."""
         starts, ends = self.open_starts, self.open_ends
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
@@ -127,7 +127,10 @@ class _Cutting:
     def _cut(
         self, starts: np.ndarray, ends: np.ndarray, cuts: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Try one cut per group; where it satisfies the models, carry it out."""
+        """Carry out one cut per group where it satisfies the models.
+
+        Returns whether each group was cut, and the starts and ends of the new parts.
+        """
         parts, n_parts = part_records(self.rows, starts, ends, cuts, self.tables, self.problem.k, self.strict)
         sizes = ends - starts
         group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
@@ -154,7 +157,10 @@ class _Cutting:
         group: np.ndarray,
         records: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Move parts that fail a model into part 0 (a hierarchy's pool); the groups that are cut."""
+        """Move parts that fail a model into part 0, the pool of a cut into children.
+
+        Returns the part of each record, and whether each group can be cut.
+        """
         many = n_parts > 2
         for _ in range(2):
             holds = self._holds(first_part[group] + parts, records, int(n_parts.sum()))
@@ -170,7 +176,7 @@ class _Cutting:
         return parts, (n_used > 1) & ~broken
 
     def _holds(self, part: np.ndarray, records: np.ndarray, n_parts: int) -> np.ndarray:
-        """Per part whether it satisfies the models; parts without records hold."""
+        """Whether each part satisfies the models; a part without records does."""
         present = np.bincount(part, minlength=n_parts) > 0
         number = np.cumsum(present) - 1
         holds = np.ones(n_parts, dtype=bool)

@@ -1,4 +1,4 @@
-"""The lower bound of a solution: its algorithm's own, or one found in no more time than the solution took."""
+"""Lower bounds for a solution: that of its algorithm, or one found in no more time than the solution took."""
 
 from __future__ import annotations
 

@@ -22,18 +22,19 @@ from kohort.recoding.proof import DualProof
 __all__ = ["DualPrices", "dual_bound", "dual_prices"]
 
 ROUNDS = 150
-_ALL, _SLOWER = 10, 0.965  # every so many rounds visit all closed records; a step is so much of the last one
+_ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each step is 0.965 of the last one
 _ROUNDING = 1e-9
-_SHARE_FOR_CHECK = 0.25  # of the time
-_EXACT = 0.01  # of the greatest cost: slacks up to here are told exactly
+_SHARE_FOR_CHECK = 0.25  # share of the time
+_EXACT = 0.01  # slacks up to this share of the greatest cost are computed exactly
 
 
 @dataclass(frozen=True, eq=False)
 class DualPrices:
-    """Prices of rows that no group of k or more can pay, and how far each closed record is from paying.
+    """Dual prices of rows: no group of k or more costs less than the sum of its prices. And the slack of each
+    closed record: how much its cost exceeds the prices under it.
 
-    level   per closed record a guess at the k-th highest price under it
-    rounds  how often they were raised
+    level   for each closed record a guess at the k-th highest price under it
+    rounds  how often the prices were raised
     """
 
     of_row: np.ndarray
@@ -42,21 +43,21 @@ class DualPrices:
     rounds: int = ROUNDS
 
     def proof(self, closed: ClosedRecords) -> DualProof:
-        """What is needed to check them without the search."""
+        """The proof that these prices are feasible, which can be checked without the search."""
         return DualProof(self.of_row, closed.nodes, closed.start, closed.rows, self.level)
 
 
 def dual_prices(
     problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, *, rounds: int | None = ROUNDS
 ) -> DualPrices:
-    """Raise all prices together, repair those that are too high, and so on in smaller and smaller steps.
+    """Feasible dual prices: raised together and repaired where too high, in smaller and smaller steps.
 
-    cost    per closed record: what one record pays
-    rounds  how many; None: up to 150, and with little time steps shrink sooner
+    cost    cost of one record published as each closed record
+    rounds  how many rounds; None: up to 150, and with little time the steps shrink sooner
 
-    Every tenth round visits all closed records; the others only those that are near to being violated. In the
-    end all are visited: prices are capped where they are too high, and checked; so are the prices so far when
-    time is up. O(rounds * rows under near records).
+    Every tenth round visits all closed records; the others visit only those that are nearly violated. At the
+    end, or when the time is up, all are visited: prices are capped where they are too high, and checked.
+    O(rounds * rows under near records).
     """
     copies, k = problem.rows.counts.astype(np.int64), problem.k
     scale = max(float(cost.max()), _ROUNDING)
@@ -89,17 +90,17 @@ def dual_prices(
         step = first_step * _SLOWER ** (ROUNDS * done)
     lower_until_feasible(priced, y, level)
     slack = slacks(priced, y, level, _EXACT * scale)
-    y += min(float(slack.min()), 0.0)  # by how much rounding left a closed record violated
+    y += min(float(slack.min()), 0.0)  # rounding may leave a closed record violated
     return DualPrices(y, slack, level, number)
 
 
 def dual_bound(problem: Problem, prices: DualPrices, star: float) -> float | None:
-    """What no release costs less than, in the units of the chosen cost; None for a cost that is not monotone.
+    """A lower bound on the cost of any release, in the units of the chosen cost; None if it is not monotone.
 
-    star  what a withheld record pays
+    star  cost of a withheld record
 
-    Withheld records need no group: the bound counts those dearest ones, as many as may be withheld, at what
-    they pay.
+    Withheld records need no group: the bound counts the records of highest price, as many as may be withheld,
+    at the cost of a withheld record.
     """
     if not problem.cost.monotone:
         return None

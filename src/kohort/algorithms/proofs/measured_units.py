@@ -1,4 +1,4 @@
-"""From the costs that are searched to the cost that is reported."""
+"""Conversion of the costs that algorithms minimise into the cost that is reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["in_measured_units", "searches_what_is_measured"]
 
 
 def in_measured_units(problem: Problem, total: float) -> float | None:
-    """A sum of weighted costs over records as the cost is reported; None where the sum does not tell it."""
+    """A sum of weighted costs over records in the units of the reported cost; None if it does not follow."""
     return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
 
 
@@ -17,7 +17,7 @@ def searches_what_is_measured(problem: Problem) -> bool:
     """Whether factors proven for the searched costs hold for the reported one.
 
     Not for `suppressions` with unequal weights; nor with tight labels where a value is missing from its
-    hierarchy: whoever shares its class is published as `*`, which the search does not know.
+    hierarchy: the records of its class are published as `*`, which the search does not take into account.
     """
     hidden = any(isinstance(a.domain, Hierarchy) and a.domain.hidden.any() for a in problem.attributes)
     return in_measured_units(problem, 0.0) is not None and not (problem.tight and hidden)

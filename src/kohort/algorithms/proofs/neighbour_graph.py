@@ -1,4 +1,4 @@
-"""The graph of Aggarwal et al. (2005, section 4): distinct rows, and what making two of them alike costs."""
+"""The graph of Aggarwal et al. (2005, section 4): distinct rows, and the costs of publishing two alike."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _QUICK = 100_000_000  # pairs of rows times attributes: fewer take less than hal
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Per distinct row its nearest other rows, near ones first, until they are k records with the row itself
-    (then -1), and the distance of the (k-1)-st nearest record."""
+    """The nearest other rows of each distinct row, nearest first, until they are k records with the row
+    itself (then -1), and the distance of the (k-1)-st nearest record."""
 
     rows: np.ndarray
     radius: np.ndarray
@@ -32,7 +32,7 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourGraph:
-    """Distinct rows with counts. The weight of an edge is worked out when somebody asks: nothing is n x n."""
+    """Distinct rows with their counts. Weights of edges are computed on demand: no matrix is n x n."""
 
     tables: Tables
     leaves: np.ndarray
@@ -63,7 +63,7 @@ class NeighbourGraph:
         return distances(self.tables, self.leaves, one, other)
 
     def group_costs(self, group_of_record: np.ndarray) -> np.ndarray:
-        """What one record of each group costs."""
+        """Cost of one record of each group."""
         order = np.argsort(group_of_record, kind="stable")
         start = np.searchsorted(group_of_record[order], np.arange(group_of_record.max() + 2))
         return costs_by_group(self.tables, self.leaves[self.row_of_record], order, start)
@@ -72,9 +72,9 @@ class NeighbourGraph:
 def near_rows(
     tables: Tables, counts: np.ndarray, tree: BoxTree, k: int, run: Run
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Per place of a tree its nearest rows and their distance, as in Neighbours; None when time is up.
+    """The nearest rows of each place of a tree and their distance, as in Neighbours; None when time is up.
 
-    In small tables they are found whatever the clock says, so that it decides nothing there.
+    In small tables they are found whatever the clock says, so that the result is the same on every machine.
     """
     n = len(counts)
     rows, radius = np.empty((n, max(min(k - 1, n - 1), 1)), dtype=np.int32), np.empty(n)
@@ -100,7 +100,7 @@ def near_pairs(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """All pairs of places of a tree that are nearer than the sum of their reaches, and their distances.
 
-    Stops at more than `room` pairs; None when the time is up, but in small tables.
+    Stops at more than `room` pairs. None when the time is up, unless the table is small.
     """
     pairs, lengths = [np.zeros((0, 2), dtype=np.int32)], [np.zeros(0)]
     start, step, left = 0, _FEWEST, room
@@ -118,17 +118,17 @@ def near_pairs(
 
 
 def _is_quick(tree: BoxTree) -> bool:
-    """Whether looking at all pairs of rows takes no time to speak of."""
+    """Whether reading all pairs of rows takes less than half a second."""
     return len(tree.cells) * tree.cells.size <= _QUICK
 
 
 def _next_step(step: int, seconds: float) -> int:
-    """How many rows to look at next, after `step` rows took so many seconds. No result depends on it."""
+    """How many rows to search next, after `step` rows took `seconds`. No result depends on it."""
     factor = min(_SECONDS_AT_A_TIME / max(seconds, 1e-6), 4.0)
     return int(np.clip(step * factor, _FEWEST, _MOST_AT_A_TIME))
 
 
 def is_binary(graph: NeighbourGraph) -> bool:
-    """Whether every attribute has at most two values, each published as it is or as one and the same."""
+    """Whether every attribute has at most two values, each of which costs nothing if published as it is."""
     few = all(len(np.unique(column)) <= 2 for column in graph.leaves.T)
     return few and not graph.tables.leaf_cost.any()

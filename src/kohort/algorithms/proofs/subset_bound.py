@@ -1,8 +1,8 @@
-"""A lower bound on the cost of any release with tight labels or free intervals: true, but weak.
+"""A weak lower bound on the cost of any release with tight labels or free intervals.
 
-The records of a group agree in some columns, perhaps in none. Whichever these are, among the records that
-agree with a record there, each other column needs a second value, and so many values that k records have
-them. The least sum over all sets of columns is what the record costs at least.
+The records of a group agree in some set of columns, perhaps in none. In each other column, the group has a
+second value, and enough values to cover k of the records that agree in the set. This gives a least cost of a
+record for each set; the least over all sets of columns is a lower bound on the cost of the record.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kohort.problem.problem import Problem
 __all__ = ["subset_bound"]
 
 _MOST_WORK = 200_000_000  # cells of distinct rows, over all sets of columns
-_MOST_COLUMNS = 27  # whose sets alone are so many
+_MOST_COLUMNS = 27  # more columns have more sets than `_MOST_WORK`
 _ROUNDING = 1e-9
 
 
 def subset_bound(problem: Problem, run: Run) -> float | None:
-    """What no release costs less than, in the units of the chosen cost.
+    """A lower bound on the cost of any release, in the units of the chosen cost.
 
     Holds for monotone costs, under any further model, and where records may be withheld, since a withheld one
-    costs no less than any other. None for other costs, when the time is up, or where it would take long: sets
-    of columns double with each column. At worst O(2^columns * rows * columns); sets in which fewer than k
-    records agree with a record are not looked at for it, nor are those that hold them.
+    costs no less than any other. None for other costs, when the time is up, or where it would take long: the
+    number of sets doubles with each column. At worst O(2^columns * rows * columns); a set in which fewer than
+    k records agree with a record is skipped for that record, and so are its supersets.
     """
     if not problem.cost.metric or len(problem.attributes) > _MOST_COLUMNS:
         return None
@@ -44,7 +44,7 @@ def subset_bound(problem: Problem, run: Run) -> float | None:
 
 
 class _Subsets:
-    """All sets of columns, each visited with the rows that agree in it with k records or more."""
+    """The search over all sets of columns, each with the rows that agree in it with k or more records."""
 
     def __init__(self, problem: Problem, leaves: np.ndarray, records: np.ndarray) -> None:
         self.cells = problem.coded.cell_costs
@@ -52,9 +52,9 @@ class _Subsets:
         self.least = np.full(len(leaves), np.inf)
 
     def visit(self, rows: np.ndarray, class_of: np.ndarray, columns: tuple[int, ...], run: Run) -> bool:
-        """Lower the least costs of these rows, by classes that agree in the columns; then add a column.
+        """Lower the least costs of these rows, by classes that agree in `columns`; then add a column.
 
-        Whether there was time for all.
+        Returns whether there was time for all.
         """
         if run.out_of_time:
             return False

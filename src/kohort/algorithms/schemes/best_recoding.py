@@ -1,4 +1,4 @@
-"""What a search for a recoding returns, and when two costs are the same to it."""
+"""The result of a search for a recoding, and the tolerance within which two costs are equal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TIES = 1e-9  # costs nearer than this share of the best one are the same
 class BestRecoding:
     """The best recoding found so far.
 
-    bound  no recoding of the schemes costs less
-    nodes  how many nodes of the search were looked at
+    bound  a lower bound on the cost of any recoding of the schemes
+    nodes  how many nodes of the search were examined
     """
 
     recoded: Recoded
@@ -27,5 +27,5 @@ class BestRecoding:
 
     @property
     def limit(self) -> float:
-        """What costs this much or more is no improvement."""
+        """The cost that a recoding must be below to be an improvement."""
         return self.cost - TIES * max(abs(self.cost), 1e-3)

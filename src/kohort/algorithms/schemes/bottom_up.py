@@ -15,17 +15,17 @@ __all__ = ["BottomUp"]
 class BottomUp(EnumeratedSearch):
     """The search of Li and Li: an enumeration tree of all recodings, with bounds.
 
-    The tree begins at the original values; a child merges some of them in one attribute. Whoever is in a
-    class of k stays so and only gets dearer, which bounds all that comes after a node. Each of the paper's
-    techniques can be switched off, to see what it is worth.
+    The tree begins at the original values; a child merges some of them in one attribute. A record in a class
+    of k or more stays in one, and its cost only grows, which bounds the costs of all nodes below a node. Each
+    of the paper's techniques can be switched off, to see its effect.
 
     scheme                    see optimal-recoding
     node_pruning              leave out nodes whose bound is not below the best cost
     applicator_pruning        leave out attributes whose children are all left out
-    useful_applicators        where nobody may be withheld: insist on attributes that must be generalized
+    useful_applicators        where no record may be withheld: require attributes that must be generalized
     seeding                   begin with the best of some random recodings
-    modified_bfs              look at a node's bound again when its turn comes
-    node_rearrangement        the least bound first, not the first come
+    modified_bfs              check a node's bound again when its turn comes
+    node_rearrangement        nodes of least bound first, not in the order they were found
     applicator_rearrangement  attributes that merge few classes first
 
     Exponential; O(distinct rows * attributes) per node.

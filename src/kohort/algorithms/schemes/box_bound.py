@@ -1,4 +1,4 @@
-"""A bound by boxes: a record is withheld, or its class sticks out of every box that holds fewer than k.
+"""A lower bound by boxes: a record is withheld, or its class sticks out of every box of fewer than k records.
 
 Lagrangean relaxation. A box around a record has a price y, which the record pays in each attribute where its
 block stays inside of the box. Given the prices, all attributes are decided apart from each other, each by
@@ -8,10 +8,10 @@ attributes to decide and any prices,
 
     base + the m least costs - (m - 1) * the sum of all prices
 
-is a lower bound. For a published record sticks out of its box in s >= 1 attributes, and has paid m - s times
-y: no more than is taken off. A withheld one has paid y once more than is taken off, in its room: what it
-costs to withhold it beyond all that has been counted for it. Prices are raised and lowered by subgradient
-steps; boxes are added around records that are below k and pay for none.
+is a lower bound: a published record sticks out of its box in s >= 1 attributes and has paid m - s times y, at
+most what is subtracted. A withheld record has paid y once more than is subtracted. This is within its room:
+the cost of withholding it beyond all that has been counted for it. Prices are raised and lowered by
+subgradient steps; boxes are added around records in classes below k that pay for none.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from kohort.algorithms.schemes.undecided_runs import MOST_BITS
 
 __all__ = ["BoxBound", "BoxPrices"]
 
-_PATIENCE = 2  # steps without a better bound until they get shorter
+_PATIENCE = 2  # steps without a better bound until steps get shorter
 _SHORTER = 0.8
-_LEAST_STEP = 0.15  # of a node's first step
-_GROW_EVERY = 25  # steps, since it takes as long as many of them
-_CAPS = 0.6  # how fast the price that counts for records below k follows what they cost now
+_LEAST_STEP = 0.15  # least length of a node's first step
+_GROW_EVERY = 25  # steps between additions of boxes, which take as long as many steps
+_CAPS = 0.6  # how fast caps follow the present costs of values, 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
 class BoxPrices:
-    """Boxes by their number, the price of each, and the length of the next step.
+    """The numbers of boxes, the price of each, and the length of the next step.
 
-    caps    per attribute and value, how much of its price counts for records that may still be withheld
+    caps    per attribute and value: how much of its price counts for records that may still be withheld
     """
 
     boxes: np.ndarray
@@ -61,8 +61,8 @@ class BoxPrices:
 class BoxBound:
     """All boxes found so far: the row that each is around, and its values in each attribute, as bits.
 
-    `usable` where values fit into bits, and where it pays: discernibility under levels or nodes of a
-    hierarchy is proven sooner without (8 columns of Adult in 7 seconds, not in 60).
+    `usable` where values fit into bits and boxes save time: discernibility under levels or nodes of a
+    hierarchy is proven sooner without boxes (8 columns of Adult in 7 seconds instead of 60).
     """
 
     def __init__(self, bounds: NodeBounds) -> None:
@@ -76,14 +76,14 @@ class BoxBound:
 
     @property
     def start(self) -> BoxPrices:
-        """Nothing has a price."""
+        """The prices at the start of a search: no box has any."""
         caps = tuple(
             self.pricing.prices(j, partition).astype(float) for j, partition in enumerate(self.pricing.finest)
         )
         return BoxPrices(np.zeros(0, dtype=np.int64), np.zeros(0), 1.0, caps)
 
     def add(self, owners: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-        """The numbers of new boxes."""
+        """Add boxes and return their numbers."""
         end = self._n + len(owners)
         if end > len(self._owners):
             more = max(end, 1000)
@@ -100,12 +100,12 @@ class BoxBound:
     def bound(
         self, node: Node, undecided: Sequence[int], prices: BoxPrices, limit: float, steps: int, run: Run
     ) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]]:
-        """The best bound in `steps` steps, the prices that give it, and each attribute decided with them."""
+        """The best lower bound in `steps` steps, its prices, and the bounds of each attribute's choices."""
         return _Relaxation(self, node, undecided, prices, limit).solve(steps, run)
 
 
 class _Relaxation:
-    """The relaxation at one node."""
+    """The Lagrangean relaxation at one node of the search."""
 
     def __init__(
         self, pool: BoxBound, node: Node, attributes: Sequence[int], prices: BoxPrices, limit: float
@@ -123,7 +123,7 @@ class _Relaxation:
         owners, boxes = pool.of(prices.boxes)
         cells = node.cells.of_row[owners]
         kept = node.state[cells] == OPEN
-        for j in columns:  # whoever always sticks out needs no box
+        for j in columns:  # a class that always sticks out needs no box
             kept &= (self.part_masks[j][self.parts[cells, j]] & ~boxes[:, j]) == 0
         self.numbers, self.step = prices.boxes[kept], prices.step
         self._index()
@@ -132,7 +132,7 @@ class _Relaxation:
     # -- what blocks cost --------------------------------------------------------------------------
 
     def _price_blocks(self) -> None:
-        """The cost of every block without boxes, and the room of every cell until withholding is cheaper."""
+        """Find the cost of every block without boxes, and the room of every cell below the withheld cost."""
         node = self.node
         self.room = np.where(node.state == OPEN, node.room, 0.0)
         self.base = float(self.least.sum())
@@ -147,7 +147,7 @@ class _Relaxation:
         self.block_costs = {j: self._separable(j, counted) for j in self.attributes}
 
     def _capped(self) -> np.ndarray:
-        """Cells below k whose own costs count up to the caps, which are taken off their room."""
+        """Whether each cell's own costs count: for cells below k up to the caps, which reduce their room."""
         node = self.node
         open_cells = node.state == OPEN
         if self.bounds.withheld_cost == np.inf:
@@ -182,7 +182,7 @@ class _Relaxation:
     # -- boxes -------------------------------------------------------------------------------------
 
     def _index(self) -> None:
-        """Per attribute the different pairs of a part and a box, and the pair of each box."""
+        """Find for each attribute the distinct pairs of a part and a box, and the pair of each box."""
         owners, boxes = self.pool.of(self.numbers)
         self.owner_cells = self.node.cells.of_row[owners]
         self.pairs = {}
@@ -216,14 +216,15 @@ class _Relaxation:
         return best, BoxPrices(numbers[there], prices[there], max(self.step, _LEAST_STEP), caps), decided
 
     def _followed(self, j: int, decided: dict[int, ChoiceBounds]) -> np.ndarray:
-        """Caps nearer to what values cost now."""
+        """The caps of an attribute, moved towards the present costs of its values."""
         if j not in decided or self.bounds.withheld_cost == np.inf:
             return self.caps[j]
         now = self.pricing.prices(j, decided[j].best)
         return self.caps[j] + _CAPS * (now - self.caps[j])
 
     def _relaxed(self) -> tuple[float, dict[int, ChoiceBounds], np.ndarray]:
-        """The bound with the prices as they are, each attribute decided, how often classes stick out."""
+        """The lower bound at the present prices, the bounds of each attribute's choices, and for each box in
+        how many attributes its class sticks out."""
         total = self.base - (len(self.attributes) - 1) * float(self.prices.sum())
         found, sticks = {}, np.zeros(len(self.prices))
         for j in self.attributes:
@@ -239,7 +240,7 @@ class _Relaxation:
         return total, found, sticks
 
     def _grown(self, found: dict[int, ChoiceBounds], sticks: np.ndarray) -> np.ndarray:
-        """Add boxes around cells that pay for none of theirs, though their class is below k."""
+        """Add boxes around cells that pay for no box although their class is below k."""
         owners, columns = self._without_box(sticks), range(len(self.first_values))
         start = np.cumsum([0, *(len(firsts) for firsts in self.first_values)])
         partitions = [found[j].best if j in found else self.node.fine[j] for j in columns]
@@ -264,7 +265,7 @@ class _Relaxation:
         return np.flatnonzero(waiting & (paid < self.room))
 
     def _distance(self, found: dict[int, ChoiceBounds], start: np.ndarray) -> np.ndarray:
-        """Between parts of an attribute: what one block costs more with both; infinite where it cannot be."""
+        """How much more a block costs with both of two parts, for all pairs; infinite if not allowed."""
         distance = np.full((start[-1], start[-1]), np.inf)
         for j, decided in found.items():
             n_parts = len(self.first_values[j])
@@ -281,11 +282,11 @@ def _first_values(partition: Partition) -> np.ndarray:
 
 
 def _masks(partition: Partition) -> np.ndarray:
-    """Per block its values, as bits."""
+    """The values of each block, as bits."""
     return _masks_of_values(partition)[_first_values(partition)]
 
 
 def _masks_of_values(partition: Partition) -> np.ndarray:
-    """Per value the values of its block, as bits."""
+    """The values in the block of each value, as bits."""
     block_of = np.array(partition)
     return (block_of[:, None] == block_of) @ (1 << np.arange(len(block_of)))

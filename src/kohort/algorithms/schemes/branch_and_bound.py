@@ -1,4 +1,4 @@
-"""Branch and bound over what is undecided of every attribute: the least cost of all recodings of a scheme."""
+"""Branch and bound over the undecided choices of every attribute: the best recoding of a scheme."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
 __all__ = ["BranchAndBound"]
 
-_STARTS = 24  # of the descent that finds the first recoding
-_SHARE_OF_STARTS = 0.3  # of the time, at most
+_STARTS = 24  # random starts of the descent that finds the first recoding
+_SHARE_OF_STARTS = 0.3  # greatest share of the time for it
 _NODES_BEFORE_WARM_STARTS = 32
-_SHARE_OF_WARM_STARTS = 0.3  # of the time that is left then
+_SHARE_OF_WARM_STARTS = 0.3  # share of the time that is left then
 _FEW = 2  # attributes: with more to decide, tables of each take longer than they help
-_STEPS, _STEPS_OF_SETS = 25, 8  # of raising and lowering the prices of boxes; those of many sets take long
-_FIRST_ROUNDS = 12  # of these at the first node
+_STEPS, _STEPS_OF_SETS = 25, 8  # subgradient steps for the prices of boxes; those of many sets take long
+_FIRST_ROUNDS = 12  # rounds of these steps at the first node
 _MANY_SIBLINGS = 10
-_LEAST_RISE = 1e-6  # so that a choice that helps one way only counts
-_SHARE_OF_DESCENTS = 0.02  # of nodes without a better recoding from which one is looked for all the same
+_LEAST_RISE = 1e-6  # least rise of a bound, so that a choice that raises one bound only counts
+_SHARE_OF_DESCENTS = 0.02  # share of nodes without a better recoding from which a descent starts anyway
 
 WarmStarts = Callable[[Pricing, Run, np.random.Generator], Iterable[Recoded]]
 
@@ -40,7 +40,7 @@ def _no_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterable
 
 @dataclass(frozen=True, eq=False)
 class _Tightened:
-    """A node after its tables have decided what they can; `deciding` bounds each attribute's choices."""
+    """A node after all choices that follow from its tables; `deciding` bounds each attribute's choices."""
 
     node: Node
     undecided: list[int]
@@ -52,12 +52,12 @@ class _Tightened:
 class BranchAndBound(Descent):
     """Interval branch and bound (see docs/algorithms/optimal-recoding.md).
 
-    At a node every attribute has a finest partition F (what is undecided is cut) and a coarsest C (it is
-    merged). A record costs at least what it costs at F; if its class is below k at C, it is withheld. If its
-    class is below k at F only, it is withheld or sticks out of every box of fewer than k records around it,
-    which has a price (`boxes`). At the first node, and where few attributes are left, each is also decided
-    exactly by dynamic programming, given that much about the others (`bounds`). Both bound the node and
-    decide whatever costs too much otherwise. Best bound first.
+    At a node every attribute has a finest partition F (every undecided choice is a cut) and a coarsest C
+    (every undecided choice is a merge). A record costs at least as much as at F; if its class is below k at
+    C, it is withheld. If its class is below k at F only, it is withheld or sticks out of every box of fewer
+    than k records around it, which has a price (`boxes`). At the first node, and where few attributes are
+    left, each is also decided exactly by dynamic programming, given F and C of the others (`bounds`). Both
+    bound the node and make every choice whose alternative costs too much. Best bound first.
     """
 
     def __init__(self, pricing: Pricing) -> None:
@@ -67,9 +67,9 @@ class BranchAndBound(Descent):
     # -- the search --------------------------------------------------------------------------------
 
     def solve(self, run: Run, warm_starts: WarmStarts = _no_starts) -> BestRecoding:
-        """The best recoding; proven where the bound is the cost, else the best in the time there is.
+        """The best recoding; proven where the bound equals the cost, else the best found in time.
 
-        Warm starts take a while to find: they are asked for where the first nodes have not proven anything.
+        Warm starts take a while to find: they are used only if the first nodes have not proven the optimum.
         """
         rng = np.random.default_rng(self.pricing.problem.seed)
         self.look_around(run.share_of_time(_SHARE_OF_STARTS), rng, _STARTS)
@@ -106,7 +106,7 @@ class BranchAndBound(Descent):
     def _expanded(
         self, states: States, prices: BoxPrices, bound: float, run: Run, rng: np.random.Generator
     ) -> list[tuple[float, States, BoxPrices]]:
-        """Decide what can be decided; nothing if the node has nothing better, else its two halves."""
+        """Make all choices that follow at a node; return its two halves, or none if nothing is better."""
         first = not len(prices.boxes)
         current = list(states)
         tight = self._tightened(current, bound, first, run)
@@ -118,7 +118,7 @@ class BranchAndBound(Descent):
         if deciding:
             self._try_best_of(node, deciding, run, rng)
         if len(undecided) == 1 and self.best.cost <= bound + TIES * self.best.cost:
-            return []  # what is best for the last attribute is best of all
+            return []  # the best choice for the last attribute is optimal at this node
         if self.boxes.usable and len(undecided) > 1:
             node = replace(node, states=tuple(current))
             boxed = self._by_boxes(node, undecided, prices, bound, first, run)
@@ -132,9 +132,9 @@ class BranchAndBound(Descent):
         return [(lower, child, prices) for lower, child in self._halves(current, deciding, bound)]
 
     def _tightened(self, current: list[State], bound: float, first: bool, run: Run) -> _Tightened | None:
-        """Decide attributes in `current` by their tables until nothing more follows.
+        """Make choices in `current` by the tables of attributes until nothing more follows.
 
-        None where the node has nothing better, or where all is decided.
+        None if the node has nothing better, or if all is decided.
         """
         while True:
             undecided = self._open(current)
@@ -155,10 +155,10 @@ class BranchAndBound(Descent):
     def _by_tables(
         self, node: Node, attributes: Sequence[int], current: list[State], bound: float
     ) -> tuple[float, dict[int, ChoiceBounds], bool] | None:
-        """Bound each attribute by itself and decide in `current` what follows from that.
+        """Bound each attribute by itself, and make the choices in `current` that follow from that.
 
-        Returns the best bound, those of each attribute, and whether anything was decided; None where the node
-        has nothing better.
+        Returns the best bound, those of each attribute, and whether any choice was made; None if the node has
+        nothing better.
         """
         deciding: dict[int, ChoiceBounds] = {}
         changed = False
@@ -176,7 +176,7 @@ class BranchAndBound(Descent):
     def _by_boxes(
         self, node: Node, undecided: Sequence[int], prices: BoxPrices, bound: float, first: bool, run: Run
     ) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]] | None:
-        """The bound by boxes, their prices, and each attribute by itself; None if nothing is better."""
+        """The bound by boxes, their prices, and the bounds of each attribute; None if nothing is better."""
         relaxed: dict[int, ChoiceBounds] = {}
         for _ in range(_FIRST_ROUNDS if first else 1):
             limit = self.best.limit
@@ -197,18 +197,18 @@ class BranchAndBound(Descent):
         return _STEPS_OF_SETS if max(siblings, default=0) > _MANY_SIBLINGS else _STEPS
 
     def _open(self, states: Sequence[State]) -> list[int]:
-        """Attributes with something undecided; the one with most sets is the last."""
+        """Attributes with an undecided choice; the one with most sets is the last."""
         order = sorted(range(len(self.sides)), key=lambda j: j == self._most_sets)
         return [j for j in order if not self.sides[j].is_decided(states[j])]
 
     @cached_property
     def _most_sets(self) -> int | None:
-        """Of attributes that are parted into sets the one with most values."""
+        """The attribute with most values among those that are parted into sets; None if there is none."""
         sets = [j for j, space in enumerate(self.pricing.spaces) if not space.ordered]
         return max(sets, key=lambda j: self.pricing.spaces[j].n, default=None)
 
     def _narrowed(self, j: int, state: State, found: ChoiceBounds) -> tuple[State, bool]:
-        """The state with all decided that would cost too much the other way, and whether anything was."""
+        """The state after every choice whose alternative costs too much, and whether any was made."""
         limit, side = self.best.limit, self.sides[j]
         state, changed = side.narrowed(state, found, limit), False
         for choice, merged, cut in zip(found.choices, found.merged, found.cut):
@@ -219,9 +219,9 @@ class BranchAndBound(Descent):
     def _halves(
         self, states: list[State], deciding: dict[int, ChoiceBounds], bound: float
     ) -> list[tuple[float, States]]:
-        """Two nodes: one choice made each way. The choice that raises the bound most.
+        """The two nodes that make one choice each way: the choice that raises the bound most.
 
-        Of attributes that are parted into sets the one with most values is left for the end, where it is
+        Among attributes that are parted into sets, the one with most values is left for the end, where it is
         decided at once: it has too many choices to make them one by one.
         """
         most, chosen = (-np.inf, -np.inf), None
@@ -232,7 +232,7 @@ class BranchAndBound(Descent):
                 score = self._score(bound, merged, cut)
                 if score > most and self.sides[j].is_open(states[j], choice):
                     most, chosen = score, (j, choice, merged, cut)
-        if chosen is None:  # all is decided but for the last attribute
+        if chosen is None:  # all attributes but the last are decided
             return [(bound, tuple(states))]
         j, choice, merged, cut = chosen
         halves = []
@@ -243,7 +243,7 @@ class BranchAndBound(Descent):
         return halves
 
     def _score(self, bound: float, merged: float, cut: float) -> tuple[float, float]:
-        """How well a choice raises the bound: by the product of both ways, or without boxes by the lower."""
+        """How well a choice raises the bound: the product of both rises, or without boxes the lower bound."""
         if not self.boxes.usable:
             return min(merged, cut), max(merged, cut)
         least_rise, limit = _LEAST_RISE * abs(bound), self.best.limit
@@ -255,7 +255,7 @@ class BranchAndBound(Descent):
     def _try_best_of(
         self, node: Node, deciding: dict[int, ChoiceBounds], run: Run, rng: np.random.Generator
     ) -> None:
-        """Put together what is best for each attribute by itself, and improve on it."""
+        """Combine the best partitions of each attribute by itself, and descend from there."""
         best = tuple(deciding[j].best if j in deciding else fine for j, fine in enumerate(node.fine))
         if self.attempt(best) or rng.random() < _SHARE_OF_DESCENTS:
             self.descend(best, run, rng)

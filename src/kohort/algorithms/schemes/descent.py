@@ -1,4 +1,4 @@
-"""Good recodings without any bound: attributes are decided one by one, each time given the others."""
+"""Good recodings without a lower bound: attributes are decided one by one, each given the others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Descent:
         return self.best
 
     def attempt(self, recoded: Recoded) -> bool:
-        """Keep a recoding if it is better than the best."""
+        """Keep a recoding if it is better than the best so far; return whether it is."""
         found = self.pricing.evaluate(recoded)
         if found.withheld > self.most_withheld or found.cost >= self.best.limit:
             return False
@@ -42,7 +42,7 @@ class Descent:
         return True
 
     def descend(self, recoded: Recoded, run: Run, rng: np.random.Generator) -> None:
-        """Decide one attribute after the other again, given the others, as long as that lowers the cost."""
+        """Decide one attribute after another again, given the others, while that lowers the cost."""
         current, cost = recoded, np.inf
         while not run.out_of_time:
             before = cost
@@ -53,9 +53,11 @@ class Descent:
         self.attempt(current)
 
     def _redecided(self, recoded: Recoded, j: int, cost: float) -> tuple[Recoded, float]:
-        """The best partition of one attribute; withholding is made dearer until not too much is withheld.
+        """The recoding with the best partition of attribute j, and its cost.
 
-        `cost` is that of the recoding as it is, or infinite if it is unknown.
+        The cost of withholding is raised until no more records are withheld than allowed.
+
+        cost  the cost of the recoding before, infinite if unknown
         """
         states = [side.fixed(partition) for side, partition in zip(self.sides, recoded)]
         states[j] = self.sides[j].start

@@ -1,4 +1,4 @@
-"""What bottom-up and top-down-search share: their switches, and a tree to walk."""
+"""The common part of bottom-up and top-down-search: their switches, and the walk through a tree."""
 
 from __future__ import annotations
 

@@ -71,23 +71,23 @@ class EnumerationTree(ABC):
     @property
     @abstractmethod
     def root(self) -> Recoded:
-        """Where the tree begins."""
+        """The recoding at the root of the tree."""
 
     @abstractmethod
     def children(self, j: int, partition: Partition) -> Iterable[Partition]:
-        """The children of a partition of one attribute in the tree of its partitions, made one by one."""
+        """The children of a partition of attribute j in the tree of its partitions, made one by one."""
 
     @abstractmethod
     def random_child(self, j: int, partition: Partition, rng: np.random.Generator) -> Partition | None:
-        """One of them, drawn at random; None where there is none."""
+        """A child of a partition of attribute j, drawn at random; None if it has none."""
 
     @abstractmethod
     def bound(self, recoded: Recoded, applicators: Sequence[int]) -> float:
-        """What no recoding is below that is reached from here by these applicators."""
+        """A lower bound on the cost of every recoding that these applicators can reach from this one."""
 
     @abstractmethod
     def end(self, j: int) -> Partition:
-        """The last that applying an attribute can lead to."""
+        """The last partition that applying attribute j can lead to."""
 
     # -- the walk ----------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class EnumerationTree(ABC):
         return found, True
 
     def _is_useless(self, node: _Node, j: int, order: Sequence[int], run: Run) -> bool:
-        """Whether no child of an applicator is worth while, in whatever order applicators come."""
+        """Whether every child of an applicator is pruned, in whatever order applicators come."""
         if not self.pruning.applicator_pruning:
             return False
         for further in self.children(j, node.recoded[j]):
@@ -172,7 +172,7 @@ class EnumerationTree(ABC):
         return tuple(sorted(node.applicators, key=lambda j: (changed[j], j)))
 
     def _useful(self, node: _Node, order: Sequence[int]) -> set[int]:
-        """Applicators without which no recoding from here on is allowed."""
+        """Applicators without which no recoding below the node is allowed."""
         return set()
 
     def _try(self, recoded: Recoded) -> None:
@@ -209,9 +209,9 @@ class FromFinest(EnumerationTree):
         return self.pricing.coarsest[j]
 
     def bound(self, recoded: Recoded, applicators: Sequence[int]) -> float:
-        """Who is published costs no less further on; who is withheld may cost nothing (section 4.3.1).
+        """A lower bound: published records cost no less below, withheld ones perhaps nothing (section 4.3.1).
 
-        For discernibility, at least k.
+        For discernibility, a withheld record costs at least k.
         """
         cells = self.pricing.cells(recoded)
         penalties = self.pricing.penalties(cells, recoded)
@@ -220,7 +220,7 @@ class FromFinest(EnumerationTree):
         return float(least.sum() if self.pricing.discernible else least[state != OPEN].sum())
 
     def _useful(self, node: _Node, order: Sequence[int]) -> set[int]:
-        """Where nobody may be withheld: attributes without which somebody is (section 4.4)."""
+        """Attributes without which a record would be withheld, where that is not allowed (section 4.4)."""
         if self.most_withheld or not getattr(self.pruning, "useful_applicators", True):
             return set()
         found = set()
@@ -232,7 +232,7 @@ class FromFinest(EnumerationTree):
 
 
 class FromCoarsest(EnumerationTree):
-    """Top-down: from one class for everybody on, each child more special (Bayardo and Agrawal, 2005)."""
+    """Top-down: from one class of all records on, each child more specific (Bayardo and Agrawal, 2005)."""
 
     @property
     def root(self) -> Recoded:
@@ -248,7 +248,7 @@ class FromCoarsest(EnumerationTree):
         return self.pricing.finest[j]
 
     def bound(self, recoded: Recoded, applicators: Sequence[int]) -> float:
-        """Who is withheld stays so; others cost no less than in the finest classes that may come."""
+        """A lower bound: withheld records stay so; others cost no less than in the finest classes below."""
         finest = tuple(self.end(j) if j in applicators else part for j, part in enumerate(recoded))
         cells = self.pricing.cells(finest)
         class_of, first = self.pricing.classes(recoded, cells.first)

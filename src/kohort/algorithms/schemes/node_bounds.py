@@ -1,4 +1,4 @@
-"""Bounds on the cost of all recodings between two: one cuts what is undecided, the other merges it."""
+"""Lower bounds on the cost of all recodings between two: all undecided choices cut, and all merged."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ __all__ = ["Node", "NodeBounds", "State", "States"]
 
 State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]
-_ROUNDS = 6  # of sharing merge costs out among cells
+_ROUNDS = 6  # rounds in which merge costs are shared among cells
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """ClassSums at the fine partitions of a node, what each costs at least, and prices on top."""
+    """A node of the search: classes at its fine partitions, a lower bound on the cost of each, and prices
+    that are added to it."""
 
     states: States
     fine: Recoded
@@ -50,7 +51,7 @@ class Node:
 
 
 class NodeBounds:
-    """What nodes of the search cost at least; `withheld_cost` is infinite where nobody may be withheld."""
+    """Lower bounds of nodes of the search; `withheld_cost` is infinite where no record may be withheld."""
 
     def __init__(self, pricing: Pricing) -> None:
         self.pricing = pricing
@@ -64,7 +65,7 @@ class NodeBounds:
         self.starts = np.cumsum([0, *(side.n_variables for side in self.sides)])
 
     def node(self, states: States, *, dual_ascent: bool = True) -> Node | None:
-        """A node with its bound; None where too many records are withheld."""
+        """A node with its bound; None if too many records are withheld."""
         node, least, lost = self.bare(states)
         if lost > self.most_withheld:
             return None
@@ -93,7 +94,7 @@ class NodeBounds:
         return node, least, int(lost)
 
     def _merge_costs(self, states: States, fine: Recoded, cells: ClassSums, state: np.ndarray) -> np.ndarray:
-        """Per variable of all attributes what merging it adds at least to the cost of records."""
+        """A lower bound on what merging each variable of all attributes adds to the cost of records."""
         left = np.zeros(self.starts[-1])
         for j, side in enumerate(self.sides):
             here = left[self.starts[j] : self.starts[j + 1]]
@@ -110,7 +111,7 @@ class NodeBounds:
         return left
 
     def _events(self, j: int, state: State, fine: Recoded) -> MergeEvents:
-        """What lets the parts of an attribute grow, and what that adds to the price of each."""
+        """The merges that let the parts of an attribute grow, and what they add to the price of each part."""
         events = self.sides[j].events(state)
         if self.pricing.discernible or not len(events.variables):
             return replace(events, added=np.zeros(len(events.variables)))
@@ -121,7 +122,7 @@ class NodeBounds:
         return replace(events, added=partners @ self._least_added(j, fine))
 
     def _least_added(self, j: int, fine: Recoded) -> np.ndarray:
-        """What each part of an attribute adds at least to the price of another."""
+        """A lower bound on what each part of an attribute adds to the price of another it is merged with."""
         space = self.pricing.spaces[j]
         counts = np.bincount(fine[j], space.counts)
         width = np.bincount(fine[j]).astype(float)
@@ -131,7 +132,7 @@ class NodeBounds:
         return np.array(recoded[j], dtype=np.int64)[self.pricing.values[cells.first, j]]
 
     def _groups(self, recoded: Recoded, cells: ClassSums, j: int) -> tuple[np.ndarray, int]:
-        """Cells that are alike in all attributes but one: their number, and how many numbers there are."""
+        """The group of each cell, and the number of groups; a group is alike in all attributes but j."""
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         others = np.array([i for i in range(len(recoded)) if i != j], dtype=np.int64)
         values, starts, radix = self.pricing.values, self.pricing.starts, self.pricing.radix
@@ -141,7 +142,7 @@ class NodeBounds:
     def _raise(
         self, node: Node, attributes: Sequence[int], left: np.ndarray, prices: np.ndarray, rounds: int
     ) -> None:
-        """Raise prices of open cells by what merging these attributes would add. Changes left and prices."""
+        """Raise the prices of open cells, in place, by what merging these attributes would add."""
         open_cells = np.flatnonzero(node.state == OPEN)
         found = [self._events_of_cells(node, j, open_cells) for j in attributes]
         owner, variables, own_costs = (np.concatenate(parts) for parts in zip(*found))
@@ -153,7 +154,7 @@ class NodeBounds:
     def _events_of_cells(
         self, node: Node, j: int, cells: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What lets some cells grow in one attribute: per event the cell's place, the variable, the cost."""
+        """The merges that let some cells grow in attribute j: place of the cell, variable and cost."""
         events = node.events[j]
         part = self.parts(node.fine, node.cells, j)[cells]
         n_events = np.diff(events.start)[part]
@@ -164,7 +165,7 @@ class NodeBounds:
         return owner, events.variables[place] + self.starts[j], own_costs
 
     def table(self, node: Node, j: int, limit: float = np.inf) -> NodeTable:
-        """The node from the side of one attribute, whose own merges need not be paid for here."""
+        """The table of a node for deciding attribute j, whose own merges are not charged here."""
         pricing, cells = self.pricing, node.cells
         part_of = self.parts(node.fine, cells, j)
         n_parts = max(node.fine[j]) + 1
@@ -192,7 +193,7 @@ class NodeBounds:
         )
 
     def _prices_without(self, node: Node, j: int) -> np.ndarray:
-        """The prices of cells that merging the other attributes pays for."""
+        """The prices of cells that come from merging the other attributes."""
         if not node.events or len(self.sides) == 1:
             return np.zeros(len(node.cells.sizes))
         prices, left = node.prices.copy(), node.left.copy()
@@ -200,7 +201,7 @@ class NodeBounds:
         return prices
 
     def published(self, node: Node, j: int) -> NodeTable:
-        """The node from the side of one attribute, with nobody withheld but those who always are."""
+        """The table of a node for deciding attribute j, if only records that always are get withheld."""
         part_of = self.parts(node.fine, node.cells, j)
         n_parts = max(node.fine[j]) + 1
         group_of, n_groups = self._groups(node.fine, node.cells, j)

@@ -1,4 +1,4 @@
-"""What bounds need to know about a node of the search to decide one attribute."""
+"""Summaries of a node of the search, from which bounds decide one attribute."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Blocks", "ChoiceBounds", "MergeEvents", "NodeTable"]
 
 @dataclass(frozen=True, eq=False)
 class MergeEvents:
-    """Per part of an attribute the variables of which one must be merged for it to grow, one after the other.
+    """For each part of an attribute, the variables one of which must be merged for the part to grow.
 
-    `added` is what each adds at least to the price of the part.
+    added  a lower bound on what each adds to the price of the part
     """
 
     start: np.ndarray
@@ -25,21 +25,21 @@ class MergeEvents:
 
     @classmethod
     def of(cls, table: np.ndarray) -> MergeEvents:
-        """From one row per part, with -1 for nothing."""
+        """The events given by a table with one row of variables per part, where -1 stands for none."""
         there = table >= 0
         return cls(np.append(0, np.cumsum(there.sum(axis=1))), table[there])
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Cells, grouped by what they are in the other attributes as far as these are decided.
+    """Cells, grouped by their parts in the other attributes as far as these are decided.
 
     part_of         the cell's part in this attribute
     order, start    the cells by group
     cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
-    outer_of        per group the widest group that it may become
-    records         per widest group and part, its records
-    limit           costs from here on are of no use, and need not be distinguished
+    outer_of        per group: the widest group that it may become
+    records         per widest group and part: the number of records
+    limit           costs from here on are too high to matter, and need not be distinguished
     """
 
     part_of: np.ndarray
@@ -55,17 +55,17 @@ class NodeTable:
 
     @property
     def records_before(self) -> np.ndarray:
-        """Per widest group, its records in the parts before each."""
+        """For each widest group, the number of its records in the parts before each part."""
         return np.concatenate([np.zeros((len(self.records), 1)), np.cumsum(self.records, axis=1)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """What may still be a block of one attribute, side by side.
+    """The sets of values of one attribute that may still be blocks.
 
-    masks   the values of each, as bits; 0 where there are too many values
-    prices  of each
-    layout  how the attribute's side puts them together
+    masks   the values of each block, as bits; 0 where there are too many values
+    prices  the price of each block
+    layout  how the blocks can be combined, in the form that the attribute's class uses
     """
 
     masks: np.ndarray
@@ -75,10 +75,10 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class ChoiceBounds:
-    """The least cost of an attribute's ways, the best way, and the least cost with each choice made.
+    """The best partition of an attribute, its cost, and the least cost with each choice made.
 
-    choices     what can be decided; `merged` and `cut` are the least costs with it decided so
-    with_block  per node of a tree, sets of its children as bits and the least cost with each as a block
+    choices     the undecided choices; `merged` and `cut` are the least costs with each decided that way
+    with_block  per node of a tree: sets of its children, as bits, and the least cost with each as a block
     """
 
     least: float
@@ -89,7 +89,7 @@ class ChoiceBounds:
     with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def plus(self, cost: float) -> ChoiceBounds:
-        """The same with `cost` added for what is not part of the attribute."""
+        """These bounds with `cost` added, for everything outside the attribute."""
         with_block = {node: (sets, costs + cost) for node, (sets, costs) in self.with_block.items()}
         return replace(
             self,

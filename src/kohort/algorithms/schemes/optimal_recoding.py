@@ -17,14 +17,14 @@ from kohort.recoding.partitions import Partitions
 
 __all__ = ["OptimalRecoding"]
 
-MOST_VALUES = 1000  # of a column that is parted into runs: prices of all runs are held
+MOST_VALUES = 1000  # most values of a column that is parted into runs: prices of all runs are held
 
 
 @dataclass(frozen=True)
 class OptimalRecoding(SchemeSearch):
-    """The best way to publish every value of a column as one and the same thing in all records.
+    """The best recoding of whole columns: every value is published as the same label in all records.
 
-    A scheme says what values may become one: bhs, ghs, gops, ops, gsps or sps, for all columns or, as a
+    A scheme says which values may be merged: bhs, ghs, gops, ops, gsps or sps, for all columns or, as a
     mapping, for each. By default ghs: nodes of the hierarchy; ops, intervals, for columns without one.
     Records in classes below k are withheld as far as the problem allows.
 

@@ -1,4 +1,4 @@
-"""Pairs of values that are together, apart or undecided, and what follows from what."""
+"""Pairs of values that are together, apart or undecided, and the rules by which one decides others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ MOST_KNOWN = 10_000
 
 @dataclass(frozen=True, eq=False)
 class PairState:
-    """pairs   per pair of values whether they are together, as a symmetric table
-    blocks  per node of the tree the sets of its children, as bits, that may still be blocks
+    """The choices made so far for an attribute that is parted into sets.
+
+    pairs   per pair of values: whether they are together, apart or undecided, as a symmetric table
+    blocks  per node of the tree: the sets of its children, as bits, that may still be blocks
     """
 
     pairs: np.ndarray
@@ -27,7 +29,7 @@ class PairState:
 
 
 class PairRules:
-    """What is decided with a pair of values under a tree.
+    """The rules by which a decided pair of values decides others under a tree.
 
     Being together is transitive; values of different children of a node are together only if all of these
     children are, and nothing under a node is apart that shares a block.
@@ -49,7 +51,7 @@ class PairRules:
 
     @cached_property
     def start(self) -> PairState:
-        """Nothing is decided."""
+        """The state in which nothing is decided."""
         pairs = np.zeros((self.n, self.n), dtype=np.int8)
         np.fill_diagonal(pairs, TOGETHER)
         return PairState(pairs, self._all_blocks)
@@ -66,7 +68,7 @@ class PairRules:
         return found
 
     def fixed(self, partition: Partition) -> PairState:
-        """Everything is decided."""
+        """The state in which everything is decided as in a partition."""
         blocks = np.array(partition)
         pairs = np.where(blocks[:, None] == blocks[None, :], TOGETHER, APART).astype(np.int8)
         return PairState(pairs, self._all_blocks)
@@ -75,14 +77,14 @@ class PairRules:
         return bool((state.pairs != 0).all())
 
     def is_open(self, state: PairState, pair: tuple[int, int]) -> bool:
-        """Whether a choice is still to be made."""
+        """Whether a pair of values is still undecided."""
         return bool(state.pairs[pair] == 0)
 
     def fine(self, state: PairState) -> Partition:
         return numbered(np.argmax(state.pairs == TOGETHER, axis=1).tolist())
 
     def coarse(self, state: PairState) -> Partition:
-        """Values that a chain of pairs which are not apart connects."""
+        """The coarsest partition: values connected by a chain of pairs that are not apart share a block."""
         reach = state.pairs != APART
         while True:
             further = (reach.astype(np.int64) @ reach) > 0
@@ -91,7 +93,7 @@ class PairRules:
             reach = further
 
     def with_choice(self, state: PairState, pair: tuple[int, int], merged: bool) -> PairState:
-        """The state with one more pair decided, and all that follows."""
+        """The state with one more pair decided, and all pairs that follow from it."""
         pairs = state.pairs.copy()
         if merged:
             self._join(pairs, *pair)
@@ -136,15 +138,15 @@ class PairRules:
     # -- merges ------------------------------------------------------------------------------------
 
     def variables(self, state: PairState) -> np.ndarray:
-        """For parts a < b of the fine partition the variable that merges them."""
+        """The variable that merges parts a < b of the fine partition, as a table."""
         return self._merges(state)[0]
 
     def events(self, state: PairState) -> MergeEvents:
-        """Per part of the fine partition the variables of which one must be merged for it to grow."""
+        """For each part of the fine partition, the variables one of which must be merged for it to grow."""
         return self._merges(state)[1]
 
     def _merges(self, state: PairState) -> tuple[np.ndarray, MergeEvents]:
-        """Both; most nodes have pairs that another had."""
+        """The variables and the events of a state, cached by its pairs, which many nodes have in common."""
         key = state.pairs.tobytes()
         if key not in self._known:
             if len(self._known) > MOST_KNOWN:
@@ -168,7 +170,7 @@ class PairRules:
         return first * self.n + second
 
     def _first(self, node: int, block: list[int]) -> int:
-        """The first value of what a merge under a node takes in: a block, or all of the child it is in."""
+        """The first value of the set that a merge under a node takes in: a block, or the child it is in."""
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
 
@@ -181,7 +183,7 @@ class PairRules:
         return MergeEvents(np.array(start), np.array(found, dtype=np.int64))
 
     def _partners(self, state: PairState, block: list[int]) -> set[int]:
-        """The variables of which one must be merged for a block to grow."""
+        """The variables one of which must be merged for a block to grow."""
         members = set(block)
         for node, children, merging in reversed(list(self.tree.inner())):  # the lowest first
             values = self.tree.values(node)
@@ -202,7 +204,7 @@ class PairRules:
         return set()
 
     def _whole(self, state: PairState, first: int, child: int) -> list[int]:
-        """The part with a value, if it has all of the child that it is in; else the child."""
+        """The part that holds a value if it covers the whole child that the value is in; else the child."""
         part = np.flatnonzero(state.pairs[first] == TOGETHER).tolist()
         values = list(self.tree.values(child))
         return part if len(part) >= len(values) else values

@@ -24,11 +24,11 @@ Merging = Literal["all", "runs", "sets"]
 class PartitionSpace:
     """All partitions of n values that a tree over them allows.
 
-    children  of each inner node; values are the nodes 0 to n - 1, inner nodes come after, children before
-              their parents, the root last. Every inner node has at least two children.
-    merging   of each inner node, which of its children may become one block: only all of them, any run
+    children  the children of each inner node; values are the nodes 0 to n - 1, inner nodes come after,
+              children before their parents, the root last. Every inner node has at least two children.
+    merging   for each inner node, which of its children may become one block: only all of them, any run
               of neighbours, or any set. A node that shares a block with another is wholly in it.
-    levels    where the tree is not asked: the only partitions there are, from fine to coarse
+    levels    if not empty, the only allowed partitions, from fine to coarse; the tree is not used then
     """
 
     n: int
@@ -38,7 +38,7 @@ class PartitionSpace:
 
     @classmethod
     def flat(cls, n: int, merging: Merging) -> PartitionSpace:
-        """A root right above the values."""
+        """The space of a tree whose root is right above the values."""
         return cls(n, (tuple(range(n)),) if n > 1 else (), (merging,) if n > 1 else ())
 
     @cached_property
@@ -69,7 +69,7 @@ class PartitionSpace:
     # -- how many --------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """How many partitions there are, without listing them.
+        """The number of partitions, counted without listing them.
 
         f(value) = 1; f(node) is the sum over the ways to merge its children of the product of f(child) over
         children that stay alone. O(children^2) per node.
@@ -92,7 +92,7 @@ class PartitionSpace:
             waiting.extend(self.coarser(partition))
 
     def coarser(self, partition: Partition) -> list[Partition]:
-        """The children of a partition in the tree of all, whose root is the finest (Fig. 6, corrected).
+        """The children of a partition in the tree whose root is the finest one (Fig. 6, corrected).
 
         A block is made of children of one node. Take the last child off the last block that is no single
         value, down to single values: that is a partition's one parent. So a child merges single values,
@@ -120,7 +120,7 @@ class PartitionSpace:
         return found
 
     def _children_in(self, block: Sequence[int], children: Sequence[int]) -> list[int]:
-        """Places of the children that make up a block; none if it is not made of whole ones."""
+        """Places of the children that make up a block; empty if it is not made of whole children."""
         members = set(block)
         places = [place for place, child in enumerate(children) if self.ranges[child][0] in members]
         whole = sum(len(self.values(children[place])) for place in places)
@@ -136,7 +136,7 @@ class PartitionSpace:
         merging: Merging,
         alone: list[bool],
     ) -> list[Partition]:
-        """Partitions where one more child, of single values so far, joins the block."""
+        """The partitions in which one more child, of single values so far, joins the block."""
         after = children[place + inside[-1] + 1 :]
         joining = after[:1] if merging == "runs" else after
         return [
@@ -146,11 +146,11 @@ class PartitionSpace:
         ]
 
     def finer(self, partition: Partition) -> Iterator[Partition]:
-        """The children of a partition in another tree of all, whose root is the coarsest.
+        """The children of a partition in the tree whose root is the coarsest one.
 
         A node is open if its values are in several blocks. Merge the last two blocks of the last open node
-        (parents first, then from left to right): that is a partition's one parent. They are made one by one,
-        since sets of n values have 2^(n-1) of them.
+        (parents first, then from left to right): that is a partition's one parent. Children are made one by
+        one, since sets of n values have 2^(n-1) of them.
         """
         if self.levels:
             place = self.levels.index(partition)
@@ -161,7 +161,7 @@ class PartitionSpace:
                 yield self._divided(partition, leaving)
 
     def random_finer(self, partition: Partition, rng: np.random.Generator) -> Partition | None:
-        """One of the children in that tree, drawn at random; None where there is none."""
+        """One of the partitions of `finer`, drawn at random; None if there is none."""
         if self.levels:
             return next(self.finer(partition), None)
         divisible = self._divisible(partition)
@@ -203,12 +203,12 @@ class PartitionSpace:
         return list(groups.values())
 
     def _divided(self, partition: Partition, leaving: Sequence[Sequence[int]]) -> Partition:
-        """The partition where groups of children leave their block, each for one of its own."""
+        """The partition in which groups of children leave their block, each for a block of its own."""
         return _split(partition, [[v for child in some for v in self.values(child)] for some in leaving])
 
 
 def _leaving(group: list[int], merging: Merging) -> Iterator[Sequence[Sequence[int]]]:
-    """The ways to divide a group of children: who leaves its block, never the first (but for `all`)."""
+    """The ways to divide a group of children: who leaves the block, never the first (except for `all`)."""
     if merging == "all":
         yield [[child] for child in group]
     elif merging == "runs":
@@ -218,7 +218,7 @@ def _leaving(group: list[int], merging: Merging) -> Iterator[Sequence[Sequence[i
 
 
 def _n_leaving(group: list[int], merging: Merging) -> float:
-    """How many ways there are."""
+    """The number of ways to divide a group of children."""
     if merging == "all":
         return 1.0
     return len(group) - 1.0 if merging == "runs" else 2.0 ** min(len(group) - 1, 1000) - 1
@@ -245,7 +245,7 @@ def blocks_of(partition: Sequence[int]) -> list[list[int]]:
 
 
 def numbered(block_of: Sequence[int]) -> Partition:
-    """The same partition with its blocks numbered in the order of their first values."""
+    """The partition with its blocks numbered in the order of their first values."""
     number: dict[int, int] = {}
     return tuple(number.setdefault(block, len(number)) for block in block_of)
 

@@ -1,4 +1,4 @@
-"""What a recoding costs: the table in values of the spaces, and the price of every block."""
+"""The cost of a recoding: the table in values of the spaces, and the price of every block."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Recoded = tuple[Partition, ...]  # one partition per attribute
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """The classes of a recoding, side by side, with sums over their records.
+    """The equivalence classes of a recoding, with sums over their records.
 
-    of_row   per distinct row its class
-    first    per class one of its rows
-    sizes    per class its records; `own` and `offset` are sums over them
+    of_row   per distinct row: its class
+    first    per class: one of its rows
+    sizes    per class: its number of records; `own` and `offset` are sums over them
     """
 
     of_row: np.ndarray
@@ -64,36 +64,36 @@ class Pricing:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """Distinct rows by attributes: the number of the value in its space."""
+        """The number of each value in its space: distinct rows by attributes."""
         columns = zip(self.spaces, self.problem.rows.leaves.T)
         found = [np.searchsorted(space.leaf, leaves) for space, leaves in columns]
         return np.column_stack(found).astype(np.int32)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the values of each attribute begin when they are numbered through."""
+        """The first number of each attribute's values when all attributes share one numbering."""
         return np.cumsum([0, *(space.n for space in self.spaces)])[:-1]
 
     @cached_property
     def radix(self) -> np.ndarray:
-        """How many blocks each attribute has at most."""
+        """The most blocks that each attribute can have."""
         return np.array([space.n for space in self.spaces], dtype=np.int64)
 
     @cached_property
     def own(self) -> np.ndarray:
-        """Rows by attributes: what the price of a block is multiplied by, summed over the row's records."""
+        """The factors of the prices of blocks, summed over each row's records: rows by attributes."""
         return np.zeros(self.values.shape) if self.discernible else self._by_row(self.cost.factors)
 
     @cached_property
     def offset(self) -> np.ndarray:
-        """Per row what is subtracted from the prices of its blocks, summed over its records."""
+        """The amount subtracted from the prices of each row's blocks, summed over its records."""
         if self.discernible:
             return np.zeros(len(self.values))
         return self._by_row(self.cost.offsets).sum(axis=1)
 
     @property
     def cost(self) -> CellCost:
-        """The cost, where it is one of cells."""
+        """The cost of the problem, if it is a cost of cells."""
         assert isinstance(self.problem.cost, CellCost)
         return self.problem.cost
 
@@ -123,7 +123,7 @@ class Pricing:
         return self.cost.least_added(blocks)
 
     def prices(self, j: int, partition: Partition) -> np.ndarray:
-        """Per value of an attribute the price of its block."""
+        """The price of the block of each value of attribute j."""
         key = (j, partition)
         if key not in self._known:
             if len(self._known) > 100_000:
@@ -134,7 +134,7 @@ class Pricing:
         return self._known[key]
 
     def classes(self, recoded: Recoded, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The class of each row (or of some), and a row of each class."""
+        """The class of each row (or of the given rows), and one row of each class."""
         mapped = np.concatenate([np.array(partition, dtype=np.int32) for partition in recoded])
         rows = self._all_rows if rows is None else rows
         columns = np.arange(len(self.spaces))
@@ -151,7 +151,7 @@ class Pricing:
         return ClassSums(class_of, first, *sum_cells(class_of, len(first), counts, self.own, self.offset))
 
     def penalties(self, cells: ClassSums, recoded: Recoded) -> np.ndarray:
-        """What each class costs if it is published; empty for discernibility."""
+        """The cost of each class if it is published; empty for discernibility."""
         if self.discernible:
             return np.zeros(0)
         total = -cells.offset
@@ -160,7 +160,7 @@ class Pricing:
         return total
 
     def evaluate(self, recoded: Recoded) -> Evaluation:
-        """O(rows * attributes)."""
+        """The cost of a recoding, and how many records it withholds. O(rows * attributes)."""
         cells = self.cells(recoded)
         least, _, withheld = class_costs(
             cells.sizes, self.penalties(cells, recoded), cells.sizes, self.problem.k, self.withheld_cost
@@ -169,7 +169,7 @@ class Pricing:
 
     @property
     def coarsest(self) -> Recoded:
-        """Everything as one class: always allowed."""
+        """The recoding with all records in one class, which is always allowed."""
         return tuple(s.space.levels[-1] if s.space.levels else s.space.coarsest for s in self.spaces)
 
     @property

@@ -1,4 +1,4 @@
-"""What every search for a recoding under a scheme shares: its scheme, what it refuses, what it publishes."""
+"""The common part of all searches under a scheme: the scheme, the problems refused, and the recoding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SchemeSearch", "as_partitions"]
 class SchemeSearch(Algorithm):
     """A search for the best recoding of whole columns under a scheme.
 
-    scheme  of all columns, or of each by name (`*` stands for the others); None is the default of each column
+    scheme  one for all columns, or one for each by name (`*`: all others); None: the default of each column
     """
 
     promise: ClassVar[str] = "the least cost of all recodings of the scheme"
@@ -62,7 +62,7 @@ class SchemeSearch(Algorithm):
 
 
 def as_partitions(pricing: Pricing, found: BestRecoding) -> Partitions:
-    """The best recoding as it is published, and what is proven about it."""
+    """The best recoding as it is published, with the proven bound and notes."""
     problem = pricing.problem
     class_of, first = pricing.classes(found.recoded)
     sizes = np.bincount(class_of, problem.rows.counts, minlength=len(first))
@@ -89,7 +89,7 @@ def as_partitions(pricing: Pricing, found: BestRecoding) -> Partitions:
 
 
 def _block_of_leaf(space: SchemeSpace, partition: Partition) -> np.ndarray:
-    """Per leaf of the domain its block; a leaf that nobody has and that no block takes in stays alone."""
+    """The block of each leaf of the domain; a leaf that no record has and no block takes in stays alone."""
     block_of = np.arange(space.attribute.n_leaves)
     for block in blocks_of(partition):
         leaves = space.leaves(block, partition)

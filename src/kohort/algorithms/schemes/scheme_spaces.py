@@ -1,4 +1,4 @@
-"""The six generalization schemes: what each makes of an attribute's values (Li and Li, section 2)."""
+"""The six generalization schemes: the partitions of values that they allow (Li and Li, section 2)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _GUIDED = ("bhs", "ghs", "gops", "gsps")
 
 
 def check_scheme(scheme: str) -> None:
-    """Refuse a name that is no scheme."""
+    """Raise InputError for a name that is not a scheme."""
     if scheme not in SCHEMES:
         raise InputError(f"There is no scheme {scheme!r}. {did_you_mean(scheme, SCHEMES)}")
 
 
 def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> str:
-    """The scheme of an attribute: its own, that of all, or ghs (ops where there is no hierarchy).
+    """The scheme of an attribute: its own, the one for all, or ghs (ops where there is no hierarchy).
 
-    Without a word from the user only labels are published that the hierarchy has.
+    By default, only labels that the hierarchy has are published.
     """
     own = asked if isinstance(asked, str) or asked is None else asked.get(attribute.name, asked.get("*"))
     guided = isinstance(attribute.domain, Hierarchy)
@@ -53,7 +53,7 @@ def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> st
 
 
 def scheme_spaces(problem: Problem, asked: str | Mapping[str, str] | None) -> list[SchemeSpace]:
-    """The space of each attribute; what has no place in a partition of all values is refused."""
+    """The space of each attribute; raises UnsupportedError for tight labels and hidden values."""
     if problem.tight:
         raise UnsupportedError(
             "A scheme decides what every value is published as, which tight labels do not. "
@@ -75,8 +75,9 @@ class SchemeSpace:
     A missing value is alone, or together with all others.
 
     leaf      the leaf of each value; values are in the order of the domain's leaves
-    alone     per node of the space its first and last leaf where it is a block by itself
-    joined    the same where it shares a block: the whole group, also leaves that nobody has
+    alone     per node of the space: its first and last leaf if it is a block by itself
+    joined    per node of the space: its first and last leaf if it shares a block, which then covers the whole
+              group, also leaves that no record has
     ranges    per level (bhs only): the first and last leaf of each value's node
     """
 
@@ -123,7 +124,7 @@ class SchemeSpace:
         return "sets" not in self.space.merging
 
     def leaves(self, block: Sequence[int], partition: Partition) -> np.ndarray:
-        """The leaves that a block of a partition stands for."""
+        """The leaves that a block of a partition covers."""
         if self.space.levels:
             first, last = self.ranges[self.space.levels.index(partition)][block[0]]
             return np.arange(first, last + 1)
@@ -149,7 +150,7 @@ class SchemeSpace:
         return lowest, *found
 
     def generalized(self, sets: Sequence[np.ndarray]) -> GeneralizedValues:
-        """What costs need to know about blocks, given as their leaves."""
+        """Blocks, given by their leaves, as generalized values with everything that costs depend on."""
         counts = self.attribute.leaf_counts
         logs = counts * np.log2(np.maximum(counts, 1))
         return self.summed(
@@ -163,7 +164,7 @@ class SchemeSpace:
     def summed(
         self, width: np.ndarray, mass: np.ndarray, mass_log: np.ndarray, lo: np.ndarray, hi: np.ndarray
     ) -> GeneralizedValues:
-        """The same from sums over the leaves of each block, and its first and last leaf.
+        """Blocks as generalized values, from sums over the leaves of each block and its first and last leaf.
 
         A block that is no node is as high as the lowest node above it; without a hierarchy, the share of the
         values that it has is its height.
@@ -185,7 +186,7 @@ class SchemeSpace:
 
 
 def _levels(attribute: Attribute, leaf: np.ndarray) -> SchemeSpace:
-    """Of levels that part the observed values alike, the lowest."""
+    """The space of levels (bhs); of levels that part the observed values alike, only the lowest is kept."""
     hierarchy = attribute.domain
     assert isinstance(hierarchy, Hierarchy)
     levels: dict[Partition, np.ndarray] = {}
@@ -219,7 +220,7 @@ class _Tree:
         self._add_missing()
 
     def _add_node(self, node: int) -> int | None:
-        """What stands for a node of the hierarchy: a value, an inner node; None where nobody is under it."""
+        """Add a node of the hierarchy; return its value or inner node, or None if no record is under it."""
         tree = self.attribute.domain
         assert isinstance(tree, Hierarchy)
         first, last = int(tree.lo[node]), int(tree.hi[node])
@@ -236,7 +237,7 @@ class _Tree:
         return self._above(below, self.how, (first, last))
 
     def _above(self, below: list[int], merging: Merging, leaves: tuple[int, int] | None) -> int | None:
-        """A node above others; a single one needs none."""
+        """Add a node above others and return it; a single one needs no node above it."""
         if len(below) < 2:
             return below[0] if below else None
         self.children.append(tuple(below))
@@ -246,7 +247,7 @@ class _Tree:
         return len(self.leaf) + len(self.children) - 1
 
     def _add_missing(self) -> None:
-        """Above all others and a missing value: together they are everything."""
+        """Add a root above all other values and a missing one: together they are everything."""
         others = len(self.leaf) - len(self.lone)
         if self.lone and others:
             top = len(self.leaf) + len(self.children) - 1 if others > 1 else 1 - self.lone[0]

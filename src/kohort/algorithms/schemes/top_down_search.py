@@ -1,4 +1,4 @@
-"""Top-down search: from one class for everybody on, classes are split (Bayardo and Agrawal, 2005)."""
+"""Top-down search: starts from one class of all records and splits it (Bayardo and Agrawal, 2005)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["TopDownSearch"]
 
 @dataclass(frozen=True)
 class TopDownSearch(EnumeratedSearch):
-    """The rival of bottom-up: the same tree of all recodings from the other end.
+    """The rival of bottom-up: a tree of all recodings that begins at the coarsest one.
 
-    The tree begins with everything as one class; a child splits a block of one attribute. Whoever is in a
-    class below k stays there, and others cost no less than in the finest classes that may still come, which
-    bounds all that comes after a node. Its techniques can be switched off like those of bottom-up.
+    The tree begins with all records as one class; a child splits a block of one attribute. A record in a
+    class below k stays in one, and others cost no less than in the finest classes below the node, which
+    bounds the costs of all nodes below it. Its techniques can be switched off like those of bottom-up.
 
     scheme                    see optimal-recoding
     node_pruning              leave out nodes whose bound is not below the best cost
     applicator_pruning        leave out attributes whose children are all left out
     seeding                   begin with the best of some random recodings
-    modified_bfs              look at a node's bound again when its turn comes
-    node_rearrangement        the least bound first, not the first come
+    modified_bfs              check a node's bound again when its turn comes
+    node_rearrangement        nodes of least bound first, not in the order they were found
     applicator_rearrangement  attributes that split few classes first
 
     Exponential; O(distinct rows * attributes) per node.

@@ -32,7 +32,7 @@ class _Runs:
 
 
 class UndecidedRuns:
-    """bhs, ghs, gops and ops: a state says of each border between neighbouring values whether it is merged.
+    """The schemes bhs, ghs, gops and ops. A state is whether each border between neighbours is merged.
 
     Merging a border merges others with it: those of the groups on both sides, or of the whole level.
     """
@@ -98,11 +98,11 @@ class UndecidedRuns:
 
     @property
     def start(self) -> np.ndarray:
-        """Nothing is decided."""
+        """The state in which nothing is decided."""
         return np.zeros(max(self.n - 1, 0), dtype=np.int8)
 
     def fixed(self, partition: Partition) -> np.ndarray:
-        """Everything is decided."""
+        """The state in which everything is decided as in a partition."""
         blocks = np.array(partition)
         return np.where(blocks[1:] == blocks[:-1], MERGED, CUT).astype(np.int8)
 
@@ -110,7 +110,7 @@ class UndecidedRuns:
         return bool((state != 0).all())
 
     def is_open(self, state: np.ndarray, border: int) -> bool:
-        """Whether a choice is still to be made."""
+        """Whether a border is still undecided."""
         return bool(state[border] == 0)
 
     def fine(self, state: np.ndarray) -> Partition:
@@ -120,7 +120,7 @@ class UndecidedRuns:
         return tuple(np.cumsum(np.append(0, state == CUT)).tolist()) if self.n else ()
 
     def with_choice(self, state: np.ndarray, border: int, merged: bool) -> np.ndarray:
-        """The state with one more border decided, and all that follows."""
+        """The state with one more border decided, and all borders that follow from it."""
         changed = state.copy()
         if merged:
             changed[self.implied[border]] = MERGED
@@ -131,12 +131,12 @@ class UndecidedRuns:
     # -- bounds ------------------------------------------------------------------------------------
 
     def variables(self, state: np.ndarray) -> np.ndarray:
-        """For parts a < b of the fine partition the variable that merges them, or -1."""
+        """The variable that merges parts a < b of the fine partition, or -1, as a table."""
         firsts, lasts = self._parts(state)
         return np.triu(self.variable[np.ix_(lasts, firsts)] + 1, 1) - 1
 
     def events(self, state: np.ndarray) -> MergeEvents:
-        """Per part of the fine partition the variables of which one must be merged for it to grow."""
+        """For each part of the fine partition, the variables one of which must be merged for it to grow."""
         firsts, lasts = self._parts(state)
         cuts = np.concatenate([[0], np.cumsum(state == CUT)])
         found = [*self.grows[firsts, lasts].T]
@@ -168,7 +168,7 @@ class UndecidedRuns:
 
     @cached_property
     def _price(self) -> np.ndarray:
-        """Per allowed run its price; of one that is there on several levels the least."""
+        """The price of each allowed run; the least if it is a run of several levels."""
         price = np.zeros((self.n, self.n))
         if self.pricing.discernible:
             return price
@@ -185,7 +185,7 @@ class UndecidedRuns:
         return price
 
     def bound(self, state: np.ndarray, table: NodeTable) -> ChoiceBounds:
-        """The least cost of all ways to decide this attribute, and of each way to decide a border."""
+        """The least cost over all partitions of this attribute, and with each border decided either way."""
         blocks = self.blocks(state)
         return self.decide(blocks, self.costs(blocks, table))
 
@@ -202,7 +202,7 @@ class UndecidedRuns:
         return Blocks(masks, self._price[first, after - 1], runs)
 
     def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
-        """What each run costs at least."""
+        """A lower bound on the cost of each run."""
         runs: _Runs = blocks.layout
         found = run_costs(
             table.order,
@@ -220,7 +220,7 @@ class UndecidedRuns:
         return found[runs.begin, runs.end]
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
-        """The best way to put runs together, given what each costs; `limit` only matters for sets."""
+        """The bounds of all choices, given the cost of each run; `limit` only matters for sets."""
         runs: _Runs = blocks.layout
         table = np.full((len(runs.firsts), len(runs.firsts)), np.inf)
         table[runs.begin, runs.end] = costs
@@ -232,7 +232,7 @@ class UndecidedRuns:
         return ChoiceBounds(float(least), best, runs.lasts[:-1].tolist(), merged, cut)
 
     def distances(self, state: np.ndarray, decided: ChoiceBounds) -> np.ndarray:
-        """Between parts of the fine partition: what it costs more to merge all from one to the other."""
+        """How much more it costs to merge all parts from one to another, for all pairs of fine parts."""
         more = decided.merged - decided.least
         found = np.full((len(more) + 1, len(more) + 1), np.inf)
         for part in range(len(more)):
@@ -240,7 +240,7 @@ class UndecidedRuns:
         return np.minimum(found, found.T)
 
     def narrowed(self, state: np.ndarray, found: ChoiceBounds, limit: float) -> np.ndarray:
-        """The state as it is: runs that cost too much are left out by the borders."""
+        """The state unchanged: runs that cost too much are already excluded by the borders."""
         return state
 
     def _best_level(

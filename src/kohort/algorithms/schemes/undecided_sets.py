@@ -15,16 +15,16 @@ from kohort.algorithms.schemes.pricing import Pricing
 
 __all__ = ["MOST_SIBLINGS", "UndecidedSets"]
 
-MOST_SIBLINGS = 16  # of a node: the search looks at every set of them
+MOST_SIBLINGS = 16  # children of a node: the search examines every set of them
 
 
 @dataclass(frozen=True, eq=False)
 class _Units:
-    """What the children of a node are for the moment: those in one part of the fine partition are one.
+    """The units of a node: its children, where those in one part of the fine partition count as one.
 
-    values      of each unit; the first stands for it
-    inner       the node that a unit is, where it is not all in one part
-    sets        of units that may be blocks, as bits; `of_children` are the same as sets of children
+    values      the values of each unit; the first represents it
+    inner       the node that a unit is, if it is not all in one part
+    sets        the sets of units that may be blocks, as bits; `of_children` has them as sets of children
     """
 
     node: int
@@ -45,7 +45,8 @@ class _Layout:
 
 
 class UndecidedSets(PairRules):
-    """gsps and sps: a state says of each pair of values whether they are together, and what is no block."""
+    """The schemes gsps and sps. A state is whether each pair of values is together, and which sets may be
+    blocks."""
 
     def __init__(self, pricing: Pricing, j: int) -> None:
         self.pricing, self.j = pricing, j
@@ -53,7 +54,7 @@ class UndecidedSets(PairRules):
         super().__init__(self.space.space)
 
     def bound(self, state: PairState, table: NodeTable) -> ChoiceBounds:
-        """The least cost of all ways to decide this attribute, and of each way to decide a pair."""
+        """The least cost over all partitions of this attribute, and with each pair decided either way."""
         blocks = self.blocks(state)
         return self.decide(blocks, self.costs(blocks, table), table.limit)
 
@@ -77,7 +78,7 @@ class UndecidedSets(PairRules):
         return Blocks(np.concatenate(masks), np.concatenate(prices), _Layout(partition, nodes, starts))
 
     def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
-        """What each set costs at least as a block."""
+        """A lower bound on the cost of each set as a block."""
         layout: _Layout = blocks.layout
         found = []
         for units, start in zip(layout.nodes, layout.starts):
@@ -88,7 +89,7 @@ class UndecidedSets(PairRules):
         return np.concatenate(found)
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
-        """The best way to put sets together, given their costs; what is not below the limit is infinite."""
+        """The bounds of all choices, given the cost of each set; costs not below `limit` become infinite."""
         layout: _Layout = blocks.layout
         if len(layout.nodes[-1].values) == 1:
             return ChoiceBounds(float(costs[0]), layout.partition, [], np.zeros(0), np.zeros(0))
@@ -103,7 +104,7 @@ class UndecidedSets(PairRules):
         return self._decided(solved)
 
     def distances(self, state: PairState, decided: ChoiceBounds) -> np.ndarray:
-        """Between parts of the fine partition: what it costs more to have both in one block."""
+        """How much more it costs to have two parts of the fine partition in one block, for all pairs."""
         blocks = blocks_of(self.fine(state))
         cost_of = dict(zip(decided.choices, (decided.merged - decided.least).tolist()))
         found = np.full((len(blocks), len(blocks)), np.inf)
@@ -122,7 +123,7 @@ class UndecidedSets(PairRules):
     def _units(
         self, node: int, blocks: list[list[int]], partition: Partition, state: PairState
     ) -> _Units | None:
-        """The units of a node; None where all under it is in one part, or in a part with others."""
+        """The units of a node; None if all its values are in one part, alone or with others."""
         values: dict[int, list[int]] = {}
         bits: dict[int, int] = {}
         inner = []
@@ -157,7 +158,7 @@ class UndecidedSets(PairRules):
         return sets[allowed], blocks[allowed]
 
     def _unit_of_part(self, units: _Units, partition: Partition) -> np.ndarray:
-        """Per part of the fine partition its unit, or -1."""
+        """The unit of each part of the fine partition, or -1."""
         found = np.full(max(partition) + 1, -1, dtype=np.int64)
         for place, values in enumerate(units.values):
             found[[partition[value] for value in values]] = place
@@ -185,7 +186,7 @@ class UndecidedSets(PairRules):
         )
 
     def _prices(self, units: _Units, partition: Partition) -> np.ndarray:
-        """Per set of units the price of the block that they make."""
+        """The price of the block that each set of units makes."""
         n_units = len(units.values)
         price = np.zeros(1 << n_units)
         if self.pricing.discernible:
@@ -224,7 +225,7 @@ class UndecidedSets(PairRules):
         )
 
     def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> ChoiceBounds:
-        """From the top down: what everything costs with a pair together or apart, and the best of all."""
+        """The least cost with each pair together or apart, and the best partition, from the top down."""
         choices, merged, cut, with_block = [], [], [], {}
         block_of = list(range(self.n))
         top = max(solved)
@@ -255,9 +256,9 @@ class UndecidedSets(PairRules):
 
 
 def _take_blocks(units: _Units, block: np.ndarray, block_of: list[int]) -> set[int]:
-    """Write the best blocks of a node's units into `block_of`; the inner nodes that are parted further.
+    """Write the best blocks of a node's units into `block_of`; return the inner nodes still to be parted.
 
-    block  per set of units that are left, as bits, the block to take next
+    block  per set of remaining units, as bits: the block to take next
     """
     inner_nodes = set()
     left = (1 << len(units.values)) - 1

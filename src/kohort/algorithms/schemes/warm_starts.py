@@ -1,4 +1,4 @@
-"""Where else a search may begin: with what is good without one of the columns."""
+"""Further starting points of a search: good recodings of the table without one of its columns."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
 __all__ = ["from_fewer_columns", "warm_starts"]
 
-_STARTS = 6  # random ones, without each of the columns
+_STARTS = 6  # random starts without each of the columns
 
 
 def warm_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterator[Recoded]:
-    """Recodings to descend from, where they were seen to help: discernibility, and runs are merged.
+    """Recodings to descend from, where they have proved useful: discernibility, if runs are merged.
 
-    For other costs, for sets, and where only whole nodes are merged, random starts find what these find.
+    For other costs, for sets, and where only whole nodes are merged, random starts find the same recodings.
     """
     ways = {way for space in pricing.spaces for way in space.space.merging}
     if pricing.discernible and "runs" in ways and "sets" not in ways:
@@ -27,9 +27,9 @@ def warm_starts(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterato
 
 
 def from_fewer_columns(pricing: Pricing, run: Run, rng: np.random.Generator) -> Iterator[Recoded]:
-    """What descents find without one of the columns, for each of them; that one as coarse as can be.
+    """The recodings that descents find without each of the columns, which is made as coarse as possible.
 
-    As the others are the best for that, the next descent decides this column first.
+    Since the other columns are the best for that, the next descent decides this column first.
     """
     problem = pricing.problem
     for j in range(len(pricing.spaces)):

@@ -34,39 +34,39 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["WEIGHT", "diversify"]
 
-WEIGHT = 0.15  # of the cost against the models, as in the paper
+WEIGHT = 0.15  # weight of the cost against the models, as in the paper
 
 FEW, MORE = 16, 128  # partners that are tried first, and next if none of those is sure to be the best
-MANY, TRIES = 1024, 10_000_000  # last, so many are tried, or so many as make up these tries over all groups
-BLOCK = 64  # groups that may be united in one go
-PAIRS, CELLS = 100_000, 1_000_000  # tried at a time, to keep the working memory near 100 MB
+MANY, TRIES = 1024, 10_000_000  # partners that are tried last; more if TRIES over all groups allow it
+BLOCK = 64  # groups that may be united in one step
+PAIRS, CELLS = 100_000, 1_000_000  # most that are tried at a time, to keep working memory near 100 MB
 DIGITS = 12  # costs that differ by rounding only are equal
 
 
 def diversify(
     problem: Problem, groups: Groups, run: Run, *, w: float = WEIGHT, exact: bool = False
 ) -> Groups:
-    """Unite groups until every one satisfies every model of the problem; all of these must survive unions.
+    """Unite groups until every group satisfies every model of the problem; all models must survive unions.
 
-    The group C that falls shortest is united with the partner P of the least w * cost_I + (1 - w) * cost_D,
-    and so on until none falls short. The paper's costs have different scales. Here,
+    The group C with the greatest deficit is united with the partner P of least w * cost_I + (1 - w) * cost_D,
+    and so on until no group has a deficit. The paper's costs have different scales. Here,
 
-    - cost_D is by how much the union falls short: the sum of the models' deficits, each from 0 to 1. Where l
-      is asked for and the union has d, that is (l - d) / (l - 1).
-    - cost_I is x / (1 + x), where x is what the union adds to the cost of the table (Eq. 9) over what the
-      records of C cost if the whole table is one group.
+    - cost_D is the deficit of the union: the sum of the models' deficits, each from 0 to 1. If a model
+      requires l and the union has d, its deficit is (l - d) / (l - 1).
+    - cost_I is x / (1 + x), where x is the cost that the union adds to the table (Eq. 9), divided by the cost
+      of the records of C if the whole table is one group.
 
     Ties go to the least cost_D, then to the least cost_I, then to the group with the lowest number.
 
-    w : 1 looks at the cost only; 0 at the models, and at the cost where these leave a choice
+    w : with 1 only the cost counts; with 0 only the models, and the cost on ties
     exact : Algorithm 8 to the letter: one step at a time, all groups are tried at every step. Otherwise
         1,024 groups or more are tried, those that add least cost (fewer where no other can be better), and
-        up to 64 groups at a time choose their partners: without seeing what the others become, and one whose
-        partner is taken has to wait. Groups that are equally short have their turn in a random order. Then
-        the work is near-linear in practice.
+        up to 64 groups at a time choose their partners independently; one whose partner is taken has to wait.
+        Groups of equal deficit take their turns in a random order. Then the work is near-linear in practice.
 
     Withheld records stay so, unless the models cannot be satisfied without them. A cost that is no sum over
-    cells is replaced by the loss. When time is up, neighbours that fall short are united unseen.
+    cells is replaced by the loss. When time is up, neighbouring groups with a deficit are united without a
+    search.
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 41, 42], "ill": ["flu", "flu", "flu", "cold"]})
@@ -88,7 +88,10 @@ def diversify(
     while uniting.n_short and uniting.n_left > 1:
         run.report("uniting groups", 1 - uniting.n_short / n_short)
         if run.out_of_time and uniting.n_short > 1:
-            note = ("Out of time: groups that fell short were united with any neighbour that did, too.",)
+            note = (
+                "Stopped at the time limit: groups that did not satisfy the models were united with their "
+                "neighbours, without a search for the best ones.",
+            )
             uniting.unite_neighbours()
         else:
             uniting.unite_best()
@@ -103,9 +106,9 @@ def _refuse_models(problem: Problem) -> None:
 
 
 class _Uniting:
-    """The groups as they are by now, and those of them that fall short.
+    """The current groups, and those of them that fall short of a model.
 
-    A union keeps the lower of two numbers; the other group has no records any more.
+    A union keeps the lower of two numbers; the other group has no records from then on.
     """
 
     def __init__(self, problem: Problem, given: Groups, w: float, exact: bool) -> None:
@@ -130,7 +133,7 @@ class _Uniting:
         self.deficits = self._deficits(self.groups.size, counts)
         self.n_short = int(np.count_nonzero(self.deficits))
         self.most = n if exact else max(MANY, TRIES // max(self.n_short, 1))
-        # neighbours want the same partners: those that are equally short have their turn in a random order
+        # neighbours choose the same partners, so groups of equal deficit take turns in a random order
         self.turn = np.arange(n) if exact else np.random.default_rng(problem.seed).permutation(n)
         self.queue: list[tuple[float, int, int, int]] = []
         self._enqueue(np.flatnonzero(self.deficits))
@@ -149,7 +152,7 @@ class _Uniting:
         self.n_in_buckets = self.n_left
 
     def _deficits(self, sizes: np.ndarray, counts: Mapping[str, ClassCounts]) -> np.ndarray:
-        """By how much groups with these sizes and sensitive values fall short of all models together."""
+        """The deficits of groups with these sizes and sensitive values, summed over all models."""
         total = np.zeros(len(sizes))
         for model in self.problem.models:
             if model.attribute is None:
@@ -160,7 +163,7 @@ class _Uniting:
         return total
 
     def _enqueue(self, groups: np.ndarray) -> None:
-        """Let these groups have their turn, those that fall shortest first."""
+        """Put groups into the queue, which serves the greatest deficit first."""
         deficits = np.round(self.deficits[groups], DIGITS)
         for entry in zip(
             (-deficits).tolist(), self.turn[groups].tolist(), groups.tolist(), self.changes[groups].tolist()
@@ -168,7 +171,7 @@ class _Uniting:
             heappush(self.queue, entry)
 
     def unite_best(self) -> None:
-        """Unite the groups that fall shortest, a block of them, with their best partners."""
+        """Unite a block of the groups of greatest deficit with their best partners."""
         heads = self._next_heads()
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
@@ -186,12 +189,12 @@ class _Uniting:
         heads: list[int] = []
         while self.queue and len(heads) < self.block:
             _, _, group, changes = heappop(self.queue)
-            if changes == self.changes[group]:  # else it is another group by now, or part of one
+            if changes == self.changes[group]:  # otherwise it has been united since
                 heads.append(group)
         return np.array(heads)
 
     def _best_partners(self, heads: np.ndarray) -> np.ndarray:
-        """For each head the best of the groups that add least cost: of few if that is sure, else of many."""
+        """The best partner of each head among the groups that add least cost: few, or more if needed."""
         best = np.empty(len(heads), dtype=np.int64)
         unsure = np.arange(len(heads))
         most = min(self.most, self.n_left - 1)
@@ -216,7 +219,7 @@ class _Uniting:
         return partners[row, place], cost[row, place] <= self.w * information.max(axis=1)
 
     def _deficits_of_unions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """By how much the unions of groups a[i] and b[i] fall short."""
+        """The deficits of the unions of groups a[i] and b[i]."""
         sizes = self.groups.size[a] + self.groups.size[b]
         n_cells = sum((values.n_cells(a) + values.n_cells(b) for values in self.values.values()), 0 * sizes)
         deficits = []
@@ -226,7 +229,7 @@ class _Uniting:
         return np.concatenate(deficits)
 
     def _cheapest(self, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """For each head the n groups that add least cost, and how much they add."""
+        """The n groups that add least cost to each head, and how much they add."""
         if 4 * n > self.n_left:
             return self._cheapest_of_all(heads, n)
         found = in_threads(
@@ -236,7 +239,10 @@ class _Uniting:
         return np.concatenate([p for p, _ in found]), np.concatenate([a for _, a in found])
 
     def _cheapest_of_all(self, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same where so many are wanted that no bucket could be left out."""
+        """The n groups that add least cost to each head, found without buckets.
+
+        Used where n is so large that no bucket could be left out.
+        """
         left = np.flatnonzero(self.groups.size)
         partners = np.tile(left, (len(heads), 1))[left != heads[:, None]].reshape(len(heads), -1)
         added = added_costs(self.climbs, self.groups, heads, partners)
@@ -302,15 +308,15 @@ def _climbs(problem: Problem) -> Climbs:
 
 
 def _tables(problem: Problem) -> Tables:
-    """By the cost of the problem or, where it is no sum over cells, by the loss."""
+    """Tables of the problem's cost or, where that is no sum over cells, of the loss."""
     if isinstance(problem.cost, SeparableCost):
-        with suppress(UnsupportedError):  # of free intervals not every cost can be told
+        with suppress(UnsupportedError):  # not every cost is known for free intervals
             return problem.coded.closure_tables
     return Coded(problem.attributes, cost_named("loss")).closure_tables
 
 
 def _least(*keys: np.ndarray) -> np.ndarray:
-    """The place of the least entry in each row; of equal ones by the next key, and so on."""
+    """The place of the least entry in each row of the first key; ties are broken by the next keys."""
     equal = np.ones(keys[0].shape, dtype=bool)
     for key in keys:
         rounded = np.where(equal, np.round(key, DIGITS), np.inf)

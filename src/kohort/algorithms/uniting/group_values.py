@@ -11,7 +11,7 @@ __all__ = ["GroupValues"]
 
 
 class GroupValues:
-    """The cells of all groups in one pair of arrays, each group's in a run; those of unions are appended.
+    """Counts of sensitive values by group, in one pair of arrays. Each group has a run; unions are appended.
 
     >>> counts = ClassCounts.from_records([0, 0, 1, 2], [7, 7, 7, 3], n_classes=3, n_values=9)
     >>> values = GroupValues(counts)
@@ -36,7 +36,7 @@ class GroupValues:
         return self._counts(*merged_cells(self._start, self._end, self._value, self._count, a, b))
 
     def unite(self, a: np.ndarray, b: np.ndarray) -> ClassCounts:
-        """Let each group a[i] be the union of a[i] and b[i], and b[i] nothing; the counts of the unions."""
+        """Replace group a[i] by the union of a[i] and b[i], empty b[i], and return the counts of unions."""
         first, value, count = merged_cells(self._start, self._end, self._value, self._count, a, b)
         self._end[a], self._end[b] = self._start[a], self._start[b]
         if self._n_used + len(value) > len(self._value):
@@ -52,7 +52,7 @@ class GroupValues:
         return ClassCounts(np.add.reduceat(count, first[:-1]), class_of, value, count, self._n_values)
 
     def _make_room(self, n_more: int) -> None:
-        """Drop the cells that no group has any more, and leave room for others."""
+        """Drop the cells of groups that were united, and leave room for `n_more` cells."""
         n_cells = self._end - self._start
         start = np.cumsum(n_cells) - n_cells
         kept = np.arange(n_cells.sum()) + np.repeat(self._start - start, n_cells)

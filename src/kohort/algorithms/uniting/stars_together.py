@@ -1,4 +1,4 @@
-"""StarsTogether: another algorithm, whose withheld records and groups of stars are judged as one class."""
+"""StarsTogether: wraps an algorithm so that its withheld records and groups of stars count as one class."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class StarsTogether:
     """An algorithm around an algorithm that may withhold records.
 
     Withheld records and a group published as `*` everywhere look alike. They may be published as they are if
-    together they satisfy every model, or if they can be left out later. Under t-closeness only the first will
-    do, since it compares classes with the whole table, of which no record may be missing. Otherwise groups
-    are united with them until they satisfy the models; a recoding that has no groups is replaced by one that
-    withholds nobody. Takes the time of applying the recoding, and only where somebody is withheld.
+    together they satisfy every model, or if they can be left out later. Under t-closeness only the first is
+    allowed, since it compares classes with the whole table, of which no record may be missing. Otherwise
+    groups are united with them until they satisfy the models; a recoding that has no groups is replaced by
+    one that withholds no record. Takes the time of applying the recoding, and only where records are
+    withheld.
 
     inner            the algorithm that finds the recoding
     null_is_star     whether a missing value is published as `*`
@@ -38,11 +39,11 @@ class StarsTogether:
     can_be_left_out: bool = True
 
     def refuse(self, problem: Problem) -> None:
-        """Raise UnsupportedError for what the inner algorithm cannot do."""
+        """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
         self.inner.refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        """The inner algorithm's recoding, changed where its withheld records would break a promise."""
+        """The inner algorithm's recoding, changed where its withheld records would violate a model."""
         recoding = self.inner.solve(problem, run)
         if not recoding.withheld.any():
             return recoding
@@ -57,18 +58,19 @@ class StarsTogether:
 
 
 def _united_with_stars(problem: Problem, groups: Groups, alike: np.ndarray, run: Run) -> Groups:
-    """The records that look alike as one group, united with others until it satisfies every model."""
+    """The groups after the records `alike` became one group and it was united until it meets every model."""
     one_group = np.where(alike, groups.n_groups, groups.group_of_record).astype(np.int32)
     united = diversify(problem, replace(groups, group_of_record=_renumbered(one_group)), run)
     note = (
-        f"{counted(int(groups.withheld.sum()), 'record')} to withhold, and whoever else is `*` everywhere, "
-        "would have broken the promise together: they were united with other groups until they kept it."
+        f"{counted(int(groups.withheld.sum()), 'record')} to withhold, together with all other records that "
+        "are `*` everywhere, would have violated a privacy model: they were united with other groups until "
+        "they satisfied every model."
     )
     return replace(united, notes=(*united.notes, note))
 
 
 def _starred(problem: Problem, recoding: Recoding, null_is_star: bool) -> np.ndarray:
-    """Per record whether it is published as `*` everywhere without being withheld."""
+    """Whether each record is published as `*` everywhere without being withheld."""
     starred = ~recoding.withheld
     for attribute in problem.attributes:
         if not starred.any():

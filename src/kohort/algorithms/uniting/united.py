@@ -1,4 +1,4 @@
-"""United: another algorithm, whose groups are united until models hold that it does not meet itself."""
+"""United: wraps an algorithm and unites its groups until models hold that it does not meet itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class United:
     weight: float
 
     def refuse(self, problem: Problem) -> None:
-        """Raise UnsupportedError for what the inner algorithm cannot do."""
+        """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
         self.inner.refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:

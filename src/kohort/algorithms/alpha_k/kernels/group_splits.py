@@ -1,4 +1,4 @@
-"""Groups of cells split into the children of a node: which become groups, and who is left behind.
+"""Split groups of cells into the children of a node: those that become groups, and those left behind.
 
 A group is a run of cells with how many records of each are in it; a cell may be in several groups.
 """
@@ -16,9 +16,9 @@ __all__ = ["CellTable", "Split", "by_child", "forget", "left_behind", "split_gro
 
 
 class CellTable(NamedTuple):
-    """Cells, and what is asked of groups of them.
+    """Cells, and the limits that k and alpha set for groups of them.
 
-    A value that alpha bounds is a number from 0 on, over all demands; a cell has at most one per demand.
+    The values that alpha bounds are numbered from 0 over all demands; a cell has at most one per demand.
     """
 
     leaves: np.ndarray  # cells by attributes
@@ -31,11 +31,11 @@ class CellTable(NamedTuple):
 class Split(NamedTuple):
     """A group split into the children of its node in one attribute.
 
-    child        per cell, from 0 on; -1: a hidden value, which is in no child
+    child        per cell: its child, numbered from 0; -1: a hidden value, which is in no child
     apart        per child: whether it becomes a group of its own
-    spare        per child: how many records it can do without, whatever their values
-    need         how many records are to be taken from children, so that those left behind form a valid group
-    target       how many are left behind then
+    spare        per child: how many records it can give away, whatever their values
+    need         how many records must be taken from children, so that those left behind form a valid group
+    target       how many records are left behind after that
     specialized  records in children that become groups
     """
 
@@ -49,7 +49,7 @@ class Split(NamedTuple):
 
 @kernel
 def _add(table, cell, count, counters, most):
-    """Count records of a cell; `most` has per demand the records of the most frequent value."""
+    """Add records of a cell to `counters`, and update `most`, the count of each demand's commonest value."""
     for demand in range(len(most)):
         value = table.value[cell, demand]
         if value >= 0:
@@ -59,6 +59,7 @@ def _add(table, cell, count, counters, most):
 
 @kernel
 def forget(table, cells, counters):
+    """Reset the counters of the values of these cells to 0."""
     for cell in cells:
         for demand in range(table.value.shape[1]):
             if table.value[cell, demand] >= 0:
@@ -67,7 +68,7 @@ def forget(table, cells, counters):
 
 @kernel
 def _least_size(table, most):
-    """The fewest records that a valid group has in which values occur so often."""
+    """The least size of a valid group whose most frequent values occur `most` times."""
     size = table.k
     for demand in range(len(most)):
         size = max(size, place_among(table.room[demand], most[demand]))
@@ -76,7 +77,10 @@ def _least_size(table, most):
 
 @kernel
 def _number_children(table, trees, cells, attribute, node, number):
-    """The child of each cell, numbered by first appearance, and how many there are; `number` is all -1."""
+    """The child of each cell, numbered by first appearance, and how many there are.
+
+    number  scratch, all -1 before and after
+    """
     base = trees.lineage_start[attribute] + (trees.depth[node] + 1) * trees.n_leaves[attribute]
     child = np.empty(len(cells), np.int64)
     n_children = 0
@@ -95,7 +99,7 @@ def _number_children(table, trees, cells, attribute, node, number):
 
 @kernel
 def by_child(child, n_children):
-    """Places in the order of children, and where each child starts; those in no child are not among them."""
+    """Places sorted by child, and where each child starts; places in no child are left out."""
     start = np.zeros(n_children + 1, np.int64)
     for c in child:
         if c >= 0:
@@ -114,8 +118,9 @@ def by_child(child, n_children):
 def supply(table, cells, counts, places, split, counters, taken):
     """Take records out of children, in the order of places, until those left behind have what they need.
 
-    A child gives what it can spare; a value is taken while it fits into the room of the target. `counters`
-    holds the values of those left behind. Fills `taken` per cell; returns how many are missing.
+    A child gives what it can spare; records with a value are taken while a group of the target size has room
+    for it. `counters` holds the values of those left behind. Fills `taken` per cell; returns how many records
+    are still missing.
     """
     missing = split.need
     spare = split.spare.copy()
@@ -142,7 +147,7 @@ def supply(table, cells, counts, places, split, counters, taken):
 
 @kernel
 def left_behind(table, cells, counts, child, apart, counters, most):
-    """Count the records in no child that is apart, and their values."""
+    """Count the records that are left behind, and their values: those in no child that becomes a group."""
     rest = 0
     most[:] = 0
     for i in range(len(cells)):

@@ -1,4 +1,4 @@
-"""Top-down specialization: groups of cells are split, the best way, until no split leaves them safe."""
+"""Top-down specialization: groups of cells are split in the best way until no split leaves them safe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIED = 1000  # cells that are specialized on trial to choose which records are 
 
 @kernel
 def _lowest_nodes(table, trees, cells):
-    """Per attribute the lowest node over a group, -1 where it has one leaf; and the sum of their depths."""
+    """The lowest node over a group in each attribute, -1 for a single leaf; and the sum of their depths."""
     r = table.leaves.shape[1]
     nodes = np.empty(r, np.int64)
     depth = 0
@@ -33,7 +33,7 @@ def _lowest_nodes(table, trees, cells):
 
 @kernel
 def _best_attribute(table, trees, cells, counts, nodes, moving, number, counters):
-    """The attribute that specializes most records, of these the one with fewest branches; -1: none does."""
+    """The attribute that specializes most records, on ties that with fewest branches; -1 if there is none."""
     best, best_specialized, best_branches = -1, 0, 0
     if counts.sum() < 2 * table.k:
         return best
@@ -51,7 +51,7 @@ def _best_attribute(table, trees, cells, counts, nodes, moving, number, counters
 
 @kernel
 def _depths(table, trees, cells, counts, number, counters):
-    """How deep each cell of a group comes when it is specialized as far as may be, no records being moved."""
+    """The depth each cell of a group reaches if it is specialized as far as possible, moving no records."""
     depth = np.zeros(len(cells), np.int64)
     place = np.arange(len(cells))
     starts = [0]
@@ -87,11 +87,11 @@ def _parts(split):
 
 @kernel
 def _records_to_move(table, trees, cells, counts, split, number, counters):
-    """Per cell how many records are taken from children: those that come least deep on trial; O(cells).
+    """How many records of each cell are taken from children: those of least depth by trial. O(cells).
 
-    Of records that come equally deep, those with no value that alpha bounds are taken first. Tried are
-    children that can spare records, the smallest first, until they can spare enough and there are TRIED
-    cells. All 0: they cannot spare enough after all.
+    Among records of equal depth, those without a value that alpha bounds are taken first. The children tried
+    are those that can spare records, the smallest first, until they can spare enough and there are TRIED
+    cells. All 0 if they cannot spare enough after all.
     """
     place, start = by_child(split.child, len(split.apart))
     sizes = np.zeros(len(split.apart), np.int64)
@@ -122,7 +122,7 @@ def _records_to_move(table, trees, cells, counts, split, number, counters):
 
 @kernel
 def specialize(table, trees, cells, counts, starts, budget):
-    """Specialize groups, the last one first, until none is left or so many cells have been looked at.
+    """Specialize groups, the last one first, until none is left or `budget` cells have been read.
 
     starts[g] is the first cell of group g. Returns the groups that are left (cells, counts, starts) and those
     that are finished (cells, counts, sizes in cells). O(cells * attributes) per group and depth.

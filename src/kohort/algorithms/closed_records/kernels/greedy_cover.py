@@ -1,7 +1,7 @@
 """GEN-COVER-CF and the conversion of a cover to a clustering (Kenig and Tassa, Algorithms 4 and 2).
 
 Records are slots: the copies of a distinct row are neighbours, its uncovered ones the last of them. A chosen
-set is made disjoint from the clusters there are at once, by the steps of Algorithm 2, whose order is free.
+set is made disjoint from the existing clusters at once, by the steps of Algorithm 2, whose order is free.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _COUNTS = np.dtype(
 
 
 class GreedyCover(NamedTuple):
-    """How far the cover has come."""
+    """The state of a greedy cover."""
 
     uncovered: Uncovered
-    key: np.ndarray  # per set: its ratio when it was last looked at
+    key: np.ndarray  # per set: its ratio when it was last examined
     heap: np.ndarray  # the sets, least key first
     owner: np.ndarray  # per record its cluster, or -1
     chosen: np.ndarray  # per cluster its set
-    size: np.ndarray  # per cluster
-    cost: np.ndarray  # per cluster, of a record
+    size: np.ndarray  # per cluster: its records
+    cost: np.ndarray  # per cluster: cost of a record
     counts: np.recarray  # one record: n_clusters, left, waiting
 
 
@@ -76,7 +76,7 @@ def new_cover(sets: Sets, first_slot: np.ndarray, k: int) -> GreedyCover:
 
 @kernel
 def _first_heap(sets, k):
-    """Per set its ratio while nothing is covered, and all sets as a heap, the least ratio first."""
+    """The ratio of each set while nothing is covered, and all sets as a heap, the least ratio first."""
     n_sets = len(sets.cost)
     key, heap = np.empty(n_sets), np.arange(n_sets)
     for s in range(n_sets):
@@ -129,7 +129,7 @@ def _take_uncovered(cover, rows, first_slot, cluster, most):
 
 @kernel
 def _take_spare(cover, rows, first_slot, cluster, k, dearer):
-    """Fill a cluster up to k with records that others can spare; `dearer`: only from dearer ones."""
+    """Fill a cluster up to k with records that other clusters can spare; `dearer`: only from dearer ones."""
     owner, size, cost, uncovered = cover.owner, cover.size, cover.cost, cover.uncovered.left
     for row in rows:
         for slot in range(first_slot[row], first_slot[row + 1] - uncovered[row]):
@@ -157,10 +157,10 @@ def _smallest_owner(cover, rows, first_slot, cluster):
 def cover_greedily(sets, first_slot, k, cover, work):
     """Cover records by sets of k to 2k-1, each time the set of least cost per newly covered record.
 
-    Stops when all are covered, or after looking at so many sets (`work`).
+    Stops when all records are covered, or after `work` sets have been examined.
 
     A set's ratio only grows as records are covered, so a heap with stale keys finds the least: a set that
-    comes up is counted anew, and chosen if it still is the least.
+    comes up is counted again, and chosen if its ratio is still the least.
     """
     most = 2 * k - 1
     key, heap, counts, uncovered = cover.key, cover.heap, cover.counts, cover.uncovered
@@ -194,7 +194,7 @@ def _choose(sets, s, first_slot, k, cover, buffer):
     cover.chosen[cluster], cost[cluster] = s, sets.cost[s]
     of_set = support(sets, s, buffer)
     _take_uncovered(cover, of_set, first_slot, cluster, 2 * k - 1)
-    if size[cluster] < k:  # covered records fill it: they are in the set, and Algorithm 2 lets them stay
+    if size[cluster] < k:  # covered records of the set fill it, as Algorithm 2 allows
         _take_spare(cover, of_set, first_slot, cluster, k, True)
         _take_spare(cover, of_set, first_slot, cluster, k, False)
     if size[cluster] < k:  # no cluster can spare one: the new set and a set of k become one of at most 2k-1

@@ -1,6 +1,6 @@
 """Supports of closed records, and how many records in them are uncovered.
 
-Supports are lists of rows, or, to save memory, found anew each time as the intersection of the bit sets of a
+Supports are lists of rows or, to save memory, recomputed each time as the intersection of the bit sets of a
 record's nodes. Both are in the order of the rows.
 """
 
@@ -36,16 +36,21 @@ class Sets(NamedTuple):
 class Uncovered(NamedTuple):
     """The records that no chosen set covers. `bits` and `active` may still hold rows without any."""
 
-    left: np.ndarray  # per row
-    bits: np.ndarray  # per row a bit
-    active: np.ndarray  # words of `bits` that are not 0, and then anything
-    n_active: np.ndarray  # how many, in a list of one
-    block: np.ndarray  # room for words
+    left: np.ndarray  # per row: its uncovered records
+    bits: np.ndarray  # per row a bit: whether it may have uncovered records
+    active: np.ndarray  # numbers of the words of `bits` that are not 0; the rest is unused
+    n_active: np.ndarray  # how many words are active, in an array of one
+    block: np.ndarray  # scratch for words
 
 
 @kernel
 def bit_sets(node_of_row, number, n_numbers):
-    """Per number of a node the rows under it as bits. `node_of_row`: levels by rows. O(levels * rows)."""
+    """The rows under each numbered node, as bits.
+
+    node_of_row  the node of each row at each level: levels by rows
+
+    O(levels * rows).
+    """
     n_rows = node_of_row.shape[1]
     words = np.zeros((n_numbers, (n_rows + 63) // 64), np.uint64)
     for level in range(len(node_of_row)):
@@ -58,7 +63,7 @@ def bit_sets(node_of_row, number, n_numbers):
 
 @kernel
 def rarest_first(nodes, number, n_rows, total):
-    """Per set its nodes by their number, those of fewest rows first; -1 for those that all rows are under."""
+    """The numbers of the nodes of each set, fewest rows first; -1 for nodes that all rows are under."""
     ordered = np.full(nodes.shape, -1, np.int32)
     for s in range(len(nodes)):
         size = 0
@@ -78,7 +83,7 @@ def rarest_first(nodes, number, n_rows, total):
 
 @kernel
 def note_covered(uncovered):
-    """Forget rows that are covered by now."""
+    """Clear the bits of rows that are fully covered by now."""
     bits, n = uncovered.bits, 0
     bits[:] = 0
     for row in range(len(uncovered.left)):
@@ -117,7 +122,7 @@ def support(sets, s, buffer):
 
 @kernel
 def uncovered_in(sets, s, uncovered, enough):
-    """Uncovered records of a set, counted up to `enough`. O(rows), or O(words with any * nodes)."""
+    """The number of uncovered records of a set, at most `enough`. O(rows), or O(active words * nodes)."""
     total = 0
     if len(sets.rows):
         for row in sets.rows[sets.start[s] : sets.start[s + 1]]:

@@ -1,8 +1,8 @@
-"""Agglomerative clustering's inner loops: the two nearest clusters are joined, again and again.
+"""The inner loops of agglomerative clustering, which repeatedly join the two nearest clusters.
 
-Every open cluster knows the nearest of those that are younger. When that one is gone, its distance stays as a
-lower bound, and the cluster looks again only when it comes first. Two clusters that stay as they are keep
-their distance, so the nearest two are found exactly, whatever the distance.
+For every open cluster the nearest younger one is known. When that one is gone, its distance stays as a lower
+bound, and the cluster is searched again only when its bound is the least. The distance of two clusters does
+not change while they stay as they are, so the nearest two are found exactly, whatever the distance.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ RATIO_EPSILON = 0.1
 
 @kernel(error_model="numpy")
 def _distances(clusters, tables, kind, logs, c, start, node_costs, distances):
-    """From cluster c to each one from `start` on; infinite to holes. `node_costs` is that of c."""
+    """Fill `distances` from cluster c to each one from `start` on; infinite to holes.
+
+    node_costs  the costs that `cost_tables` finds for cluster c
+    """
     low, high = clusters.low, clusters.high
     union_costs(tables, low, high, start, low, high, c, node_costs, distances)
     cost, size = clusters.cost[c], clusters.size[c]
@@ -63,7 +66,7 @@ def _distances(clusters, tables, kind, logs, c, start, node_costs, distances):
 
 @kernel
 def _look(clusters, tables, kind, logs, c, node_costs, distances):
-    """Find the nearest younger cluster, of equally near ones the oldest. O(clusters * attributes)."""
+    """Find the nearest younger cluster of c, the oldest of equally near ones. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
     best, nearest = np.inf, NOBODY
     extent = clusters.counts[0].extent
@@ -78,7 +81,7 @@ def _look(clusters, tables, kind, logs, c, node_costs, distances):
 
 @kernel
 def _introduce(clusters, tables, kind, logs, c, node_costs, distances):
-    """Tell all older clusters of the youngest. O(clusters * attributes)."""
+    """Update the nearest clusters of others after c, the youngest, was opened. O(clusters * attributes)."""
     cost_tables(tables, clusters.low, c, node_costs)
     for start in range(0, c, BLOCK):
         some = distances[: min(BLOCK, c - start)]
@@ -90,7 +93,10 @@ def _introduce(clusters, tables, kind, logs, c, node_costs, distances):
 
 @kernel
 def find_nearest(clusters, tables, kind, logs, start, stop):
-    """The nearest younger one of each of these clusters. O((stop - start) * clusters * attributes)."""
+    """Find the nearest younger cluster of each of the clusters start..stop - 1.
+
+    O((stop - start) * clusters * attributes).
+    """
     node_costs = np.empty(len(tables.parent))
     distances = np.empty(BLOCK)
     for c in range(start, stop):
@@ -99,9 +105,9 @@ def find_nearest(clusters, tables, kind, logs, start, stop):
 
 @kernel
 def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
-    """Join the nearest two clusters until one is left, or the work (cells looked at) is done.
+    """Join the nearest two clusters until one is left, or `work` cells have been read.
 
-    A cluster of k records or more is finished; with `shed`, what it has above k is opened again. Returns
+    A cluster of k records or more is finished; with `shed`, its records above k are opened again. Returns
     whether there is more to do. O(clusters * attributes) per step.
     """
     node_costs = np.empty(len(tables.parent))
@@ -133,9 +139,9 @@ def join_nearest(clusters, rows, tables, kind, logs, k, shed, work):
 
 @kernel
 def _shed(clusters, rows, tables, first, surplus):
-    """Open the surplus of a finished chain again: one by one the record whose absence saves most.
+    """Open the surplus of a finished chain again, one by one the record whose absence saves most.
 
-    Of equal savings, the last piece. Copies from one piece stay together. O(surplus * pieces * attributes).
+    Ties go to the last piece. Copies from one piece stay together. O(surplus * pieces * attributes).
     """
     n = 0
     piece = first
@@ -164,7 +170,7 @@ def _shed(clusters, rows, tables, first, surplus):
 
 @kernel
 def _costs_without(clusters, rows, tables, chain, left, costs, after):
-    """Into `costs`, per piece of a chain, what a record pays once one copy of that piece is gone."""
+    """Fill `costs` with the cost of a record of a chain after one copy of each piece has left it."""
     costs[:] = 0.0
     for j in range(rows.low.shape[0]):
         low = high = -1
@@ -189,7 +195,7 @@ def _costs_without(clusters, rows, tables, chain, left, costs, after):
 
 @kernel
 def _joined_if_any(tables, j, low_a, high_a, low_b, high_b):
-    """The cell over two cells, of which one may be nothing (-1)."""
+    """The cell over two cells, either of which may be missing (-1)."""
     if low_a < 0:
         return low_b, high_b
     if low_b < 0:
@@ -199,9 +205,9 @@ def _joined_if_any(tables, j, low_a, high_a, low_b, high_b):
 
 @kernel
 def join_leftovers(rows, tables, row, copies, group):
-    """Give every piece without a group to the one that it adds least cost to, of equal ones the first.
+    """Put every piece without a group, in place, into the group where it adds the least cost.
 
-    In place. O(leftovers * groups * attributes).
+    Ties go to the first group. O(leftovers * groups * attributes).
     """
     r, n_groups = rows.low.shape[0], group.max() + 1
     low = np.full((r, n_groups), -1, np.int32)
@@ -227,7 +233,7 @@ def join_leftovers(rows, tables, row, copies, group):
 
 @kernel
 def _widen(rows, tables, row, copies, g, low, high, size):
-    """Add copies of a row to a group."""
+    """Add copies of a row to group g, widening its cells."""
     if size[g] == 0:
         low[:, g], high[:, g] = rows.low[:, row], rows.high[:, row]
     else:

@@ -1,8 +1,8 @@
-"""Clusters of rows by what they are generalized to: joined, priced, one compared with many at once.
+"""Cells of clusters of rows: joined, priced, and one cluster compared with many at once.
 
 A cluster has a cell per attribute. In a hierarchy it is the lowest node over the cluster (`low`, and `high`
-the same; nodes are numbered in depth-first order, all attributes in a row), in an order the least and the
-greatest leaf. Clusters lie side by side, attribute by attribute: `low[j, c]` belongs to cluster c.
+the same; nodes are numbered in depth-first order, one attribute after another), in an order the least and
+the greatest leaf. `low[j, c]` belongs to attribute j of cluster c.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RowCells(NamedTuple):
 
 @kernel
 def cells_of_rows(leaves, tables):
-    """The cells of rows of leaves, `low` or `high` alike. O(rows * attributes)."""
+    """The cells of single rows, given by their leaves; `low` and `high` are equal. O(rows * attributes)."""
     m, r = leaves.shape
     cells = np.empty((r, m), np.int32)
     for j in range(r):
@@ -51,11 +51,11 @@ def cells_of_rows(leaves, tables):
 
 @kernel
 def joined(tables, j, low_a, high_a, low_b, high_b):
-    """The cell over two cells of an attribute. O(height)."""
+    """The cell that covers two cells of an attribute. O(height)."""
     if tables.kind[j] != TREE:
         return min(low_a, low_b), max(high_a, high_b)
     node, other = min(low_a, low_b), max(low_a, low_b)
-    # of two nodes the later one is below the first or to the right of all its leaves
+    # the node with the greater number is below the other or to the right of all its leaves
     while tables.last_leaf[node] < tables.last_leaf[other]:
         node = tables.parent[node]
     return node, node
@@ -63,14 +63,14 @@ def joined(tables, j, low_a, high_a, low_b, high_b):
 
 @kernel
 def join_cells(tables, low, high, a, other_low, other_high, b):
-    """Widen cluster a by cluster b of other arrays (or the same ones)."""
+    """Widen cluster a, in place, so that it covers cluster b of other arrays (or the same ones)."""
     for j in range(low.shape[0]):
         low[j, a], high[j, a] = joined(tables, j, low[j, a], high[j, a], other_low[j, b], other_high[j, b])
 
 
 @kernel
 def cluster_cell_cost(tables, j, low, high):
-    """What one record pays for this cell."""
+    """Cost of the cell low..high of attribute j for one record."""
     if tables.kind[j] == TREE:
         return tables.node_cost[low]
     if low == high:
@@ -82,7 +82,7 @@ def cluster_cell_cost(tables, j, low, high):
 
 @kernel
 def cells_cost(tables, low, high, c):
-    """What one record of cluster c pays."""
+    """Cost of one record of cluster c."""
     total = 0.0
     for j in range(low.shape[0]):
         total += cluster_cell_cost(tables, j, low[j, c], high[j, c])
@@ -91,9 +91,9 @@ def cells_cost(tables, low, high, c):
 
 @kernel
 def cost_tables(tables, low, c, node_costs):
-    """For every node of every hierarchy, into `node_costs`, what it costs joined with the cell of cluster c.
+    """Fill `node_costs`: for every node of every hierarchy, its cost once joined with the cell of cluster c.
 
-    O(nodes), after which a whole row of clusters is priced by look-ups.
+    O(nodes). After that, many clusters are priced by look-ups.
     """
     node_costs[:] = -1.0
     for j in range(low.shape[0]):
@@ -113,16 +113,18 @@ def cost_tables(tables, low, c, node_costs):
 
 @kernel
 def union_costs(tables, low, high, start, cell_low, cell_high, c, node_costs, costs):
-    """What one record pays when cluster c (of other arrays) joins each cluster from `start` on.
+    """Fill `costs`: cost of one record after cluster c (of other arrays) joins each cluster from `start` on.
 
-    `node_costs` is from `cost_tables` for cluster c. Fills all of `costs`. O(len(costs) * attributes).
+    node_costs  the costs that `cost_tables` finds for cluster c
+
+    O(len(costs) * attributes).
     """
     costs[:] = 0.0
     for j in range(low.shape[0]):
         lows, highs = low[j, start : start + len(costs)], high[j, start : start + len(costs)]
         if tables.kind[j] == TREE:
             for i in range(len(costs)):
-                costs[i] += node_costs[np.uint32(lows[i])]  # unsigned: no look whether it counts from the end
+                costs[i] += node_costs[np.uint32(lows[i])]  # unsigned: no test for negative indices
             continue
         least, greatest = cell_low[j, c], cell_high[j, c]
         if _has_loners(tables, j):

@@ -1,4 +1,4 @@
-"""Clusters that still grow: what they are generalized to, who is near, and of which pieces they are made."""
+"""Clusters that still grow: their cells, their nearest clusters, and the pieces they are made of."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 COUNTS = np.dtype(
     [
         ("n_open", np.int64),  # open clusters
-        ("extent", np.int64),  # how far they extend with the holes
+        ("extent", np.int64),  # open clusters and holes
         ("n_groups", np.int64),  # finished groups
         ("n_pieces", np.int64),
     ]
@@ -41,21 +41,21 @@ class GrowingClusters(NamedTuple):
     low: np.ndarray  # cells per attribute and cluster
     high: np.ndarray
     size: np.ndarray  # records
-    cost: np.ndarray  # of one record
-    nearest: np.ndarray  # a younger cluster, or NOBODY if it has to look again
+    cost: np.ndarray  # cost of one record
+    nearest: np.ndarray  # the nearest younger cluster, or NOBODY if it must be searched again
     distance: np.ndarray  # to the nearest; a lower bound if that is NOBODY
-    first: np.ndarray  # piece
+    first: np.ndarray  # the first piece
     last: np.ndarray
     next: np.ndarray  # per piece the next one of its cluster, or -1
     row: np.ndarray
     copies: np.ndarray
-    group: np.ndarray  # of a finished piece, else -1
+    group: np.ndarray  # the group of a finished piece, else -1
     counts: np.recarray  # one record of COUNTS
 
 
 @kernel
 def fill_clusters(clusters, rows, tables, cluster_of_row, k):
-    """One cluster per number in `cluster_of_row`, of whole rows; those of k records or more are finished."""
+    """Make one cluster per number in `cluster_of_row`; those of k records or more are finished."""
     size = np.zeros(cluster_of_row.max() + 1, np.int64)
     for row in range(len(cluster_of_row)):
         size[cluster_of_row[row]] += rows.copies[row]
@@ -94,7 +94,7 @@ def _hang_on(clusters, c, piece):
 
 @kernel
 def open_cluster(clusters, rows, tables, first, last, size):
-    """A new open cluster, the youngest, of a chain of pieces."""
+    """Open a new cluster, the youngest, from a chain of pieces; return its number."""
     c = clusters.counts[0].extent
     clusters.counts[0].extent += 1
     clusters.counts[0].n_open += 1
@@ -113,7 +113,7 @@ def open_cluster(clusters, rows, tables, first, last, size):
 
 @kernel
 def take_out_pair(clusters, a, b):
-    """Make holes of two clusters; those that had one of them as nearest have to look again."""
+    """Remove two clusters, leaving holes; clusters whose nearest was one of them must be searched again."""
     for c in (a, b):
         clusters.size[c], clusters.distance[c] = 0, np.inf
     clusters.counts[0].n_open -= 2
@@ -125,8 +125,8 @@ def take_out_pair(clusters, a, b):
 
 @kernel
 def close_up(clusters):
-    """Move clusters together over the holes, in their order."""
-    place = np.full(clusters.counts[0].extent + 1, NOBODY)  # the last one is that of nobody
+    """Remove the holes; the clusters keep their order."""
+    place = np.full(clusters.counts[0].extent + 1, NOBODY)  # the last entry is the place of NOBODY
     to = 0
     for c in range(clusters.counts[0].extent):
         if clusters.size[c] > 0:
@@ -156,7 +156,7 @@ def finish_chain(clusters, first):
 
 @kernel
 def split_piece(clusters, piece, left):
-    """Leave so many copies in a piece; the piece that has the others, in no chain and no group."""
+    """Split a piece so that it keeps `left` copies; return the piece with the rest, in no chain or group."""
     other = piece
     if left > 0:
         other = clusters.counts[0].n_pieces

@@ -12,10 +12,10 @@ __all__ = ["cheapest_runs", "hilbert_keys"]
 
 @kernel
 def hilbert_keys(points, bits):
-    """Per point its place along the Hilbert curve: words of 64 bits, the most significant first.
+    """The place of each point along the Hilbert curve: words of 64 bits, the most significant first.
 
-    `points[i, j]` are coordinates below 2**bits. Skilling's algorithm (2004): the coordinates are turned and
-    reflected level by level, then Gray-coded; their bits in turn are the place. O(points * axes * bits).
+    `points[i, j]` are coordinates below 2**bits. Skilling's algorithm (2004): the coordinates are rotated and
+    reflected level by level, then Gray-coded; their interleaved bits are the place. O(points * axes * bits).
     """
     m, r = points.shape
     keys = np.zeros((m, (r * bits + 63) // 64), np.uint64)
@@ -34,7 +34,7 @@ def hilbert_keys(points, bits):
 
 @kernel
 def _along_the_curve(x, bits):
-    """Turn the coordinates of a point into its place, whose bits are dealt to the axes in turn."""
+    """Transform the coordinates of a point into its place, whose bits are interleaved over the axes."""
     for level in range(bits - 1, 0, -1):
         below = (1 << level) - 1
         for j in range(len(x)):

@@ -1,4 +1,4 @@
-"""Sequential clustering's inner loop: rows move to other clusters while the cost falls."""
+"""The inner loop of sequential clustering: rows move to other clusters while the cost falls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kohort.kernels.compiled import kernel
 __all__ = ["Partition", "Scan", "cut_in_two", "fill_partition", "move_rows"]
 
 NEAR = 16  # rows on either side along the curve whose clusters are always tried
-ROUNDING = 1e-12  # a cost that falls by less does not fall
+ROUNDING = 1e-12  # smaller changes of the cost count as none
 
 
 class Partition(NamedTuple):
@@ -29,15 +29,15 @@ class Partition(NamedTuple):
     low: np.ndarray  # cells per attribute and cluster
     high: np.ndarray
     size: np.ndarray  # records
-    cost: np.ndarray  # of one record
-    first: np.ndarray  # row, or -1
-    cluster: np.ndarray  # per row
+    cost: np.ndarray  # cost of one record
+    first: np.ndarray  # per cluster its first row, or -1
+    cluster: np.ndarray  # per row its cluster
     next: np.ndarray  # per row the next one of its cluster, or -1
     previous: np.ndarray
 
 
 class Scan(NamedTuple):
-    """Which clusters a row tries: all, or those near it along a curve and `most` from a random one on."""
+    """The clusters that a row tries: all, or those near it along a curve and `most` from a random one on."""
 
     most: int  # all clusters are tried if there are no more
     window: np.ndarray  # per row that moves: the first cluster to try
@@ -47,7 +47,7 @@ class Scan(NamedTuple):
 
 @kernel
 def fill_partition(partition, rows, tables):
-    """Make the clusters that `partition.cluster` says, numbered from 0; rows with -1 stay out.
+    """Build the clusters given by `partition.cluster`, numbered from 0; rows with -1 are in none.
 
     O(rows * attributes).
     """
@@ -95,7 +95,7 @@ def _leave(partition, rows, row, rest, rest_cost):
 
 @kernel
 def _cost_without(partition, rows, tables, row, rest):
-    """What a record of the row's cluster pays once the row is gone; the cells into `rest`.
+    """Cost of a record of a row's cluster after the row has left it; the cells are written into `rest`.
 
     O(rows of the cluster * attributes).
     """
@@ -120,7 +120,7 @@ def _cost_without(partition, rows, tables, row, rest):
 
 @kernel
 def _cheapest(partition, rows, tables, row, start, stop, node_costs, costs):
-    """Of the clusters start..stop - 1 the one where the row adds least, and how much; -1 where there is none.
+    """The cluster among start..stop - 1 to which a row adds the least cost, and how much; -1: no cluster.
 
     O((stop - start) * attributes).
     """
@@ -139,7 +139,8 @@ def _cheapest(partition, rows, tables, row, start, stop, node_costs, costs):
 
 @kernel
 def _cheapest_near(partition, rows, tables, row, row_at, place):
-    """The same of the clusters that hold the row's neighbours along the curve."""
+    """The cluster to which a row adds the least cost, and how much, among those of its neighbours along the
+    curve; -1: no cluster."""
     copies, own = rows.copies[row], partition.cluster[row]
     best, added = -1, np.inf
     last = own
@@ -162,11 +163,14 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
 
 @kernel
 def move_rows(partition, rows, tables, order, scan, keep, monotone):
-    """Let each row in turn move to the cluster where the total cost falls most; how many moved.
+    """Let each row in turn move to the cluster where the total cost falls most; return how many moved.
 
-    `scan` says which clusters it tries; of equal ones the first is taken. A row leaves a cluster only if at
-    least `keep` records stay. If that is 0, a record that is alone moves whatever it costs. `monotone`: what
-    enters a cluster never lowers its cost, so a row whose absence saves nothing need not look.
+    scan      the clusters it tries; ties go to the first
+    keep      a row leaves a cluster only if at least this many records stay; if 0, a record that is alone
+              moves whatever it costs
+    monotone  whether a row that enters a cluster never lowers its cost, so that a row whose absence saves
+              nothing need not be tried
+
     O(clusters tried * attributes) per row.
     """
     n_clusters = len(partition.size)
@@ -207,7 +211,7 @@ def move_rows(partition, rows, tables, order, scan, keep, monotone):
 
 @kernel
 def cut_in_two(rows, tables, cluster_of_row, in_order, k):
-    """Cut clusters that have 2k records or more where the two parts cost least, if that is no more.
+    """Cut clusters of 2k records or more in two where the parts cost least, if they cost no more together.
 
     `in_order` has the rows cluster by cluster, and in each in the order that is cut; a part has k records or
     more. Returns the clusters of rows, second parts with new numbers. O(rows * attributes).
@@ -216,7 +220,7 @@ def cut_in_two(rows, tables, cluster_of_row, in_order, k):
     n_clusters = cluster_of_row.max() + 1
     low = np.empty((rows.low.shape[0], 1), np.int32)
     high = np.empty((rows.low.shape[0], 1), np.int32)
-    right_cost = np.empty(len(in_order))  # of a record, from here to the end of the cluster
+    right_cost = np.empty(len(in_order))  # cost of a record of the part from here to the end of the cluster
     start = 0
     while start < len(in_order):
         cluster = cluster_of_row[in_order[start]]
@@ -245,7 +249,7 @@ def cut_in_two(rows, tables, cluster_of_row, in_order, k):
 
 @kernel
 def _widen(rows, tables, row, first, low, high):
-    """Join a row to the cells of what came before, unless it is the first."""
+    """Widen cells in place so that they cover a row; if it is the first, they become its own."""
     if first:
         low[:, 0], high[:, 0] = rows.low[:, row], rows.high[:, row]
     else:

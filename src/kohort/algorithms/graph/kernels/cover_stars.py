@@ -13,9 +13,9 @@ __all__ = ["centers_of_cover", "pair_leaves"]
 
 @kernel
 def centers_of_cover(one, other, covered):
-    """Drop every edge whose ends are both covered without it; then each tree is a star.
+    """The center of each record's star, once every edge whose ends are both covered without it is dropped.
 
-    The center of each record's star: itself where it is one. `covered` records need no edge. O(edges).
+    What is left is stars. A center's center is itself. `covered` records need no edge. O(edges).
     """
     degree = covered.astype(np.int64)
     for edge in range(len(one)):
@@ -36,11 +36,11 @@ def centers_of_cover(one, other, covered):
 
 @kernel
 def pair_leaves(tables, leaves, hub, rows, keep):
-    """Pairs of records of a star that are better off without its hub, until at most `keep` stay with it.
+    """Pair the leaves of a star until at most `keep` stay with its hub.
 
-    Each time the record farthest from the hub goes with the nearest that is left; that costs no more than
-    both edges to the hub. Numbers into `rows`, pairs side by side, then those that are kept; and how many are
-    in pairs. O(rows^2).
+    Each time the record farthest from the hub is paired with its nearest among those left, which costs no
+    more than both edges to the hub. Returns places in `rows`, pairs side by side and then those that stay,
+    and how many are in pairs. O(rows^2).
     """
     order = stable_order(-distances(tables, leaves, np.full(len(rows), hub), rows))
     paired = 0

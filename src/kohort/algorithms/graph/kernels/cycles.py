@@ -38,10 +38,10 @@ def walk_cycles(one, other, n):
 
 @kernel
 def cut_cycle(tables, leaves, rows):
-    """For each record of a cycle the number of its group: runs of three, four or five that cost least.
+    """The group of each record of a cycle, which is cut into runs of three, four or five at the least cost.
 
-    Any five records in a row have a cut among them or before the first, so five places to begin at are all;
-    from each, dynamic programming. Contains every rotation that Lemma 11 tries. O(records).
+    Any five consecutive records have a cut among them or before the first, so five starting places suffice;
+    dynamic programming from each. Considers every rotation that Lemma 11 tries. O(records).
     """
     n = len(rows)
     group = np.zeros(n, np.int64)
@@ -69,7 +69,7 @@ def cut_cycle(tables, leaves, rows):
 
 @kernel
 def _cut_line(run_cost, first):
-    """The least cost of runs when the cycle is cut at `first`, and the size of the last run up to each."""
+    """The least cost of runs of a cycle cut at `first`, and the size of the last run before each place."""
     n = len(run_cost)
     cost = np.full(n + 1, np.inf)
     cost[0] = 0.0

@@ -17,13 +17,13 @@ _MOST_ROOTS = 2000
 
 @kernel
 def part_limit(k):
-    """The size that a part need not exceed."""
+    """The greatest size of a part, as in the paper."""
     return max(2 * k - 1, 3 * k - 5)
 
 
 @kernel
 def grow_forest(tables, leaves, counts, nearest, k):
-    """FOREST: for each row the row that its outgoing edge leads to, or -1; every tree has k records or more.
+    """The row that the outgoing edge of each row leads to, or -1: a forest of trees of k or more (FOREST).
 
     The copies of a row are one tree from the start. Each tree has one row without an outgoing edge; while
     the tree is too small, that row gets an edge to the nearest row outside, which is one of its k - 1 nearest
@@ -35,7 +35,7 @@ def grow_forest(tables, leaves, counts, nearest, k):
     chief = np.arange(n)  # union-find
     size = counts.copy()
     open_row = np.arange(n)  # per chief: the row of the tree without an outgoing edge
-    step = np.zeros(n, np.int32)  # per row: nearest rows before this one are in its tree
+    step = np.zeros(n, np.int32)  # per row: the nearest rows before this place are in its tree
     heap = [(np.inf, np.int64(-1))]
     for row in range(n):
         if counts[row] < k:
@@ -78,16 +78,17 @@ def _edge(tables, leaves, one, other):
 
 
 class _Work(NamedTuple):
-    """Room for cutting: a tree in the order of a walk from its root, and the records that wait at each."""
+    """Scratch arrays for cutting: a tree in the order of a walk from its root, and the records that wait at
+    each record to be put into a part."""
 
     order: np.ndarray
-    above: np.ndarray  # towards the root
+    above: np.ndarray  # the next record towards the root
     size: np.ndarray  # how many records wait here
-    first: np.ndarray  # the first of them
+    first: np.ndarray  # the first of the records that wait here
     following: np.ndarray
-    touching: np.ndarray  # the smallest part that touches those who wait, or -1
+    touching: np.ndarray  # the smallest part that touches the waiting records, or -1
     here: np.ndarray  # the smallest part that touches the record itself
-    part: np.ndarray  # of each record
+    part: np.ndarray  # the part of each record
     part_size: np.ndarray
 
 
@@ -143,7 +144,7 @@ def _edges(to):
 
 @kernel
 def _cut_tree(start, near, root, k, first_part, work):
-    """Cut one tree; how many parts there are."""
+    """Cut one tree into parts; return their number."""
     size = _walk(start, near, root, work)
     n_parts, largest = _cut(size, k, first_part, work)
     if largest <= part_limit(k):
@@ -163,7 +164,7 @@ def _cut_tree(start, near, root, k, first_part, work):
 
 @kernel
 def _walk(start, near, root, work):
-    """The records of a tree, each after the one above it; how many there are."""
+    """List the records of a tree in `work.order`, each after the one above it; return their number."""
     work.order[0], work.above[root] = root, -1
     size, at = 1, 0
     while at < size:
@@ -179,7 +180,7 @@ def _walk(start, near, root, work):
 
 @kernel
 def _cut(size, k, first_part, work):
-    """Parts of the tree that was walked last: how many, and the size of the largest."""
+    """Cut the tree that was walked last; return the number of parts and the size of the largest."""
     for one in work.order[:size]:
         work.size[one], work.first[one] = 0, -1
         work.touching[one], work.here[one] = -1, -1
@@ -229,7 +230,10 @@ def _mark(one, part, work):
 
 @kernel
 def _wait_above(one, up, work):
-    """Those who wait at a record go up; it is the first of them itself, so the list is walked once a step."""
+    """Let the records that wait at a record wait at the one above it instead.
+
+    The record itself is the first in its list, so the list is walked once a step.
+    """
     last = one
     while work.following[last] >= 0:
         last = work.following[last]
@@ -240,7 +244,7 @@ def _wait_above(one, up, work):
 
 @kernel
 def _smaller(one, other, work):
-    """Of two parts the smaller; -1 is none."""
+    """The smaller of two parts, where -1 stands for no part."""
     if one < 0 or (other >= 0 and work.part_size[other] < work.part_size[one]):
         return other
     return one

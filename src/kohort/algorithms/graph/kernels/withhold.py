@@ -17,9 +17,9 @@ __all__ = ["withhold_outliers"]
 def withhold_outliers(tables, rows, order, start, k, most):
     """Which records to withhold; group g has the records order[start[g]:start[g + 1]] of `rows`.
 
-    A record leaves a group of more than k if the others then lose so much less that its own loss, that of
-    `*` in every cell, is outweighed. At most `most` records. Reorders `order` inside groups.
-    O(s^2 * attributes) for a group of s, again for each record that leaves it.
+    A record leaves a group of more than k if the others then cost less by more than it costs itself with `*`
+    in every cell. At most `most` records leave. Reorders `order` inside groups. O(s^2 * attributes) for a
+    group of s records, again for each record that leaves it.
     """
     withheld = np.zeros(len(rows), np.bool_)
     end = start[1:].copy()
@@ -39,7 +39,7 @@ def withhold_outliers(tables, rows, order, start, k, most):
 
 @kernel
 def _offer(heap, tables, rows, order, first, last, k, group):
-    """Put the best record to withhold from a group on the heap, if any gains."""
+    """Put the record of a group that gains most by being withheld on the heap, if any gains."""
     size = last - first
     if size <= k:
         return
@@ -56,7 +56,7 @@ def _offer(heap, tables, rows, order, first, last, k, group):
 
 @kernel
 def _star_cost(tables):
-    """What a withheld record costs."""
+    """Cost of a withheld record."""
     total, root = 0.0, 0
     for j in range(len(tables.kind)):
         if tables.kind[j] == TREE:

@@ -1,12 +1,12 @@
-"""Who is published as what: records assigned to closed generalized records, with an undo log.
+"""Assignments of records to the closed generalized records they are published as, with an undo log.
 
 The records of a table are units: distinct rows, or distinct rows with their sensitive values; those of one
 row are neighbours. A slot is a closed record; it is open while it has records. Two more slots follow the
 closed records: NOWHERE, for records that wait for a place, at a price per row, and WITHHELD.
 
-All moves go through `move`, which logs them, so that any stretch of work can be undone. Whoever moves has
-made sure that the log has room: there are never more pieces than records, so a step that moves every piece at
-most so many times needs no more entries than that many times the records.
+All moves go through `move`, which logs them, so that any stretch of work can be undone. The caller makes sure
+that the log has room: there are never more pieces than records, so a step that moves every piece at most m
+times needs at most m entries per record.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PIECE = np.dtype(
 )
 _SLOT = np.dtype(
     [
-        ("first", np.int64),  # piece
+        ("first", np.int64),  # the first piece
         ("n_records", np.int64),
         ("taken", np.int64),  # scratch: records that would be taken
         ("touched", np.int64),  # scratch: the last stamp that was put on it
@@ -56,16 +56,16 @@ _FIGURES = np.dtype(
     [
         ("free", np.int64),  # the first free piece
         ("logged", np.int64),  # moves in the log
-        ("stamp", np.int64),  # the last one
+        ("stamp", np.int64),  # the last stamp
         ("real_cost", np.float64),
         ("searched_cost", np.float64),  # with waiting records at their price
-        ("mu", np.float64),  # what a waiting record pays besides the price of its row
+        ("mu", np.float64),  # added to the price of a waiting record's row
     ]
 )
 
 
 class Offers(NamedTuple):
-    """What records can be published as."""
+    """The slots that records can be published as, the rows that each slot covers, and their costs."""
 
     start: np.ndarray  # per closed record and one more: its rows are rows[start[q]:start[q + 1]]
     rows: np.ndarray
@@ -73,21 +73,21 @@ class Offers(NamedTuple):
     unit_start: np.ndarray  # per row and one more
     row_of_unit: np.ndarray
     copies: np.ndarray  # per unit
-    value: np.ndarray  # per row: the price of a record that waits, besides mu
+    value: np.ndarray  # per row: the price of a record that waits, without mu
     most_withheld: int
     nowhere: int  # the slot of records that wait
     withheld: int  # the slot of withheld records
 
 
 class Assignment(NamedTuple):
-    """Pieces: so many copies of a unit are in a slot. They are linked by unit and by slot."""
+    """An assignment as pieces, each some copies of a unit in a slot, linked by unit and by slot."""
 
     head: np.ndarray  # per unit: its first piece
     pieces: np.recarray  # unit, slot, copies, next_of_unit, before, after
     slots: np.recarray  # first, n_records, taken, touched, in_lists
     listed: np.ndarray  # per row: open slots over it, cheapest first, and in the end how many
     mark: np.ndarray  # per row: the last stamp that was put on it
-    adds: np.recarray  # per slot: what `closing` it adds at least (or NaN), and for records `coming` to q
+    adds: np.recarray  # per slot: the least that `closing` it adds (or NaN), and for records `coming` to q
     log: np.recarray  # moves: unit, old, new, copies
     figures: np.recarray  # one record: free, logged, stamp, real_cost, searched_cost, mu
 
@@ -127,7 +127,7 @@ def _let_all_wait(offers, state):
 
 @lean
 def _add(state, unit, slot, copies):
-    """More copies of a unit in a slot."""
+    """Add copies of a unit to a slot."""
     state.slots[slot].n_records += copies
     piece = state.head[unit]
     while piece >= 0 and state.pieces[piece].slot != slot:
@@ -149,7 +149,7 @@ def _add(state, unit, slot, copies):
 
 @lean
 def _remove(state, unit, slot, copies):
-    """Fewer copies of a unit in a slot."""
+    """Remove copies of a unit from a slot."""
     state.slots[slot].n_records -= copies
     previous, piece = -1, state.head[unit]
     while state.pieces[piece].slot != slot:
@@ -174,7 +174,7 @@ def _remove(state, unit, slot, copies):
 
 @lean
 def price(offers, state, row, slot):
-    """What a record of a row pays in a slot, or for waiting."""
+    """Cost of a record of a row in a slot, or its price if it waits."""
     if slot == offers.nowhere:
         return offers.value[row] + state.figures[0].mu
     return offers.cost[slot]
@@ -206,7 +206,7 @@ def _shift_back(offers, promises, state, logged):
 
 @lean
 def move(offers, promises, state, unit, old, new, copies):
-    """Move copies of a unit from slot to slot, and log it. The caller has asked whether the log has room."""
+    """Move copies of a unit from slot `old` to `new`, and log it. The log must have room."""
     entry = state.figures[0].logged
     state.log[entry].unit, state.log[entry].copies = unit, copies
     state.log[entry].old, state.log[entry].new = old, new
@@ -216,7 +216,7 @@ def move(offers, promises, state, unit, old, new, copies):
 
 @lean
 def log_is_full(state, coming):
-    """Whether so many moves might not fit into the log."""
+    """Whether `coming` more moves might not fit into the log."""
     return state.figures[0].logged + coming > len(state.log)
 
 
@@ -231,14 +231,14 @@ def undo(offers, promises, state, entry):
 
 @lean
 def undo_last(offers, promises, state):
-    """Take back the last move, before any row knows of it."""
+    """Take back the last move, before the lists of rows are brought up to date with it."""
     state.figures[0].logged -= 1
     _shift_back(offers, promises, state, state.log[state.figures[0].logged])
 
 
 @lean
 def assign_all(offers, promises, state, unit, slot, copies):
-    """Start from given pieces: copies of units in slots; the records all wait."""
+    """Assign copies of units to slots, starting from a state in which all records wait."""
     nowhere = offers.nowhere
     for p in range(len(unit)):
         move(offers, promises, state, unit[p], nowhere, slot[p], copies[p])

@@ -1,4 +1,4 @@
-"""Groups of records with counts of their values: what each costs, and would cost with or without a record.
+"""Groups of records with counts of their values, to find their costs with or without a record.
 
 These functions take tables and places in them, not views of their rows: where references to arrays are
 counted, a view costs more than all the rest.
@@ -41,23 +41,23 @@ __all__ = [
 ]
 
 
-BLOCK = 16  # groups, whose numbers are looked at together
+BLOCK = 16  # groups with consecutive numbers that are compared together
 _SPAN = np.dtype([("lo", np.int32), ("hi", np.int32), ("width", np.int32)])
 _LINK = np.dtype([("before", np.int64), ("after", np.int64)])
 
 
 class Counts(NamedTuple):
-    """What groups have, and cost."""
+    """Size, cost and counted values of each group."""
 
     size: np.ndarray  # per group
-    cost: np.ndarray  # per group: of one record
+    cost: np.ndarray  # per group: cost of one record
     span: np.recarray  # groups by attributes: lo, hi, and the width: how many different values
     cell: np.ndarray  # groups by attributes: cost of a cell
-    copies: np.ndarray  # groups by leaves of all attributes: records
+    copies: np.ndarray  # groups by leaves of all attributes: how many records have the leaf
 
 
 class Counted(NamedTuple):
-    """Records in groups. There is room for more groups, whose size is 0."""
+    """Records in groups, with room for more groups, whose size is 0."""
 
     counts: Counts
     group: np.ndarray  # per record
@@ -65,16 +65,16 @@ class Counted(NamedTuple):
     first: np.ndarray  # per group: a record, or -1
     joined: np.ndarray  # blocks by leaves by groups of a block: cost of a cell once the leaf is in a group
     k: int  # records that a group has at least
-    lowest: np.ndarray  # leaves by blocks: what the leaf at least adds to the cost of a group of k with it
-    one_more: np.ndarray  # per group, where it is shown: the size and one
-    paid: np.ndarray  # per group, where it is shown: the cost of all records, or -infinity
-    free: np.ndarray  # how many numbers no group has, and these
+    lowest: np.ndarray  # leaves by blocks: least cost that adding the leaf to a group of k brings
+    one_more: np.ndarray  # per group, as last updated by `show`: its size plus 1
+    paid: np.ndarray  # per group, as last updated by `show`: total cost of its records, or -infinity
+    free: np.ndarray  # how many group numbers are unused, followed by these numbers
 
 
 def new_groups(
     cells: CellCosts, rows: np.ndarray, group_of_record: np.ndarray, n_groups: int, room: int, k: int
 ) -> Counted:
-    """Given groups, numbered from 0 on, and room for `room` groups in all. Memory: room * leaves."""
+    """Counts of given groups, numbered from 0, with room for `room` groups in all. Memory: room * leaves."""
     (n, r), n_leaves, n_blocks = rows.shape, int(cells.attribute.n_leaves.sum()), -(-room // BLOCK)
     counts = Counts(
         size=np.zeros(room, dtype=np.int64),
@@ -103,7 +103,7 @@ def new_groups(
 
 @lean
 def _fill_groups(cells, groups, rows, group_of_record, n_groups):
-    """Put every record into its group, and show what the groups are."""
+    """Put every record into its group, and bring the cached costs of all groups up to date."""
     for record in range(len(rows)):
         add(cells, groups.counts, group_of_record[record], rows, record)
         link(groups, record, group_of_record[record])
@@ -113,14 +113,14 @@ def _fill_groups(cells, groups, rows, group_of_record, n_groups):
 
 @lean
 def take_number(groups):
-    """A number for a new group."""
+    """An unused number for a new group; from now on it is in use."""
     groups.free[0] -= 1
     return groups.free[groups.free[0] + 1]
 
 
 @lean
 def give_back(groups, group):
-    """Free the number of a group whose rows were all taken out, or forgotten."""
+    """Free the number of a group whose rows were all taken out or forgotten."""
     groups.first[group], groups.counts.size[group], groups.counts.cost[group] = -1, 0, 0.0
     groups.paid[group] = -np.inf
     groups.free[0] += 1
@@ -129,14 +129,14 @@ def give_back(groups, group):
 
 @lean
 def forget(cells, counts, group, rows, i):
-    """Forget the values of a row, and of all its equals, in a group that is given back."""
+    """Reset the counts of a row's values in a group that is about to be given back."""
     for a in range(rows.shape[1]):
         counts.copies[group, cells.attribute[a].leaf_start + rows[i, a]] = 0
 
 
 @lean
 def move_group(groups, group, to):
-    """Let the number `to`, that no group has, be that of a group, which gives its own back. O(leaves)."""
+    """Renumber a group to the unused number `to`, and free its old number. O(leaves)."""
     counts = groups.counts
     counts.size[to], counts.cost[to] = counts.size[group], counts.cost[group]
     for a in range(counts.span.shape[1]):
@@ -160,7 +160,7 @@ def total_cost(counts):
 
 @lean
 def _cell_joined(cells, counts, group, a, x):
-    """What a cell of a group that has some records costs once leaf x is in it."""
+    """Cost of a cell of a nonempty group after leaf x is added to it."""
     if counts.copies[group, cells.attribute[a].leaf_start + x] > 0:
         return counts.cell[group, a]
     lo, hi = min(counts.span[group, a].lo, x), max(counts.span[group, a].hi, x)
@@ -169,7 +169,7 @@ def _cell_joined(cells, counts, group, a, x):
 
 @lean
 def cost_joined(cells, counts, group, rows, i):
-    """What a record of a group that has some costs once this row is in it."""
+    """Cost of one record of a nonempty group after row i is added to it."""
     total = 0.0
     for a in range(rows.shape[1]):
         total += _cell_joined(cells, counts, group, a, rows[i, a])
@@ -178,21 +178,21 @@ def cost_joined(cells, counts, group, rows, i):
 
 @lean
 def cells_joined(cells, counts, group, a, rows, sign, costs):
-    """Add to costs, or subtract, what a cell of a group with some records costs once each row is in it."""
+    """Add `sign` times the cost of a cell of a nonempty group, after each row is added to it, to `costs`."""
     for i in range(len(rows)):
         costs[i] += sign * _cell_joined(cells, counts, group, a, rows[i, a])
 
 
 @lean
 def added_by(cells, counts, group, rows, i):
-    """What it adds to the cost of all records if a row joins a group."""
+    """How much the total cost rises if row i joins a group."""
     size = counts.size[group]
     return (size + 1) * cost_joined(cells, counts, group, rows, i) - size * counts.cost[group]
 
 
 @lean
 def _ends_without(counts, group, start, lo, hi, x):
-    """The least and the greatest leaf of a group once its only record with leaf x is gone."""
+    """The least and the greatest leaf of a group after its only record with leaf x has left."""
     if lo < hi and x == lo:
         lo += 1
         while counts.copies[group, start + lo] == 0:
@@ -206,7 +206,7 @@ def _ends_without(counts, group, start, lo, hi, x):
 
 @lean
 def cost_without(cells, counts, group, rows, i):
-    """What a record of a group costs once this row has left it."""
+    """Cost of one record of a group after row i has left it."""
     total = 0.0
     for a in range(rows.shape[1]):
         x, start = rows[i, a], cells.attribute[a].leaf_start
@@ -221,7 +221,7 @@ def cost_without(cells, counts, group, rows, i):
 
 @lean
 def cost_exchanged(cells, counts, group, rows, i, other):
-    """What a record of a group of two or more costs once row i has left it and another one has come."""
+    """Cost of one record of a group of two or more after row i is replaced by row `other`."""
     total = 0.0
     for a in range(rows.shape[1]):
         x, y = rows[i, a], rows[other, a]
@@ -246,7 +246,7 @@ def cost_exchanged(cells, counts, group, rows, i, other):
 
 @lean
 def add(cells, counts, group, rows, i):
-    """Count a row in a group."""
+    """Add a row to the counts of a group."""
     total = 0.0
     for a in range(rows.shape[1]):
         x = rows[i, a]
@@ -266,7 +266,7 @@ def add(cells, counts, group, rows, i):
 
 @lean
 def take_out(cells, counts, group, rows, i):
-    """Count a row in a group no more."""
+    """Remove a row from the counts of a group."""
     total = 0.0
     for a in range(rows.shape[1]):
         x, start = rows[i, a], cells.attribute[a].leaf_start
@@ -284,7 +284,7 @@ def take_out(cells, counts, group, rows, i):
 
 @lean
 def link(groups, record, group):
-    """List a record as a member of a group."""
+    """Add a record to the list of a group's members."""
     first = groups.first[group]
     groups.group[record] = group
     groups.links[record].before, groups.links[record].after = -1, first
@@ -295,7 +295,7 @@ def link(groups, record, group):
 
 @lean
 def unlink(groups, record):
-    """List a record as a member no more."""
+    """Remove a record from the list of its group's members."""
     before, after = groups.links[record].before, groups.links[record].after
     if before >= 0:
         groups.links[before].after = after
@@ -307,7 +307,7 @@ def unlink(groups, record):
 
 @lean
 def show(cells, groups, group):
-    """Tell `joined`, `one_more` and `paid` what a group is now. O(leaves)."""
+    """Bring `joined`, `one_more` and `paid` up to date with a group. O(leaves)."""
     show_size(groups, group)
     for a in range(len(cells.attribute)):
         show_attribute(cells, groups, group, a)
@@ -315,14 +315,14 @@ def show(cells, groups, group):
 
 @lean
 def show_size(groups, group):
-    """Tell `one_more` and `paid` how many records a group has now and what they cost."""
+    """Bring `one_more` and `paid` up to date with the size and the cost of a group."""
     size = groups.counts.size[group]
     groups.one_more[group], groups.paid[group] = size + 1, size * groups.counts.cost[group]
 
 
 @lean
 def show_attribute(cells, groups, group, a):
-    """The same for one attribute."""
+    """Bring `joined` up to date with one attribute of a group."""
     block, lane, start = group // BLOCK, group % BLOCK, cells.attribute[a].leaf_start
     cell = np.float32(groups.counts.cell[group, a])
     for x in range(cells.attribute[a].n_leaves):
@@ -334,7 +334,7 @@ def show_attribute(cells, groups, group, a):
 
 @lean
 def show_lowest(cells, groups):
-    """Let `lowest` be as high as it can be: groups that change only make it lower. O(leaves * groups)."""
+    """Raise the lower bounds `lowest` again; changes of groups only lower them. O(leaves * groups)."""
     for block in range(len(groups.joined)):
         for a in range(len(cells.attribute)):
             start = cells.attribute[a].leaf_start
@@ -351,7 +351,7 @@ def show_lowest(cells, groups):
 
 @kernel
 def members(groups, numbers):
-    """All records of some groups, and the place of the group of each."""
+    """All records of the groups `numbers`, and for each record the place of its group in `numbers`."""
     n = 0
     for group in numbers:
         n += groups.counts.size[group]

@@ -1,4 +1,4 @@
-"""Rounds that let a group lose a value: the few records that have it go, others come in; or lose all."""
+"""Rounds that remove a value from a group, by moving the few records that have it, or dissolve a group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["MOST_CHANGED", "dissolved", "ejected"]
 _MOST_EJECTED = 12  # records
 _ROUNDING = 1e-5
 MOST_CHANGED = 2 * _MOST_EJECTED + 1  # groups
-_N_SPARING = 4  # near groups, of which one gives a record to a group that has too few
+_N_SPARING = 4  # near groups that are asked for a record when a group has too few
 
 
 class Moves(NamedTuple):
@@ -42,9 +42,11 @@ class Moves(NamedTuple):
 
 @kernel
 def ejected(cells, promises, groups, rows, record, near, allowed):
-    """Let a group lose a value of one of its records; what that adds, or infinity where it was undone.
+    """Remove a value of a record from its group by moving the records that have it to other groups.
 
-    What the group wins is known first, so that most rounds end before a record has moved.
+    Returns the change of the total cost, or infinity if the move was undone because it adds more than
+    `allowed` or breaks a rule. The gain of the group is known first, so most rounds end before a record has
+    moved.
     """
     home = groups.group[record]
     a = _attribute_to_narrow(cells, groups.counts, home, rows, record)
@@ -67,7 +69,10 @@ def ejected(cells, promises, groups, rows, record, near, allowed):
 
 @kernel
 def dissolved(cells, promises, groups, rows, record, near, allowed):
-    """Let all records of a group go where they add least; what that adds, or infinity where it was undone."""
+    """Dissolve the group of a record: move each of its records to the group where it adds least.
+
+    Returns the change of the total cost, or infinity if the move was undone.
+    """
     home = groups.group[record]
     n_out = groups.counts.size[home]
     if n_out > MOST_CHANGED:
@@ -89,9 +94,9 @@ def dissolved(cells, promises, groups, rows, record, near, allowed):
 
 @lean
 def _place(cells, groups, rows, out, n_out, near, change, allowed):
-    """Let records that were taken out join the nearest groups, while all adds what is allowed.
+    """Let records that were taken out join their nearest groups, while the total change is allowed.
 
-    How many did, and what all adds.
+    Returns how many joined, and the total change of the cost.
     """
     for number in range(n_out):
         most = allowed - change + _ROUNDING
@@ -103,11 +108,11 @@ def _place(cells, groups, rows, out, n_out, near, change, allowed):
 
 @lean
 def _fill(cells, groups, rows, near, change, allowed, moves, n_moved):
-    """Let records that others can spare come to a group of fewer than k, while all adds what is allowed.
+    """Fill a group of fewer than k records with records that others can spare, while the change is allowed.
 
-    moves  the records that left the group, of which there is one or more; those that come follow
+    moves  the records that left the group, at least one; those that come are appended
 
-    How many have moved then, and what all adds.
+    Returns how many records have moved in all, and the total change of the cost.
     """
     home, k = moves.source[0], groups.k
     while groups.counts.size[home] < k and change <= allowed:
@@ -122,7 +127,7 @@ def _fill(cells, groups, rows, near, change, allowed, moves, n_moved):
 
 @lean
 def _undo(cells, groups, rows, moved, source, n_out, n_moved):
-    """Let all records that were taken out, and those that moved, be where they were."""
+    """Return all records that were taken out or moved to their former groups."""
     for number in range(n_moved - 1, -1, -1):
         _go(cells, groups, rows, moved[number])
         if number >= n_out:
@@ -136,7 +141,10 @@ def _undo(cells, groups, rows, moved, source, n_out, n_moved):
 
 @lean
 def _take_out_all(cells, groups, rows, record, a, taken, source):
-    """Take out, without showing it, the records whose values the group of this one is to lose; how many."""
+    """Take the records with the values to lose out of the group of `record`; return how many they are.
+
+    The cached costs of the group are not updated.
+    """
     home = groups.group[record]
     first, last, _ = _leaves_to_lose(cells, groups.counts, home, a, rows[record, a])
     n, member = 0, groups.first[home]
@@ -153,7 +161,7 @@ def _take_out_all(cells, groups, rows, record, a, taken, source):
 
 @lean
 def _attribute_to_narrow(cells, counts, group, rows, record):
-    """The attribute in which losing this row's value wins much and few have it; -1: there is none."""
+    """An attribute where losing the record's value saves much, and few records have it; -1 if none does."""
     best, most = -1, 0.0
     for a in range(rows.shape[1]):
         lo, hi = counts.span[group, a].lo, counts.span[group, a].hi
@@ -174,7 +182,10 @@ def _attribute_to_narrow(cells, counts, group, rows, record):
 
 @lean
 def _leaves_to_lose(cells, counts, group, a, x):
-    """Of a set, x alone; else all from x to the end that has fewer records. Then: how many have these."""
+    """The first and last leaf to remove from a group, and how many of its records have them.
+
+    In a set only leaf x; else all leaves from x to the end of the range on the side with fewer records.
+    """
     start = cells.attribute[a].leaf_start
     if cells.attribute[a].kind == SET:
         return x, x, counts.copies[group, start + x]
@@ -189,7 +200,7 @@ def _leaves_to_lose(cells, counts, group, a, x):
 
 @lean
 def _come(cells, groups, rows, record, to):
-    """Let a record join a group; what that adds to the cost of all."""
+    """Let a record join a group; return the change of the total cost."""
     counts = groups.counts
     before = counts.size[to] * counts.cost[to]
     add(cells, counts, to, rows, record)
@@ -203,7 +214,7 @@ def _come(cells, groups, rows, record, to):
 
 @lean
 def _go(cells, groups, rows, record):
-    """Let a record leave its group, which has others; what that adds to the cost of all."""
+    """Let a record leave its group, which has others; return the change of the total cost."""
     counts, group = groups.counts, groups.group[record]
     before = counts.size[group] * counts.cost[group]
     unlink(groups, record)
@@ -217,7 +228,7 @@ def _go(cells, groups, rows, record):
 
 @lean
 def _filler(cells, groups, rows, home, k, near):
-    """Of the records in near groups that can spare one, that which adds least in a group; or -1."""
+    """The record of a near group of more than k that adds least in group `home`; -1 if there is none."""
     counts, record = groups.counts, groups.first[home]
     for _ in range(np.random.randint(counts.size[home])):
         record = groups.links[record].after
@@ -238,7 +249,7 @@ def _filler(cells, groups, rows, home, k, near):
 
 @kernel
 def _all_keep(promises, groups, moved, source):
-    """Whether all groups that gave or took a record, and have some, keep their promises."""
+    """Whether all nonempty groups that gave or took a record satisfy the rules of the models."""
     if len(promises.rules) == 0:
         return True
     numbers = distinct_values(np.concatenate((groups.group[moved], source)))

@@ -1,4 +1,4 @@
-"""A few groups of records that are built anew together: gathered, then moved and exchanged."""
+"""Rebuild a few groups together: gather their records into new groups, then move and exchange records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PASSES = 4
 
 @lean
 def pool_cost(counts, numbers):
-    """Total cost of all records of some groups."""
+    """Total cost of the records of the groups `numbers`."""
     total = 0.0
     for group in numbers:
         total += counts.size[group] * counts.cost[group]
@@ -48,7 +48,7 @@ def clear_groups(cells, counts, numbers, rows, group_of):
 def gather_groups(cells, counts, numbers, rows, group_of, k, cost):
     """Make groups of k rows, each around a seed far from the last one, and let the others join them.
 
-    cost  room for a number per row
+    cost  a scratch array with one entry per row
     """
     seed = np.random.randint(len(rows))
     for place in range(len(numbers)):
@@ -83,7 +83,7 @@ def _cheapest(cost):
 
 @lean
 def _join_and_tell(cells, counts, rows, group_of, i, group, cost):
-    """Let a row join a group, and correct what the group would cost with each row that is free."""
+    """Let a row join a group, and update `cost`: what the group would cost with each free row."""
     for a in range(rows.shape[1]):
         if counts.copies[group, cells.attribute[a].leaf_start + rows[i, a]] == 0:
             cells_joined(cells, counts, group, a, rows, -1, cost)
@@ -116,7 +116,7 @@ def _farthest(cells, rows, group_of, seed):
 
 @lean
 def polish_groups(cells, counts, numbers, rows, group_of, k):
-    """Move single rows, or let two change places, while that costs less."""
+    """Move single rows between groups, or exchange two, while that lowers the cost."""
     for _ in range(_PASSES):
         before = pool_cost(counts, numbers)
         for i in range(len(rows)):
@@ -134,7 +134,10 @@ def polish_groups(cells, counts, numbers, rows, group_of, k):
 
 @lean
 def _moved(cells, counts, numbers, rows, group_of, i, won):
-    """Move a row to where it adds least, if that is less than what is won where it is; whether it was."""
+    """Move a row to the group where it adds least, if that is less than `won`; return whether it moved.
+
+    won  how much leaving its own group saves
+    """
     best, least = -1, won - _EPSILON
     for group in numbers:
         if group != group_of[i]:
@@ -150,7 +153,10 @@ def _moved(cells, counts, numbers, rows, group_of, i, won):
 
 @lean
 def _exchange(cells, counts, rows, group_of, i):
-    """Let a row change places with the one that wins most: its own group must win, or the other finds it."""
+    """Exchange a row with the row of another group that lowers the total cost most, if any does.
+
+    Only exchanges that lower the cost of its own group are tried: others are found from the other row.
+    """
     mine = group_of[i]
     size, cost = counts.size, counts.cost
     best, most = -1, _EPSILON
@@ -173,7 +179,10 @@ def _exchange(cells, counts, rows, group_of, i):
 
 @kernel
 def keeps_promises(promises, records, labels, n_labels):
-    """Whether the records of each label do; there are at least k of each. Slots 0, 1, ... tally them."""
+    """Whether the records of every label satisfy the rules. Each label must have at least k records.
+
+    The tallies of slots 0, 1, ... are used as scratch.
+    """
     size = np.zeros(n_labels, np.int64)
     for i in range(len(records)):
         recount(promises, records[i], labels[i], 1)

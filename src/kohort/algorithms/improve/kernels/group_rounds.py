@@ -1,10 +1,10 @@
-"""Ruin and recreate of groups without a list of what they could be published as: any labels, any table.
+"""Ruin and recreate of groups without closed records: for any labels and any table.
 
 There are three kinds of rounds. In most, the few records of a group that have a value are ejected: they go
-where they add least, so that the group loses the value, which no single move would do; if it has too few
-records then, others that fit come in. Or a small group is dissolved: its records go where they add least, and
-can be spared there for others. Or a few groups around a random record are pooled and built anew. A round is
-kept if it costs no more, or only a little more while the search is hot.
+where they add least, so that the group loses the value, which no single move would achieve; if it has too few
+records then, others that fit come in. Or a small group is dissolved: its records go where they add least. Or
+a few groups around a random record are pooled and rebuilt. A round is kept if it costs no more, or only a
+little more while the search is hot.
 """
 
 from __future__ import annotations
@@ -36,21 +36,22 @@ from kohort.kernels.sorting import distinct_values
 
 __all__ = ["MOST_POOLED", "regroup"]
 
-MOST_POOLED = 6  # groups that are built, one more than are taken
+MOST_POOLED = 6  # groups built from a pool at most, one more than are taken into it
 _MOST_RECORDS = 4_000  # in a pool
-_DISSOLVING, _EJECTING = 0.1, 0.75  # of the rounds
-_ONLY_POLISH = 0.5  # of the rebuilding rounds leave groups as they are but for moves
-_NEAR = 1.15  # times the old cost: so near, moves may make it cheaper
+_DISSOLVING, _EJECTING = 0.1, 0.75  # shares of the rounds
+_ONLY_POLISH = 0.5  # share of the rebuilding rounds that only move and exchange records
+_NEAR = 1.15  # times the old cost: up to here, moves and exchanges may still make it cheaper
 _EPSILON = 1e-9
-_N_NEAR = 6  # groups, of which one to four are pooled with that of a record; the most that are looked for
+_N_NEAR = 6  # near groups that are looked for; one to four of them are pooled with that of a record
 
 
 @kernel
 def regroup(cells, promises, groups, rows, seed, rounds, heat):
-    """So many rounds; how many of them made it cheaper.
+    """Make `rounds` rounds of ruin and recreate; return how many of them lowered the cost.
 
-    heat  what a round may add to the cost, on average where it adds anything
-    O(groups * attributes + pool^2 * attributes) each.
+    heat  how much a round may add to the cost, on average over the rounds that add anything
+
+    O(groups * attributes + pool^2 * attributes) per round.
     """
     np.random.seed(seed)
     show_lowest(cells, groups)
@@ -58,7 +59,7 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
     n_better = 0
     for _ in range(rounds):
         record = np.random.randint(len(rows))
-        for _ in range(20):  # a group that loses nothing cannot lose less
+        for _ in range(20):  # a group of cost 0 cannot be improved
             if groups.counts.cost[groups.group[record]] > _EPSILON:
                 break
             record = np.random.randint(len(rows))
@@ -76,7 +77,7 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
 
 @kernel
 def _rebuilt(cells, promises, groups, rows, record, near, allowed):
-    """Build the groups around a record anew; what that adds, or infinity where it was not kept."""
+    """Rebuild the groups around a record; return the change of the total cost, or infinity if not kept."""
     pooled = _pooled(
         groups, record, near, nearest_groups(cells, groups, rows, record, near, _N_NEAR, 0, np.inf)
     )
@@ -110,7 +111,7 @@ def _pooled(groups, record, near, n_near):
     wanted = min(1 + np.random.randint(MOST_POOLED - 2), n_near)
     pooled = np.empty(wanted + 1, np.int64)
     pooled[0] = groups.group[record]
-    for number in range(wanted):  # the nearer, the likelier
+    for number in range(wanted):  # nearer groups are likelier
         place = number + int((n_near - number) * np.random.random() ** 2)
         near.group[number], near.group[place] = near.group[place], near.group[number]
         pooled[number + 1] = near.group[number]
@@ -119,7 +120,7 @@ def _pooled(groups, record, near, n_near):
 
 @kernel
 def _built(cells, promises, groups, own, part_of, n_pooled):
-    """Put rows into as many new groups as there were, or one more; the numbers of these."""
+    """Put rows into as many new groups as there were, or one more; return their numbers."""
     numbers = _taken_numbers(groups, min(len(own) // promises.k, n_pooled + np.random.randint(2)))
     gather_groups(cells, groups.counts, numbers, own, part_of, promises.k, np.empty(len(own)))
     return numbers
@@ -127,7 +128,7 @@ def _built(cells, promises, groups, own, part_of, n_pooled):
 
 @kernel
 def _copied(cells, groups, own, part_of, labels, n_pooled):
-    """Put rows into new groups as they were; the numbers of these."""
+    """Put rows into new groups that are copies of the old ones; return their numbers."""
     numbers = _taken_numbers(groups, n_pooled)
     for i in range(len(own)):
         part_of[i] = numbers[labels[i]]
@@ -145,7 +146,7 @@ def _taken_numbers(groups, n):
 
 @kernel
 def _are_same(part_of, labels, n_labels):
-    """Whether rows are together where they were, which is what most rounds end with."""
+    """Whether the new groups are the old ones, which is how most rounds end."""
     part = np.full(n_labels, -1)
     for i in range(len(labels)):
         if part[labels[i]] < 0:
@@ -157,7 +158,7 @@ def _are_same(part_of, labels, n_labels):
 
 @kernel
 def _parts_keep(promises, records, part_of, numbers):
-    """Whether all new groups keep their promises."""
+    """Whether all new groups satisfy the rules of the models."""
     if len(promises.rules) == 0:
         return True
     labels = np.empty(len(records), np.int64)
@@ -168,7 +169,7 @@ def _parts_keep(promises, records, part_of, numbers):
 
 @lean
 def _replace(cells, groups, rows, records, part_of, pooled, numbers):
-    """Let these records be in the new groups, which get the numbers of the old ones, and more if needed."""
+    """Replace the old groups of these records by the new ones, which take over the old numbers."""
     for i in range(len(records)):
         forget(cells, groups.counts, groups.group[records[i]], rows, records[i])
     for group in pooled:

@@ -1,4 +1,4 @@
-"""Which groups a record could join at least cost."""
+"""The groups that a record could join at the least cost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["NearGroups", "nearest_groups", "new_near_groups"]
 
 
 class NearGroups(NamedTuple):
-    """Groups that were found, nearest first, and room to look for them."""
+    """The groups that were found, nearest first, and scratch arrays to look for them."""
 
     group: np.ndarray
-    added: np.ndarray  # what it would add to the cost of all if the record joined each
+    added: np.ndarray  # how much the total cost would rise if the record joined each
     low: np.ndarray  # per block of groups
     seen: np.ndarray  # per group of a block
     low_bits: np.ndarray  # of `low` and `seen`, in the order of numbers from 0 on, and faster to compare
@@ -25,7 +25,7 @@ class NearGroups(NamedTuple):
 
 @kernel
 def new_near_groups(groups, most):
-    """Room for so many groups."""
+    """Empty arrays for up to `most` nearest groups."""
     low, seen = np.empty(groups.lowest.shape[1], np.float32), np.empty(BLOCK, np.float32)
     added = np.empty(most, np.float32)
     return NearGroups(np.empty(most, np.int64), added, low, seen, low.view(np.int32), seen.view(np.int32))
@@ -33,12 +33,14 @@ def new_near_groups(groups, most):
 
 @lean
 def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
-    """Find up to so many groups but that of the record to which it would add least; how many were found.
+    """Find up to `wanted` groups, other than the record's own, to which it would add the least cost.
 
-    above  only groups with more than so many records
+    above  only groups with more records than this
     most   only groups to which it adds less than this
-    The blocks that may have the nearest come first, and those where no group can be near enough are passed
-    over. O(groups * attributes), much less where alike groups have like numbers.
+
+    Returns how many were found; they are in `near`. Blocks are visited by their lower bounds, and those
+    where no group can be near enough are skipped. O(groups * attributes), much less where similar groups have
+    neighbouring numbers.
     """
     home, n_found, farthest = groups.group[record], 0, np.float32(most)
     n_blocks = groups.lowest.shape[1]
@@ -74,8 +76,11 @@ def nearest_groups(cells, groups, rows, record, near, wanted, above, most):
 
 @lean
 def _look(cells, groups, rows, record, block, near):
-    """What it would add if the record joined each group of a block; infinite where there is none."""
-    seen, begin = near.seen[:BLOCK], block * BLOCK  # where references are not counted, views cost nothing
+    """Fill `near.seen`: how much the cost would rise if the record joined each group of a block.
+
+    Infinite for numbers that no group has.
+    """
+    seen, begin = near.seen[:BLOCK], block * BLOCK  # references are not counted here, so views are free
     one_more, paid = (
         groups.one_more[begin : begin + BLOCK],
         groups.paid[begin : begin + BLOCK],
@@ -91,7 +96,7 @@ def _look(cells, groups, rows, record, block, near):
 
 @lean
 def _leave_out(groups, block, above, near):
-    """Let it be infinite in groups of so many records or fewer."""
+    """Set `near.seen` to infinity for the groups of a block that have `above` records or fewer."""
     for lane in range(BLOCK):
         if groups.one_more[block * BLOCK + lane] <= np.float32(above + 1):
             near.seen[lane] = np.inf

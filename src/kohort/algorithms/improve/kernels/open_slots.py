@@ -1,4 +1,4 @@
-"""Which open slots a row could go to, what a slot adds if it is closed, and what it can take or spare.
+"""The open slots that a row could go to, the cost of closing a slot, and what a slot can take or spare.
 
 Every row remembers the cheapest open slots over it. The lists are brought up to date with the log of moves.
 """
@@ -13,12 +13,12 @@ from kohort.kernels.compiled import lean
 __all__ = ["LIST", "can_spare", "can_take", "cheapest_place", "closing", "leaving", "sync_lists"]
 
 LIST = 24  # open slots that a row remembers, the cheapest ones
-_NO_PLACE = 1e3  # more than any record costs, and finite, so that sums can be taken apart again
+_NO_PLACE = 1e3  # more than any record costs, and finite, so that it can be subtracted from a sum again
 
 
 @lean
 def sync_lists(offers, state, entry):
-    """Let rows know which slots were opened or closed since this entry of the log."""
+    """Update the lists of rows with the slots that were opened or closed since this entry of the log."""
     for e in range(entry, state.figures[0].logged):
         for slot in (state.log[e].old, state.log[e].new):
             is_open = state.slots[slot].n_records > 0
@@ -33,7 +33,7 @@ def sync_lists(offers, state, entry):
 
 @lean
 def _list_slot(offers, state, row, slot):
-    """Remember an open slot, in the order of costs; if there are too many, the dearest goes. Where."""
+    """Insert an open slot into a row's list by cost; a full list drops the dearest. Returns its place."""
     listed, n = state.listed[row], state.listed[row, LIST]
     place = n
     while place > 0 and _dearer(offers, listed[place - 1], slot):
@@ -67,7 +67,7 @@ def _unlist_slot(state, row, slot):
 
 @lean
 def _forget_closing(offers, state, row):
-    """The cheapest places of a row are others now."""
+    """Mark the closing costs of a row's slots as unknown, since its cheapest places have changed."""
     for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
         piece = state.head[unit]
         while piece >= 0:
@@ -77,7 +77,7 @@ def _forget_closing(offers, state, row):
 
 @lean
 def leaving(offers, state, row, slot):
-    """What a record of a row adds at least if it leaves a slot for another place."""
+    """A lower bound on what a record of a row adds to the cost if it leaves a slot for another place."""
     withheld = offers.withheld
     least = offers.cost[withheld] if offers.most_withheld > 0 else _NO_PLACE
     for place in range(min(state.listed[row, LIST], 2)):
@@ -89,7 +89,7 @@ def leaving(offers, state, row, slot):
 
 @lean
 def closing(offers, state, slot):
-    """What it adds at least to close a slot. O(records of the slot), or O(1) if nothing changed around it."""
+    """A lower bound on the cost of closing a slot. O(records of the slot), or O(1) if it is still known."""
     if np.isnan(state.adds[slot].closing):
         total = 0.0
         piece = state.slots[slot].first
@@ -105,7 +105,7 @@ def closing(offers, state, slot):
 def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
     """The cheapest other open slot for copies of a unit in `slot`; if there is none, WITHHELD, or -1.
 
-    Slots whose `touched` is `avoided` are left out, and such as would break a promise.
+    Slots whose `touched` is `avoided`, and those that would break a rule, are left out.
     """
     row, withheld = offers.row_of_unit[unit], offers.withheld
     for place in range(state.listed[row, LIST]):
@@ -120,7 +120,7 @@ def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
 
 @lean
 def can_take(promises, state, unit, copies, slot):
-    """Whether an open slot keeps its promises with these copies."""
+    """Whether an open slot still satisfies the rules after it takes these copies."""
     if len(promises.rules) == 0:
         return True
     recount(promises, unit, slot, copies)
@@ -131,7 +131,7 @@ def can_take(promises, state, unit, copies, slot):
 
 @lean
 def can_spare(promises, state, unit, copies, slot):
-    """These copies, or half of them, or a quarter, ...: so many that the slot still keeps its promises."""
+    """How many of these copies a slot can spare without breaking a rule: all, half, a quarter, ..., or 0."""
     copies = min(copies, state.slots[slot].n_records - promises.k)
     if len(promises.rules) == 0 or copies <= 0:
         return max(copies, 0)

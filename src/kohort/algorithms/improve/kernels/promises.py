@@ -1,4 +1,4 @@
-"""What every slot owes: at least k records, and rules about the sensitive values of its records."""
+"""What every open slot must satisfy: at least k records, and rules about their sensitive values."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY = 0, 1, 2, 3, 4
 RULE = np.dtype(
     [("kind", np.int64), ("first_value", np.int64), ("end_value", np.int64), ("limit", np.float64)]
 )
-_NEAR = 1e-9  # rules are decided exactly at the end; in between, so near is enough
+_NEAR = 1e-9  # tolerance during the search; rules are decided exactly at the end
 
 
 class Promises(NamedTuple):
-    """k, and rules. The values of all sensitive attributes are numbered through.
+    """k and the rules of the models. The values of all sensitive attributes share one numbering.
 
     DISTINCT  at least `limit` different values
     MOST      none of the listed values makes up more than the share `limit`
-    TOGETHER  nor do they together
-    CLOSE     what the values have in excess of their share in the table is at most the share `limit`
+    TOGETHER  the listed values together do not make up more than the share `limit`
+    CLOSE     the excess of values over their share in the table adds up to at most the share `limit`
     ENTROPY   the entropy of the values is at least `limit`
     """
 
     k: int
     rules: np.recarray  # RULE: kind, values from `first_value` to before `end_value`, limit
     listed: np.ndarray  # rules by values
-    share: np.ndarray  # per value: of the whole table
+    share: np.ndarray  # per value: its share in the whole table
     value: np.ndarray  # units by sensitive attributes
     tally: np.ndarray  # tallies by values: the records of an open slot
-    tally_of: np.ndarray  # per slot, or -1
-    free: np.ndarray  # how many tallies no slot has, and these
+    tally_of: np.ndarray  # per slot: its tally, or -1
+    free: np.ndarray  # how many tallies are unused, followed by these tallies
 
 
 @lean
 def recount(promises, unit, slot, copies):
-    """Note that so many copies of a unit came to a slot, or left it where the number is below 0."""
+    """Add copies of a unit to the tally of a slot, or remove them if `copies` is negative."""
     tally = promises.tally_of[slot]
     if tally < 0:
         tally = promises.tally_of[slot] = promises.free[promises.free[0]]
@@ -61,7 +61,7 @@ def recount(promises, unit, slot, copies):
 
 @lean
 def drop_tally(promises, slot):
-    """Forget an empty slot."""
+    """Free the tally of an empty slot."""
     tally = promises.tally_of[slot]
     if tally >= 0:
         promises.tally_of[slot] = -1
@@ -71,7 +71,7 @@ def drop_tally(promises, slot):
 
 @lean
 def shortfall(promises, slot, size):
-    """By how much, in records, a slot of this size breaks its promises: 0 if it keeps them. O(values)."""
+    """By how many records a slot of this size violates k or a rule: 0 if it satisfies all. O(values)."""
     missing = float(max(promises.k - size, 0))
     if len(promises.rules) == 0 or size == 0:
         return missing

@@ -12,14 +12,14 @@ from kohort.kernels.sorting import stable_order
 
 __all__ = ["EPSILON", "cheapest_filler", "fill"]
 
-EPSILON = 1e-9  # costs are at most about 1 a record; less than this is rounding
+EPSILON = 1e-9  # smaller changes are rounding: the cost of a record is at most about 1
 
 
 @lean
 def cheapest_filler(offers, promises, state, q, missing):
-    """What a record of a cheaper slot would add at least; infinite where too few can be spared.
+    """The least that a record of a cheaper slot adds if it fills slot q; infinite if too few can be spared.
 
-    An estimate: all records of a slot with more than k count, and such as wait or are withheld.
+    An estimate: it counts all records of slots with more than k, and those that wait or are withheld.
     """
     least, n_spare = np.inf, 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
@@ -38,7 +38,10 @@ def cheapest_filler(offers, promises, state, q, missing):
 
 @kernel
 def fill(offers, promises, state, q):
-    """Take records that others can spare, those that add least first, until q keeps its promises."""
+    """Fill slot q with records that others can spare, least cost first, until it satisfies the rules.
+
+    Returns whether it does.
+    """
     missing = shortfall(promises, q, state.slots[q].n_records)
     if missing == 0:
         return True
@@ -58,7 +61,7 @@ def fill(offers, promises, state, q):
         now = shortfall(promises, q, state.slots[q].n_records)
         if now == 0:
             return True
-        if now >= missing:  # one more record, and no nearer to the promises
+        if now >= missing:  # one more record did not bring it nearer to the rules
             undo_last(offers, promises, state)
         else:
             missing = now
@@ -67,7 +70,7 @@ def fill(offers, promises, state, q):
 
 @kernel
 def _fillers(offers, promises, state, q):
-    """Pieces under q whose slots have more than k records: unit, slot, and what a record would add."""
+    """Pieces under q whose slots have more than k records: unit, slot, and how much a record would add."""
     size = 2 * (offers.start[q + 1] - offers.start[q]) + 16
     units, slots, added = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     n = 0

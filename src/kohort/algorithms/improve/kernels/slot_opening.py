@@ -1,4 +1,4 @@
-"""Steps of a local search over assignments: open or fill a slot, close one, each only if that costs less."""
+"""Steps of a local search over assignments: open or fill a slot, or close one, if that lowers the cost."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["gather_at", "open_in_order", "place_waiting", "polish_slots", "try_c
 
 @kernel
 def try_open(offers, promises, state, q, scratch):
-    """Let a slot take every record that then pays less, if the whole costs less; whether it did.
+    """Let slot q take every record that is cheaper there if that lowers the total cost; return whether so.
 
-    A slot that would be left with too few records gives only what it can spare, or all, and is closed: its
-    other records go to their cheapest open slots. If too few come, cheaper slots that can spare records fill
-    it up; it is not tried where, by what they can spare now, that would cost more than is won. O(rows under
-    the slot + records of the slots that lose some).
+    A slot that would be left with too few records gives only what it can spare, or gives all and is closed:
+    its other records go to their cheapest open slots. If too few come, cheaper slots that can spare some fill
+    it up; this is not tried if it would add more than is gained. O(rows under the slot + records of the slots
+    that lose some).
     """
     gain, waiting, n_donors = _look(offers, state, q, scratch)
     if gain <= EPSILON:
@@ -52,8 +52,8 @@ def try_open(offers, promises, state, q, scratch):
 
 @lean
 def _look(offers, state, q, scratch):
-    """What could be won at most, how much of it with waiting or withheld records, and the number of slots
-    that records would come from: these are in scratch."""
+    """An upper bound on the gain, the part of it from waiting or withheld records, and the number of slots
+    that records would come from. These slots are listed in `scratch`."""
     state.figures[0].stamp += 2
     stamp, nowhere = state.figures[0].stamp, offers.nowhere
     gain, waiting, n_donors = 0.0, 0.0, 0
@@ -83,7 +83,8 @@ def _look(offers, state, q, scratch):
 
 @lean
 def _hope(offers, promises, state, q, donors):
-    """What could be won at most from open slots, closing them as cheaply as can be, and how many come."""
+    """An upper bound on the gain from open slots, which are closed as cheaply as possible, and how many
+    records come."""
     total, n_coming = 0.0, 0
     for slot in donors:
         taken = state.slots[slot].taken
@@ -102,7 +103,7 @@ def _hope(offers, promises, state, q, donors):
 
 @lean
 def _pays(offers, promises, state, q, gain, n_coming):
-    """Whether something is won if the cheapest record that can be spared fills up what is missing."""
+    """Whether there is a gain if all missing records cost as little as the cheapest that can be spared."""
     missing = promises.k - state.slots[q].n_records - n_coming
     if missing > 0 and gain > EPSILON:
         gain -= missing * cheapest_filler(offers, promises, state, q, missing)
@@ -111,10 +112,10 @@ def _pays(offers, promises, state, q, gain, n_coming):
 
 @lean
 def _plan(offers, promises, state, q, donors):
-    """Decide for each donor whether it gives what it can spare, or all and is closed.
+    """Decide for each donor whether it gives what it can spare, or gives all and is closed.
 
-    `taken` becomes what it gives; the `touched` of one that is closed becomes the stamp minus 1. What is won
-    from open slots, and how many records come.
+    `taken` is set to what it gives; `touched` of a donor to be closed is set to the stamp minus 1. Returns
+    the gain from open slots, and how many records come.
     """
     stamp = state.figures[0].stamp
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
@@ -139,8 +140,8 @@ def _plan(offers, promises, state, q, donors):
 
 @lean
 def _rest_cost(offers, promises, state, slot, stamp, enough):
-    """What it adds to place the records of a slot that are in unmarked rows elsewhere; not counted on when
-    that is enough to decide."""
+    """How much placing the records of a slot that are in unmarked rows elsewhere adds to the cost; counting
+    stops at `enough`."""
     total = 0.0
     piece = state.slots[slot].first
     while piece >= 0 and total < enough:
@@ -156,7 +157,7 @@ def _rest_cost(offers, promises, state, slot, stamp, enough):
 
 @lean
 def _take(offers, promises, state, q):
-    """Move the records that pay less in q, as planned."""
+    """Move the records that are cheaper in q, as planned."""
     stamp, nowhere = state.figures[0].stamp, offers.nowhere
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
@@ -179,7 +180,7 @@ def _take(offers, promises, state, q):
 
 @lean
 def _close_donors(offers, promises, state, donors):
-    """Place what is left of the donors that are to be closed; whether there was a place for all."""
+    """Place the remaining records of the donors to be closed; return whether all have a place."""
     stamp = state.figures[0].stamp
     for slot in donors:
         is_closed = state.slots[slot].touched == stamp - 1
@@ -190,7 +191,7 @@ def _close_donors(offers, promises, state, donors):
 
 @lean
 def _empty(offers, promises, state, slot, avoided):
-    """Move every record of a slot to its cheapest other place; whether each had one."""
+    """Move every record of a slot to its cheapest other place; return whether each has one."""
     piece = state.slots[slot].first
     while piece >= 0:
         unit, copies, following = (
@@ -208,7 +209,7 @@ def _empty(offers, promises, state, slot, avoided):
 
 @lean
 def try_close(offers, promises, state, slot):
-    """Close a slot if its records pay less elsewhere; whether they do. O(records of the slot)."""
+    """Close a slot if its records cost less elsewhere; return whether they did. O(records of the slot)."""
     if state.slots[slot].n_records == 0 or log_is_full(state, state.slots[slot].n_records):
         return False
     if closing(offers, state, slot) > -EPSILON:
@@ -223,7 +224,7 @@ def try_close(offers, promises, state, slot):
 
 @lean
 def place_waiting(offers, promises, state):
-    """Move waiting records to their cheapest open slots, until one has no place; whether all have one."""
+    """Move waiting records to their cheapest open slots until one has no place; return whether none waits."""
     nowhere = offers.nowhere
     if log_is_full(state, len(state.pieces)):
         return False
@@ -232,7 +233,7 @@ def place_waiting(offers, promises, state):
 
 @kernel
 def polish_slots(offers, promises, state, entry, scratch):
-    """Open and close anew what was touched since an entry of the log."""
+    """Try again to open or close each slot that was touched since an entry of the log."""
     n_moves = state.figures[0].logged - entry
     slots = np.empty(2 * n_moves, np.int64)
     for number in range(n_moves):
@@ -250,7 +251,7 @@ def polish_slots(offers, promises, state, entry, scratch):
 
 @kernel
 def open_in_order(offers, promises, state, order, scratch):
-    """Try to open closed records one after the other; how many were opened."""
+    """Try to open closed records in the given order; return how many were opened."""
     n_opened = 0
     for q in order:
         if try_open(offers, promises, state, q, scratch):

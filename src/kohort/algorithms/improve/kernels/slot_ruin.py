@@ -1,4 +1,4 @@
-"""Ruin and recreate: dissolve some slots that lie together, build them anew, keep what costs less."""
+"""Ruin and recreate: dissolve some slots that lie together, rebuild them, and keep the cheaper assignment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["NearRecords", "most_under", "ruin_and_recreate"]
 
 _MOST_RUINED = 14
 _MOST_TRIED = 100
-_LEAST_SHARE = 0.4  # of k: so many freed records a candidate has
+_LEAST_SHARE = 0.4  # share of k: a candidate covers at least as many freed records
 
 
 class NearRecords(NamedTuple):
@@ -27,13 +27,13 @@ class NearRecords(NamedTuple):
     slack: np.ndarray  # per near record: how far it is from a place in the dual's solution
     start: np.ndarray  # per row and one more: the near records over it, by number in `record`
     over: np.ndarray
-    centre: np.ndarray  # closed records, to ruin what is under them: near ones
-    wide: np.ndarray  # and others, of 3k to 12k records
+    centre: np.ndarray  # near closed records whose slots are ruined together
+    wide: np.ndarray  # other closed records, with supports of 3k to 12k, used likewise
 
 
 @kernel
 def most_under(start, rows, records, copies):
-    """Per closed record the part that has most of the records under it. O(rows under them * parts).
+    """The part that has most of the records under each closed record. O(rows under them * parts).
 
     copies  rows by parts: how many of its records are in each
     """
@@ -50,7 +50,10 @@ def most_under(start, rows, records, copies):
 
 @kernel
 def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
-    """So many rounds. Every record has a place before and after each. How many of them cost less."""
+    """Make `rounds` rounds of ruin and recreate; return how many of them lowered the cost.
+
+    Every record must have a place, and has one after each round.
+    """
     np.random.seed(seed)
     n_better = 0
     found = np.zeros(len(near.record), np.int64)
@@ -77,7 +80,7 @@ def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
 
 @kernel
 def _ruin(offers, promises, state, near, scratch):
-    """Let all records of some slots that share records with a random closed record wait."""
+    """Dissolve some slots that share records with a random closed record; return whether there were any."""
     if np.random.random() < 0.7 or len(near.wide) == 0:
         q = near.centre[np.random.randint(len(near.centre))]
     else:

@@ -1,7 +1,8 @@
-"""Itemsets that tell a sensitive item: those without room for so many holders of it.
+"""Itemsets that reveal a sensitive item: those whose baskets are short of room.
 
-The room that a limit p/q leaves a basket is p per record of it, less q per record that holds the sensitive
-item. A set of items keeps to the limit exactly if the rooms of all baskets that have it add up to 0 or more.
+The room that a limit p/q leaves a basket is p per record of it, minus q per record that holds the sensitive
+item. The confidence of a set of items is within the limit exactly if the rooms of all baskets that have it
+add up to 0 or more.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ __all__ = ["short_of_room"]
 def short_of_room(baskets, n_nodes, size, found, number, prefix, depth):
     """Write the itemsets of up to `size` nodes that are short of room into `found`, as long as it has rows.
 
-    A basket's weight is its room. Sets that begin with one that was written are passed over. number[0] counts
-    what was written. O(itemsets in all baskets that share a prefix with one without room).
+    A basket's weight is its room. Sets that begin with one that was written are skipped. number[0] counts the
+    sets that were written. O(itemsets in all baskets that share a prefix with one without room).
     """
     lists, everything = transposed(baskets, n_nodes), np.ones(n_nodes, np.bool_)
     room, seen = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.bool_)
@@ -58,7 +59,10 @@ def _some_short(baskets, lists, i):
 
 @kernel
 def _short_after(baskets, lists, i, room, seen, found, number, prefix):
-    """The same for the last node of an itemset. `room` and `seen` are all zero before and after."""
+    """Write the itemsets that are short of room and end one node after node number i of the lists.
+
+    room, seen  scratch, all zero before and after
+    """
     for at in range(lists.start[i], lists.start[i + 1]):
         b = lists.basket[at]
         for node in baskets.nodes[lists.where[at] + 1 : baskets.start[b + 1]]:

@@ -1,4 +1,4 @@
-"""Cuts of an item hierarchy: what they publish, what they cost, and the cheapest repair of a rare itemset."""
+"""Cuts of an item hierarchy: their nodes, their costs, and the cheapest repair of a rare itemset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ItemCut", "ItemTree", "TidLists", "generalize", "kept_nodes", "neste
 
 
 class ItemTree(NamedTuple):
-    """An item hierarchy in depth-first order, the root first. Nodes that occur have ranks, but the root."""
+    """An item hierarchy in depth-first order, root first. Nodes that occur, except the root, have ranks."""
 
     parent: np.ndarray
     lo: np.ndarray
@@ -21,8 +21,8 @@ class ItemTree(NamedTuple):
     last: np.ndarray  # per node the last one of its subtree
     leaf_node: np.ndarray
     mass: np.ndarray  # per node how often items under it occur
-    rank: np.ndarray  # per node, -1 where it has none
-    node: np.ndarray  # per rank
+    rank: np.ndarray  # per node its rank, -1 if it has none
+    node: np.ndarray  # per rank its node
 
 
 class ItemCut(NamedTuple):
@@ -36,7 +36,7 @@ class ItemCut(NamedTuple):
 
 
 class TidLists(NamedTuple):
-    """Per node of the tree the baskets that have something under it, in ascending order."""
+    """For each node of the tree the baskets that have an item under it, in ascending order."""
 
     start: np.ndarray
     basket: np.ndarray
@@ -46,7 +46,7 @@ class TidLists(NamedTuple):
 
 @kernel
 def tid_lists(baskets, tree):
-    """The lists of all nodes, of baskets that hold leaves. O(occurrences * height)."""
+    """The baskets of every node, given baskets of leaves. O(occurrences * height)."""
     n = len(tree.parent)
     seen, start = np.full(n, -1, np.int64), np.zeros(n + 1, np.int64)
     for b in range(len(baskets.weight)):
@@ -72,12 +72,12 @@ def tid_lists(baskets, tree):
 
 @kernel
 def kept_nodes(baskets, tree, number):
-    """Baskets of leaves as baskets of those nodes above (or at) them that have a number and not -1.
+    """Baskets of leaves turned into baskets of the nodes above (or at) them whose `number` is not -1.
 
     O(occurrences of leaves + of kept nodes).
     """
     n = len(tree.parent)
-    nearest = np.full(n + 1, -1, np.int64)  # the first kept one from each node up; the last place is no node
+    nearest = np.full(n + 1, -1, np.int64)  # the first kept node from each node up; the last entry is no node
     for node in range(n):
         nearest[node] = node if number[node] >= 0 else nearest[tree.parent[node]]
     seen, size = np.full(n, -1, np.int64), 0
@@ -106,7 +106,7 @@ def kept_nodes(baskets, tree, number):
 
 @kernel
 def _sort(values):
-    """By insertion: baskets are short."""
+    """Sort in place, by insertion since baskets are short."""
     for i in range(1, len(values)):
         value, j = values[i], i
         while j > 0 and values[j - 1] > value:
@@ -123,14 +123,14 @@ def nested(tree, a, b):
 
 @kernel
 def published_cost(tree, node):
-    """What the items under a node cost, published as this node."""
+    """Cost of the items under a node when they are published as this node."""
     width = tree.hi[node] - tree.lo[node] + 1
     return tree.mass[node] * width if width > 1 else 0
 
 
 @kernel
 def generalize(tree, cut, node):
-    """Publish everything under a node as this node."""
+    """Publish all items under a node as this node."""
     change = published_cost(tree, node) - cut.cost[node]
     above = node
     while above >= 0:
@@ -143,9 +143,9 @@ def generalize(tree, cut, node):
 def repair(tree, cut, lists, itemset, k):
     """Generalize a rare itemset until at least k records have it, at the least cost.
 
-    Where there are sensitive items, until it has room for the holders of each as well. Every node may stay
-    or climb, up to the root; nodes that come to lie under another are one with it. Of
-    equal costs the fewest steps, then the first in odometer order, count. O(height ** size) candidates.
+    Where there are sensitive items, it must also have room for the holders of each. Every node may stay or
+    climb, up to the root; nodes that come to lie under another become one with it. Ties in cost go to the
+    fewest steps, then to the first in odometer order. O(height ** size) candidates.
     """
     at, best = itemset.copy(), itemset.copy()
     best_cost, best_steps = np.int64(-1), 0
@@ -171,7 +171,7 @@ def repair(tree, cut, lists, itemset, k):
 
 @kernel
 def _is_maximal(tree, nodes, i):
-    """Whether no other of the nodes lies above number i; of equal ones the first counts."""
+    """Whether none of the other nodes lies above nodes[i], or equals it and comes before it."""
     for j in range(len(nodes)):
         if j != i and nodes[j] <= nodes[i] <= tree.last[nodes[j]] and (nodes[j] != nodes[i] or j < i):
             return False

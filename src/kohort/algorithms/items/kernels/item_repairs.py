@@ -1,4 +1,4 @@
-"""The walk through all itemsets of a count-tree, in its order, that repairs each rare one on the way."""
+"""A walk through all itemsets in the order of a count-tree that repairs each rare one on the way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Walk", "repair_itemsets"]
 
 
 class Walk(NamedTuple):
-    """What stays the same along a walk, but for the cut, which repairs change; `node` is per number."""
+    """The constant arguments of a walk, and the cut, which repairs change; `node` is that of each number."""
 
     tree: ItemTree
     cut: ItemCut
@@ -29,9 +29,9 @@ class Walk(NamedTuple):
 def repair_itemsets(walk, baskets, lists, begin, end, depth):
     """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
 
-    `baskets` hold what may follow the prefix, `lists` where; only begin, ..., end - 1 of these come next in
-    the itemset. Itemsets with a node below the cut, or with one node above another, are passed over. How
-    many were repaired. O(itemsets in all baskets).
+    `baskets` hold the nodes that may follow the prefix, and `lists` their places; only numbers begin..end - 1
+    of the lists come next in the itemset. Itemsets with a node below the cut, or with one node above another,
+    are skipped. Returns how many were repaired. O(itemsets in all baskets).
     """
     tree, cut, prefix = walk.tree, walk.cut, walk.prefix
     n = len(walk.node)
@@ -61,7 +61,7 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
 
 @kernel
 def _may_follow(walk, node):
-    """Per number whether its node may stand in an itemset with this one."""
+    """Whether the node of each number may be in an itemset together with this one."""
     may = np.empty(len(walk.node), np.bool_)
     for number in range(len(may)):
         other = walk.node[number]
@@ -71,7 +71,7 @@ def _may_follow(walk, node):
 
 @kernel
 def _repair_last(walk, rare):
-    """The same for the last node of an itemset, where it is known which ones are rare."""
+    """Repair the itemsets that end with each of the rare nodes; return how many were repaired."""
     itemset, repairs = walk.prefix[: walk.size], 0
     others = itemset[:-1]
     for number in rare:

@@ -22,9 +22,9 @@ __all__ = [
 
 
 class Baskets(NamedTuple):
-    """Basket b holds nodes[start[b]:start[b + 1]], ascending, and stands for weight[b] records.
+    """Baskets: number b holds nodes[start[b]:start[b + 1]], ascending, and stands for weight[b] records.
 
-    Nodes are given by numbers that count the nodes in question by rank, the most frequent first.
+    Nodes are given by numbers in the order of their ranks, the most frequent first.
     """
 
     start: np.ndarray
@@ -33,7 +33,7 @@ class Baskets(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Where each node occurs: present[i], of so much weight, at the places where[start[i]:start[i + 1]].
+    """The places of each node: present[i], with weight[i] records, occurs at where[start[i]:start[i + 1]].
 
     A place is an index into the nodes of the baskets; `basket` names its basket.
     """
@@ -47,7 +47,7 @@ class Lists(NamedTuple):
 
 @kernel
 def transposed(baskets, n_nodes):
-    """The lists of all nodes that occur, by ascending number. O(occurrences + nodes)."""
+    """The lists of places of all nodes that occur, by ascending number. O(occurrences + nodes)."""
     number = np.zeros(n_nodes, np.int32)
     for node in baskets.nodes:
         number[node] += 1
@@ -76,7 +76,7 @@ def transposed(baskets, n_nodes):
 
 @kernel
 def project(baskets, lists, i, keep):
-    """The baskets that have node number i of the lists, and what is kept after it; empty ones left out."""
+    """The baskets that have node number i of the lists, reduced to the kept nodes after it; no empty ones."""
     n_baskets, size = 0, 0
     for at in range(lists.start[i], lists.start[i + 1]):
         tail = baskets.start[lists.basket[at] + 1] - lists.where[at] - 1
@@ -99,9 +99,10 @@ def project(baskets, lists, i, keep):
 
 @kernel
 def rare_after(baskets, lists, i, k, count, touched):
-    """The nodes that come after node number i of the lists, but in fewer than k records with it; ascending.
+    """The nodes that follow node number i of the lists in at least one but fewer than k records, ascending.
 
-    Stops where none can be left. `count` is all zero before and after; `touched` is room for all nodes.
+    Stops when none can be rare any more. `count` is all zero before and after; `touched` is scratch for all
+    nodes.
     """
     n, left = 0, len(lists.present) - i - 1
     for at in range(lists.start[i], lists.start[i + 1]):
@@ -164,7 +165,7 @@ def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
 
 @kernel
 def picked(baskets, numbers):
-    """Some of the baskets."""
+    """The baskets with the given numbers."""
     start = np.zeros(len(numbers) + 1, np.int64)
     for i in range(len(numbers)):
         start[i + 1] = start[i] + baskets.start[numbers[i] + 1] - baskets.start[numbers[i]]
@@ -177,7 +178,7 @@ def picked(baskets, numbers):
 
 @kernel
 def collapsed(baskets):
-    """Equal baskets as one with their weights together; empty ones left out. O(n log n)."""
+    """The distinct baskets, with the weights of equal ones added up; without empty ones. O(n log n)."""
     n = len(baskets.weight)
     digest = np.zeros(n, np.uint64)
     for b in range(n):

@@ -1,10 +1,10 @@
 """Mining closed frequent generalized records: depth first, no record twice, no table of processed ones.
 
-A generalized record is a node per attribute; its support are the rows under all of them; it is closed if
+A generalized record is a node per attribute; its support is the rows under all of them; it is closed if
 every node is the lowest that covers the support. A closed record Q is narrowed in one attribute j at a time,
 to a child of Q(j); the closure of the smaller support is the next closed record, and is kept only if it
-leaves the attributes before j alone (prefix-preserving closure extension, after LCM). So every closed record
-is met exactly once.
+leaves the attributes before j unchanged (prefix-preserving closure extension, after LCM). So every closed
+record is found exactly once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["MiningTask", "extend_closed", "narrow", "narrowings"]
 
 
 class MiningTask(NamedTuple):
-    """Find all closed records that narrow `above`, which has these rows, first in `attribute` to `child`."""
+    """A task: find all closed records that narrow `above`, whose support is `rows`, in `attribute` to `child`
+    first."""
 
     above: np.ndarray
     rows: np.ndarray
@@ -35,13 +36,13 @@ def _is_lowest_level(lineages, attribute, node):
 
 @kernel
 def _children(lineages, attribute, node):
-    """Per row of the table its child of a node that is not at the lowest level, or -1."""
+    """The child of a node, not at the lowest level, that each row of the table is under, or -1."""
     return lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
 
 
 @kernel
 def _narrowed(lineages, rows, start, end, attribute, node):
-    """The lowest node at or below `node` over these rows; mostly `node` itself, which few rows show."""
+    """The lowest node at or below `node` over these rows; often `node` itself, which a few rows prove."""
     first = rows[start]
     while not _is_lowest_level(lineages, attribute, node):
         of_row = lineages.node[lineages.level[attribute] + lineages.depth[node] + 1]
@@ -78,11 +79,11 @@ def _has_frequent_child(of_row, counts, k, rows, scratch):
 
 @kernel
 def _sort_by_child(of_row, counts, k, rows, out, runs, scratch):
-    """Deal rows out by the child they are under, frequent children only; how many these are.
+    """Sort rows by the child they are under, frequent children only; return the number of these.
 
-    of_row  per row of the table: its child of the node in question, or -1; see `_children`
-    `runs` gets child, end of its rows in `out`, and weight, in the order of the children. `scratch` holds per
-    node weight and size, all 0 before and after, and room for a list of nodes.
+    of_row   per row of the table: its child of the node to narrow, or -1; see `_children`
+    runs     filled with each child, the end of its rows in `out`, and its weight, in order of the children
+    scratch  per node its weight and size, all 0 before and after, and room for a list of nodes
     """
     weight, size, touched = scratch[0], scratch[1], scratch[2]
     n_touched = 0
@@ -124,7 +125,8 @@ def _grown(array, size):
 
 @kernel
 def narrow(lineages, rows, start, end, above, core, record):
-    """Write the closure of these rows, all under `above`; whether it leaves the attributes before core."""
+    """Write the closure of these rows, all under `above`, into `record`; return whether the attributes before
+    `core` are unchanged."""
     for j in range(len(above)):
         record[j] = _narrowed(lineages, rows, start, end, j, above[j])
         if j < core and record[j] != above[j]:
@@ -134,7 +136,7 @@ def narrow(lineages, rows, start, end, above, core, record):
 
 @kernel
 def narrowings(lineages, counts, k, record, core, rows):
-    """The ways to narrow a record from attribute `core` on: attribute and child that k of its rows are under.
+    """The ways to narrow a record from attribute `core` on: attributes and children with k records or more.
 
     O(rows * attributes).
     """
@@ -160,12 +162,12 @@ def extend_closed(lineages, counts, k, task, most, max_rows):
 
     Returns their nodes, weights, starts of their supports, supports, and whether these are all. Stops,
     incomplete, at most[0] records, a number that another thread may lower meanwhile; keeps no supports once
-    they hold more than `max_rows` rows. Time per record: O(rows in its support * attributes), mostly less:
-    few rows show that a node is the lowest.
+    they hold more than `max_rows` rows. Time per record: O(rows in its support * attributes), often less,
+    since a few rows prove that a node is the lowest.
     """
     above, rows, attribute, child = task.above, task.rows, task.attribute, task.child
     n, r = len(rows), len(above)
-    # what has been found
+    # the records found so far
     nodes = np.empty(64 * r, np.int32)
     weights = np.empty(64, np.int64)
     starts = np.zeros(65, np.int64)
@@ -201,7 +203,7 @@ def extend_closed(lineages, counts, k, task, most, max_rows):
     core[0] = attribute
     fresh = weight >= k and narrow(lineages, stack, 0, free[0], above, attribute, record[0])
     while fresh or top >= 0:
-        if fresh:  # a closed record met for the first time
+        if fresh:  # a closed record found just now
             top += 1
             fresh = False
             if n_found >= most[0]:
@@ -228,7 +230,7 @@ def extend_closed(lineages, counts, k, task, most, max_rows):
             for j in range(core[top], r):
                 node = record[top, j]
                 live[top, j] = not _is_lowest_level(lineages, j, node)
-                if top > 0 and node == record[top - 1, j]:  # what is rare among more rows is rare among fewer
+                if top > 0 and node == record[top - 1, j]:  # children rare among more rows are rare here
                     live[top, j] = live[top - 1, j]
                 if live[top, j]:
                     of_row = _children(lineages, j, node)

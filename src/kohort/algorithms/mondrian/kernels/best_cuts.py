@@ -19,7 +19,7 @@ from kohort.problem.encoding.layout import SET, TREE, Tables
 
 __all__ = ["BY_CHILD", "BY_FREQUENCY", "BY_VALUE", "SAMPLE", "find_cuts"]
 
-BY_VALUE, BY_FREQUENCY, BY_CHILD = 0, 1, 2  # how a cut tells its sides apart
+BY_VALUE, BY_FREQUENCY, BY_CHILD = 0, 1, 2  # ways to cut: between values, inside a value, into children
 MAX_BINS = 64
 SAMPLE = 20_000  # larger groups choose their cut on every s-th record
 _CUT = np.dtype([("way", np.int64), ("attribute", np.int64), ("where", np.int64), ("extra", np.int64)])
@@ -44,8 +44,9 @@ def find_cuts(
 ) -> np.recarray:
     """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
 
-    way -1: no more cuts. A cut's cost is that of all records in their parts' closures, over all
-    attributes; `widest` instead ranks attributes by the group's range and cuts in the middle.
+    way -1: no more cuts. The cost of a cut is the total cost of the records when each is published as the
+    closure of its part, over all attributes; `widest` instead ranks attributes by the group's range and cuts
+    in the middle.
     O(records * attributes^2) per call, on a sample of each group that is larger than SAMPLE.
     """
     cuts = np.full((len(starts), n_cuts), -1, dtype=_CUT).view(np.recarray)
@@ -84,7 +85,7 @@ def _fill_cuts(rows, starts, ends, tables, k, strict, widest, cuts):
 
 @kernel
 def _least_and_greatest(rows, start, end, attribute):
-    """Of all records, not of a sample: the node that is cut must hold every one of them."""
+    """The least and greatest leaf of a group, from all its records: the node to cut must cover each."""
     lo = hi = rows[start, attribute]
     for row in range(start + 1, end):
         leaf = rows[row, attribute]
@@ -94,7 +95,7 @@ def _least_and_greatest(rows, start, end, attribute):
 
 @kernel
 def _group_range(tables, attribute, values, lo, hi):
-    """What the group's values cost in one attribute: its normalised range."""
+    """Cost of a cell that covers all values of a group in one attribute: its normalised range."""
     if tables.kind[attribute] == SET and hi < tables.loners_from[attribute]:
         _, distinct = dense(values - lo, hi - lo + 1)
         return tables.base[attribute] + tables.slope[attribute] * (distinct - 1)
@@ -127,7 +128,7 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
         absorb(left_lo, left_hi, left_words, lo[b], hi[b], words[b])
         left_cost = part_cost(tables, left_lo, left_hi, left_words)
         for trial in range(4):
-            # between this bin and the next, or inside a value: as few left as may be, as many, half
+            # cut between this bin and the next, or inside a value: the fewest, the most, or half go left
             inside = trial > 0
             n_left = left + size[b]
             if inside:
@@ -144,7 +145,7 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
             extra = n_left - left if inside else 0
             if score < best:
                 best, best_where, best_extra = score, where, extra
-            lopsided = abs(m - 2 * n_left) + (m if inside else 0)  # inside a value only if there is no other
+            lopsided = abs(m - 2 * n_left) + (m if inside else 0)  # cut inside a value only as a last resort
             if lopsided < even:
                 even, even_where, even_extra, even_score = lopsided, where, extra, score
         left += size[b]
@@ -187,8 +188,9 @@ def _value_bins(values):
 def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
     """Offer the cut of a group into the children of its node, small ones pooled.
 
-    It scores what it saves per bit of the split: many small parts leave nothing to cut along other
-    attributes, so a cut into many must save more than a cut in two (which counts as half a bit at least).
+    Its score is the cost saved per bit of the split: many small parts leave nothing to cut along other
+    attributes, so a cut into many parts must save more than a cut in two. A split counts as
+    at least half a bit.
     """
     m = sample.size
     child, n_children = children_of(sample, attribute, node, tables)
@@ -225,7 +227,7 @@ def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
 
 @kernel
 def _offer(best, way, attribute, where, extra, score):
-    """Keep a cut if it is among the best; of equal ones the first stays ahead."""
+    """Insert a cut into the best ones if it is among them; of equal scores the first stays ahead."""
     cuts, scores = best.cuts, best.scores
     place = len(scores)
     while place > 0 and score < scores[place - 1]:

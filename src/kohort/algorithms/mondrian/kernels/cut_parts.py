@@ -1,4 +1,4 @@
-"""Cuts of many groups carried out: the part of each record, and the records dealt out accordingly."""
+"""Carry out the cuts of many groups: find the part of each record, then sort the records by part."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["deal_out", "part_records"]
 
 @kernel
 def part_records(rows, starts, ends, cuts, tables, k, strict):
-    """Carry out one cut per group: the part of each record (of all groups in a row) and parts per group.
+    """The part of each record after one cut per group, and the number of parts of each group.
 
-    Of a cut by children, part 0 is the pool, which may be empty. Groups whose cut has way -1 stay whole.
+    Records are listed group after group. In a cut into children, part 0 is the pool, which may be empty.
+    Groups whose cut has way -1 stay whole.
     """
     offsets = np.zeros(len(starts) + 1, np.int64)
     for g in range(len(starts)):
@@ -72,7 +73,10 @@ def _part_by_value(rows, start, end, cut, tables, part):
 
 @kernel
 def deal_out(rows, records, starts, ends, parts, n_parts):
-    """Sort the records of each group by part, in place and stably. `parts` as from `part_records`."""
+    """Sort the records of each group by part, in place and stably.
+
+    parts, n_parts  the result of `part_records`
+    """
     offsets = np.zeros(len(starts) + 1, np.int64)
     for g in range(len(starts)):
         offsets[g + 1] = offsets[g] + ends[g] - starts[g]

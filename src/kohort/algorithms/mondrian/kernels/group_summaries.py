@@ -1,4 +1,4 @@
-"""Groups of records in short: least and greatest leaves, sets of values, and what a record of them costs."""
+"""Summaries of groups of records: least and greatest leaves, sets of values, and the cost of a record."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Sample", "absorb", "summaries", "whole_cost"]
 
 
 class Sample(NamedTuple):
-    """A group of records, or every so many-th of them, and what its parts need."""
+    """The records of a group, or every `stride`-th of them, and how many of them a part must have."""
 
-    rows: np.ndarray  # of all groups
-    start: int  # its first row
+    rows: np.ndarray  # the rows of all groups
+    start: int  # the first row of this group
     stride: int  # from one row of the sample to the next
     size: int  # rows in the sample
     need: int  # rows of the sample that a part must have
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
 @kernel
 def summaries(sample, bin_of, n_bins, tables):
-    """Per bin of records: how many, least and greatest leaf per attribute, sets of values."""
+    """For each bin of records: their number, least and greatest leaf per attribute, and sets of values."""
     rows, start, stride = sample.rows, sample.start, sample.stride
     r = rows.shape[1]
     n_words = tables.word_start[r]
@@ -52,7 +52,7 @@ def summaries(sample, bin_of, n_bins, tables):
 
 @kernel
 def absorb(lo, hi, words, other_lo, other_hi, other_words):
-    """Widen one summary by another."""
+    """Widen one summary, in place, so that it covers another."""
     for j in range(len(lo)):
         lo[j] = min(lo[j], other_lo[j])
         hi[j] = max(hi[j], other_hi[j])

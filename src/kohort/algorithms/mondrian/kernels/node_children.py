@@ -1,4 +1,4 @@
-"""The children of a node that a group is cut into: which of them a record is in, and which are pooled."""
+"""Cuts into the children of a node: the child that covers each record, and the children that are pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["children_of", "dense", "pool_children"]
 
 @kernel
 def dense(places, n_places):
-    """Number the places that occur from 0 in rising order: number of each, how many. No table when sparse."""
+    """Number the places that occur from 0 in rising order; return the number of each, and how many occur.
+
+    Where few of the possible places occur, they are sorted instead of looked up in a table.
+    """
     if n_places <= 4 * len(places) + 64:
         number = np.zeros(n_places, np.int64)
         for place in places:
@@ -30,11 +33,11 @@ def dense(places, n_places):
 
 @kernel
 def pool_children(size, need, strict):
-    """Which children of a node stay apart: -1 pooled, else apart; and how many records the pool borrows.
+    """Decide which children of a node become parts of their own and which are pooled.
 
     Children with fewer than `need` records are pooled. A pool that is too small itself borrows records
-    from the largest child that can spare them (not if strict), else takes in the smallest child apart.
-    Returns apart (bool per child), donor (or -1), borrowed.
+    from the largest child that can spare them (not if strict), else takes in the smallest unpooled child.
+    Returns whether each child is a part of its own, the child that lends records (or -1), and how many.
     """
     apart = size >= need
     pooled = 0
@@ -60,7 +63,7 @@ def pool_children(size, need, strict):
 
 @kernel
 def children_of(sample, attribute, node, tables):
-    """For each record the child of `node` it is in, numbered from 0, and how many children occur."""
+    """The child of `node` that covers each record, numbered from 0, and how many children occur."""
     rows, start, stride = sample.rows, sample.start, sample.stride
     places = np.empty(sample.size, np.int64)
     for i in range(sample.size):

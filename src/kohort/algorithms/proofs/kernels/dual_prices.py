@@ -1,10 +1,10 @@
-"""A lower bound on the least cost: prices y of rows, such that no group of k or more can pay them.
+"""A lower bound on the least cost: prices y of rows that sum to at most the cost of any group of k or more.
 
 The linear program of which closed records to open, each with at least k of the records under it, has a dual:
 any y with, for every closed record Q, the k largest y of the records under Q summing to at most k * cost(Q).
-Then the records of any group under Q, being k or more, have prices of at most size * cost(Q), and the sum of
-all prices is at most the cost of any release. The prices are raised together and repaired where they are too
-high, again and again, by less each time.
+Then the prices of a group of k or more records under Q sum to at most size * cost(Q), and the sum of all
+prices is at most the cost of any release. The prices are repeatedly raised together, by less each time, and
+lowered where they are too high.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["PricedRecords", "cheapest_over", "lower_until_feasible", "raise_pric
 
 
 class PricedRecords(NamedTuple):
-    """Closed records with the rows under them, what a record pays that is published as each, and k."""
+    """Closed records with the rows under them, the cost of a record published as each, and k."""
 
     start: np.ndarray  # per closed record and one more: its rows are rows[start[q]:start[q + 1]]
     rows: np.ndarray
@@ -31,7 +31,7 @@ class PricedRecords(NamedTuple):
 
 @kernel
 def cheapest_over(closed):
-    """Per row the least cost of a closed record over it."""
+    """The least cost of a closed record over each row."""
     start, rows, cost, n_rows = closed.start, closed.rows, closed.cost, len(closed.copies)
     least = np.full(n_rows, np.inf)
     for q in range(len(cost)):
@@ -42,7 +42,7 @@ def cheapest_over(closed):
 
 @kernel
 def _least_slack(under, cost, copies, k, y, level):
-    """A lower bound on the slack, from a guess at the k-th largest price. O(rows)."""
+    """A lower bound on the slack of a closed record, from a guess at the k-th largest price. O(rows)."""
     above, highest = 0.0, -np.inf
     for row in under:
         highest = max(highest, y[row])
@@ -53,10 +53,10 @@ def _least_slack(under, cost, copies, k, y, level):
 
 @kernel
 def raise_prices(closed, y, level, order, keep, epsilon):
-    """One round: visit closed records in some order and lower prices under those that are violated.
+    """Visit closed records in the given order, and lower prices under those that are violated: one round.
 
-    level  per closed record a guess at its k-th largest price
-    keep   per closed record, set: whether its slack is at most epsilon
+    level  for each closed record a guess at its k-th largest price
+    keep   filled: for each closed record whether its slack is at most epsilon
     """
     start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k
     value, top = np.empty(len(y)), np.empty(len(y), np.int32)
@@ -70,7 +70,10 @@ def raise_prices(closed, y, level, order, keep, epsilon):
 
 @kernel
 def _repair(under, cost, copies, k, y, value, top):
-    """Lower the k largest prices evenly, if they are too high; the slack before, the k-th largest after."""
+    """Lower the k largest prices evenly if their sum is too high.
+
+    Returns the slack before, and the k-th largest price after.
+    """
     n, total = _largest(under, copies, k, y, value, top)
     level = y[top[n - 1]]
     excess = total / k - cost
@@ -83,7 +86,7 @@ def _repair(under, cost, copies, k, y, value, top):
 
 @kernel
 def _largest(under, copies, k, y, value, top):
-    """The rows with the k largest prices into `top`, the largest first; how many, and the sum of the k."""
+    """Fill `top` with the rows of the k largest prices, largest first; return their number and the sum."""
     n = len(under)
     for i in range(n):
         value[i] = -y[under[i]]
@@ -122,11 +125,11 @@ def lower_until_feasible(closed, y, level):
 
 @kernel
 def _cap(y, copies, k, cost, top, n):
-    """The level at which prices must be cut off so that the k largest sum up to k * cost.
+    """The level at which prices must be capped so that the k largest sum to k * cost.
 
-    `top`: the n rows with the k largest prices, the largest first, which sum up to more.
+    top  the n rows with the k largest prices, largest first, which sum to more
     """
-    among = k  # copies that are cut off, if all from this row on are
+    among = k  # copies that are capped if all from this row on are
     for i in range(n - 1):
         among -= copies[top[i]]
     rest, n_cut = 0.0, k
@@ -142,9 +145,9 @@ def _cap(y, copies, k, cost, top, n):
 
 @kernel
 def slacks(closed, y, level, exact_below):
-    """Per closed record its cost minus the mean of the k largest prices under it, or less.
+    """A lower bound on the slack of each closed record: cost minus the mean of the k largest prices under it.
 
-    None below 0, but for rounding, proves that y is feasible. Exact where it is less than `exact_below`.
+    If none is below 0, but for rounding, y is feasible. Exact where it is less than `exact_below`.
     O(rows under a record), and O(rows * log) where it is exact.
     """
     start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k

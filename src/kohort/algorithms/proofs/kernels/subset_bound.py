@@ -1,4 +1,4 @@
-"""What a record costs at least in a group of k that agrees with it in some columns and in no other one."""
+"""Lower bounds on the cost of a record in a group of k that agrees with it in some columns and no others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["lower_least_costs"]
 
 @kernel
 def lower_least_costs(cells, rows, copies, k, order, start, equal, least):
-    """Lower what each row costs at least, where its group agrees with it in the columns `equal`.
+    """Lower `least`, the least cost of each row, to the cost of a group that agrees in the columns `equal`.
 
     Rows order[start[c]:start[c + 1]] agree in these columns, and are at least k records. In any other column
     the group has a second value, and enough values for k records. O(rows * columns) but for wide columns.
@@ -36,7 +36,7 @@ def lower_least_costs(cells, rows, copies, k, order, start, equal, least):
 
 @kernel
 def _add_least_cells(cells, a, leaves, copies, k, cost):
-    """Add what a cell of each row costs at least; infinite where there is no second value."""
+    """Add the least cost of a cell of each row to `cost`; infinite if the column has no second value."""
     attribute = cells.attribute[a]
     present, n_of = _tally(leaves, copies)
     mixing = place_among(present, attribute.loners_from)
@@ -73,7 +73,7 @@ def _tally(leaves, copies):
 
 @kernel
 def _fewest(n_of, k, p):
-    """How many values at least, one or more, make k records together with value p: the most frequent ones."""
+    """The least number of other values, one or more, that have k records together with value p."""
     others = sorted_copy(np.concatenate((n_of[:p], n_of[p + 1 :])))[::-1]
     records, taken = n_of[p] + others[0], 1
     while records < k:
@@ -84,7 +84,7 @@ def _fewest(n_of, k, p):
 
 @kernel
 def _narrowest(present, n_of, k, p):
-    """The span of the narrowest interval that holds value p, another one, and k records."""
+    """The span of the narrowest interval that covers value p, another value, and k records."""
     narrowest, before = present[-1] - present[0], 0
     for first in range(p, -1, -1):
         before += n_of[first]
@@ -103,7 +103,7 @@ def _narrowest(present, n_of, k, p):
 
 @kernel
 def _least_node(cells, a, present, n_of, k, p):
-    """What the lowest node costs that holds leaf p, another one, and k records."""
+    """Cost of the lowest node that covers leaf p, another leaf, and k records."""
     cost = np.empty(len(present))
     for q in range(len(present)):
         cost[q] = cell_cost(cells, a, min(present[p], present[q]), max(present[p], present[q]), 2)

@@ -1,4 +1,4 @@
-"""The cheapest partition of parts into allowed sets, and what it costs to have one set or pair among them."""
+"""The cheapest partition of parts into allowed sets, and the least cost with a given set or pair in it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ["best_sets", "potentials"]
 
 @kernel
 def best_sets(sets, costs, n_parts, limit):
-    """The cheapest partition of all parts, and what deciding on a block or a pair of parts costs.
+    """The cheapest partition of all parts, and the least cost with each block or pair of parts decided.
 
-    `sets` are the blocks that are allowed, as bits. `block[s]` is the block with the first part of the set s,
-    for the sets on the way. `with_block` is the least cost with each allowed block; `together[a, b]` and
-    `apart[a, b]`, a < b, are those with a and b in one block or not. What is not below the limit is infinite.
+    `sets` are the allowed blocks, as bits. Returns the least cost; `block[s]`, the best block with the first
+    part of the remaining set s; `with_block`, the least cost with each allowed block; and `together[a, b]`
+    and `apart[a, b]`, a < b, the least costs with a and b in one block or not. Costs not below the limit
+    become infinite.
 
-    Costs are reduced by potentials, so that what is left over costs 0 or more. Blocks are taken in the order
-    of their first parts, as long as there is room below the limit. O(3^parts), O(2^parts * blocks) if less.
+    Costs are reduced by potentials, so that all reduced costs are 0 or more. Blocks are taken in the order of
+    their first parts, as long as there is room below the limit. O(3^parts), O(2^parts * blocks) if less.
     """
     full = (1 << n_parts) - 1
     potential = potentials(sets, costs, n_parts)
@@ -29,7 +30,7 @@ def best_sets(sets, costs, n_parts, limit):
     room = limit - paid
     useful = reduced < room
     cost_of, by_first, start = _sorted_by_first(sets[useful], reduced[useful], n_parts)
-    before = np.full(full + 1, np.inf)  # the least cost of all but a set, where that comes first
+    before = np.full(full + 1, np.inf)  # per set that is left: the least cost of the blocks taken before it
     before[full] = 0.0
     for left in range(full, 0, -1):
         if before[left] < room:
@@ -60,9 +61,9 @@ def best_sets(sets, costs, n_parts, limit):
 
 @kernel
 def potentials(sets, costs, n_parts):
-    """A number for each part; those of the parts of a block are together no more than its cost.
+    """A potential for each part, such that the potentials of a block's parts sum to at most its cost.
 
-    In proportion to what parts cost as blocks of their own, then raised one by one. O(sets * parts).
+    In proportion to the costs of parts as blocks of their own, then raised one by one. O(sets * parts).
     """
     weight = np.zeros(n_parts)
     for place in range(len(sets)):
@@ -126,7 +127,7 @@ def _first_part(chosen):
 
 @kernel
 def _fewer_are_allowed(left, allowed):
-    """Than the set has subsets with its first part."""
+    """Whether there are fewer allowed blocks than subsets of the set with its first part."""
     n_parts = 0
     while left:
         n_parts += 1
@@ -136,7 +137,7 @@ def _fewer_are_allowed(left, allowed):
 
 @kernel
 def _take(left, by_first, start, cost_of, before):
-    """Take a block with the first part away from what is left."""
+    """Update `before` for every set that remains after a block with the first part of `left` is taken."""
     part = _first_part(left)
     if _fewer_are_allowed(left, start[part + 1] - start[part]):
         for place in range(start[part], start[part + 1]):
@@ -153,7 +154,7 @@ def _take(left, by_first, start, cost_of, before):
 
 @kernel
 def _give(left, by_first, start, cost_of, before, best, block, with_set):
-    """The best block with the first part of what is left, and what everything costs with each."""
+    """Find the best block with the first part of `left`, and the least total cost with each such block."""
     part = _first_part(left)
     if _fewer_are_allowed(left, start[part + 1] - start[part]):
         for place in range(start[part], start[part + 1]):

@@ -1,6 +1,6 @@
 """Boxes around records that hold fewer than k: a record is withheld, or its class sticks out of them.
 
-A box has a set of parts in each attribute. Parts of all attributes are numbered through.
+A box has a set of parts in each attribute. The parts of all attributes share one numbering.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["fit_prices", "grow_boxes", "inside_costs", "number_pairs", "part_bit
 
 @kernel
 def part_bits(parts, n_parts):
-    """Per part the cells that are in it, as bits. `parts[c, j]` is the part of the cell c in attribute j."""
+    """The cells in each part, as bits. `parts[c, j]` is the part of cell c in attribute j."""
     found = np.zeros((n_parts, (len(parts) + 63) // 64), np.uint64)
     for cell in range(len(parts)):
         for j in range(parts.shape[1]):
@@ -68,7 +68,7 @@ def grow_boxes(owners, parts, sizes, bits, start, block_of, distance, k):
 
 @kernel
 def _records(cells, spans, but, sizes, enough):
-    """How many records are in some cells and in the spans of all attributes but one; at most `enough`."""
+    """The number of records in some cells and in the spans of all attributes but one; at most `enough`."""
     total = 0
     for word in range(len(cells)):
         left = cells[word]
@@ -92,7 +92,7 @@ def _records(cells, spans, but, sizes, enough):
 
 @kernel
 def inside_costs(blocks, own, boxes, prices):
-    """Per block of one attribute the prices of those with a value in it whose box it does not stick out of.
+    """For each block of one attribute, the sum of the prices of boxes that hold it and whose owner is in it.
 
     Blocks, own values and boxes are sets of values, as bits. O(blocks * boxes).
     """
@@ -108,7 +108,7 @@ def inside_costs(blocks, own, boxes, prices):
 
 @kernel
 def number_pairs(parts, boxes):
-    """Number the different pairs of a part and a box: the pair of each, the part and the box of each pair.
+    """Number the distinct pairs of a part and a box; return the pair of each, and each pair's part and box.
 
     O(boxes), by hashing.
     """
@@ -137,8 +137,8 @@ def number_pairs(parts, boxes):
 def step_prices(prices, sticks, owner, room, short):
     """Prices after a step along the subgradient: up for classes inside their boxes, down for all others.
 
-    `sticks` counts the attributes they stick out in. The prices of an owner are together at most its room.
-    The step is `short`, the cost that is missing, over the squared length of the subgradient.
+    `sticks` counts the attributes they stick out in. The prices of an owner sum to at most its room. The step
+    is `short`, the cost that is missing, divided by the squared length of the subgradient.
     """
     total = np.zeros(len(room))
     for i in range(len(prices)):
@@ -158,7 +158,7 @@ def step_prices(prices, sticks, owner, room, short):
 
 @kernel
 def fit_prices(prices, owner, room):
-    """Prices, lowered in proportion where those of an owner are together more than its room."""
+    """Prices, lowered in proportion where those of an owner sum to more than its room."""
     total = np.zeros(len(room))
     for i in range(len(prices)):
         total[owner[i]] += prices[i]

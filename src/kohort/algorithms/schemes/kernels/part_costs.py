@@ -1,4 +1,4 @@
-"""The cost of making parts of one attribute a block, for all blocks at once, and the best way to do it."""
+"""Lower bounds on the costs of all blocks of one attribute's parts, and the best partition into blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["best_runs", "run_costs", "set_costs"]
 
 @kernel
 def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discernible):
-    """A bound on the cost of a class; `claimed` are the prices of its cells, should it be withheld."""
+    """A lower bound on the cost of a class; `claimed` is the sum of its cells' prices if it is withheld."""
     if size == 0:
         return 0.0
     if size >= k:
@@ -26,14 +26,15 @@ def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discer
 def run_costs(
     order, start, part_of, cells, outer_of, outer_before, last, price, k, withheld_cost, discernible
 ):
-    """Per run of parts what its records cost at least: from the part a to the part b, at [a, b].
+    """A lower bound on the cost of the records of each run of parts: for the run from part a to b, at [a, b].
 
-    `cells` are sizes, rest (cost of the other attributes), own and claimed, one row each. Groups of cells are
-    alike in the other attributes as far as these are decided; `outer_before[o, p]` counts the records before
-    part p in the widest such group o. No run goes beyond `last[p]`. `price[a, b]` is that of a run.
+    `cells` are sizes, rest (cost of the other attributes), own and claimed, one row each. The cells of a
+    group are alike in the other attributes as far as these are decided; `outer_before[o, p]` counts the
+    records before part p in the widest such group o. No run from part p goes beyond `last[p]`. `price[a, b]`
+    is the price of a run.
 
-    A class changes only where a run takes in another of its cells. So each is added to a rectangle of runs,
-    by its corners. O(pairs of cells in a group + parts^2).
+    A class changes only where a run takes in another of its cells. So the cost of each class is added to a
+    rectangle of runs, by its corners. O(pairs of cells in a group + parts^2).
     """
     n_parts = len(last)
     fixed = np.zeros((n_parts + 1, n_parts + 1))
@@ -86,7 +87,7 @@ def run_costs(
 
 @kernel
 def _add(table, low, first, second, high, value):
-    """To the runs that begin from low to first and end from second to high."""
+    """Add a value to all runs that begin at low..first and end at second..high."""
     table[low, second] += value
     table[first + 1, second] -= value
     table[low, high + 1] -= value
@@ -107,13 +108,13 @@ def _sum_up(table):
 
 @kernel
 def best_runs(costs):
-    """The cheapest way to part a line into runs: the runs' last parts, and what deciding on a border costs.
+    """The cheapest partition of a line of parts into runs, and the least costs with each border decided.
 
     `costs[a, b]` is infinite where a run is not allowed. `cut[p]` and `merged[p]` are the least costs with a
     border between the parts p and p + 1, and without. O(parts^2), O(parts^3) for `merged`.
     """
     n = len(costs)
-    before = np.full(n + 1, np.inf)  # the least cost of the parts before one
+    before = np.full(n + 1, np.inf)  # the least cost of all parts before each
     after = np.full(n + 1, np.inf)
     before[0], after[n] = 0.0, 0.0
     begins = np.zeros(n + 1, np.int64)
@@ -146,7 +147,7 @@ def best_runs(costs):
 def set_costs(
     order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible
 ):
-    """Per set of parts, given as bits, what its records cost at least as one block. See `run_costs`.
+    """A lower bound on the cost of each set of parts, given as bits, as one block. See `run_costs`.
 
     `outer_sizes[o, p]` counts the records of part p in the widest group o; cells with part -1 are left out.
     Sums over a set are those over its lower and its upper half. O(groups * (sets + 2^(parts / 2))).

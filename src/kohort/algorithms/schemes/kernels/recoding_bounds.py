@@ -1,8 +1,8 @@
-"""What classes cost when attributes are parted, and bounds on it while some of their parts are undecided.
+"""Costs of classes when attributes are parted, and lower bounds while some choices are undecided.
 
-A cell is what the finest parts in question cannot tell apart. Where `own` is empty the cost is
-discernibility: a record costs the size of its class. Else a record costs, per attribute, its `own` times the
-price of its part, less its `offset`; whatever is in classes below k is withheld.
+A cell holds the records that are in the same finest part of every attribute. Where `own` is empty the cost is
+discernibility: a record costs the size of its class. Otherwise a record costs, per attribute, its `own` times
+the price of its part, minus its `offset`. Records in classes below k are withheld.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = [
     "sum_cells",
 ]
 
-KEPT, OPEN, LOST = 0, 1, 2  # a cell is in a class of k in any case, perhaps, never
+KEPT, OPEN, LOST = 0, 1, 2  # a cell is always, perhaps, or never in a class of k or more records
 
 
 @kernel
 def sum_cells(class_of, n_classes, counts, own, offset):
-    """Records, own coefficients and offsets of each class. O(rows * attributes)."""
+    """Sums of records, own coefficients and offsets over each class. O(rows * attributes)."""
     sizes = np.zeros(n_classes, np.int64)
     owns = np.zeros((n_classes, own.shape[1]))
     offsets = np.zeros(n_classes)
@@ -43,10 +43,11 @@ def sum_cells(class_of, n_classes, counts, own, offset):
 
 @kernel
 def class_costs(sizes, penalties, widest, k, withheld_cost):
-    """What each cell costs at least, its state, and how many records are withheld in any case.
+    """A lower bound on the cost of each cell, its state, and how many records are withheld in any case.
 
-    `sizes` are the cells' records, `penalties` what they cost if published, empty for discernibility;
-    `widest` the records of the largest class that each can be in. With `widest` = `sizes` it is the cost.
+    sizes      records of each cell
+    penalties  cost of each cell if it is published; empty for discernibility
+    widest     records of the largest class that each cell can be in; if equal to `sizes`, the bound is exact
     """
     least = np.zeros(len(sizes))
     state = np.zeros(len(sizes), np.int8)
@@ -66,7 +67,7 @@ def class_costs(sizes, penalties, widest, k, withheld_cost):
 
 @kernel
 def grouped(group_of, part_of, n_groups, n_parts):
-    """Cells by group, inside by part: their order, and where each group starts. O(cells)."""
+    """The order of cells sorted by group and within by part, and where each group starts. O(cells)."""
     n = len(group_of)
     by_part = np.empty(n, np.int64)
     place = np.zeros(n_parts + 1, np.int64)
@@ -93,12 +94,12 @@ def grouped(group_of, part_of, n_groups, n_parts):
 
 @kernel
 def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs):
-    """Discernibility: what merging parts of one attribute adds to the cost of its cells.
+    """Add to `costs`, by variable, what merging parts of one attribute adds to the discernibility of cells.
 
-    `variable[a, b]` is merged if and only if the parts a < b are, or -1. Adds to `costs` by variable. Each
-    pair of cells counts once, so the sum over merged variables is a bound. A cell below k has been counted
-    as k already; only where a merge gives it more than that does it pay, and then it is published.
-    O(pairs of cells in a group).
+    `variable[a, b]` is merged if and only if the parts a < b are; -1: no variable. Each pair of cells counts
+    once, so the sum over merged variables is a lower bound. A cell below k has been counted as k already; it
+    adds cost only where a merge makes its class larger than that, and then it is published. O(pairs of cells
+    in a group).
     """
     for group in range(len(start) - 1):
         for one in range(start[group], start[group + 1]):
@@ -114,10 +115,10 @@ def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs
 
 @kernel
 def merge_costs_of_parts(kept, measure, variable, costs):
-    """The same for costs that are sums over cells of a table.
+    """Add to `costs`, by variable, what merging parts adds to a cost that is a sum over cells of a table.
 
-    `kept` are the own coefficients of the published records of each part; merged with another part they
-    cost at least its `measure` more.
+    `kept` are the own coefficients of the published records of each part; merged with another part, each
+    costs at least its `measure` more.
     """
     for a in range(len(kept)):
         for b in range(a + 1, len(kept)):
@@ -128,13 +129,13 @@ def merge_costs_of_parts(kept, measure, variable, costs):
 
 @kernel
 def raise_prices(cells, room, event_start, events, own_costs, left, prices, rounds):
-    """Prices of cells that are withheld unless some event happens, by dual ascent.
+    """Raise the prices of cells that are withheld unless one of their events happens, by dual ascent.
 
     Cell cells[i] is withheld, which costs room[i] more than its bound, unless one of its events happens: a
-    merge, which adds own_costs[e] to the cell itself, and to others `left`, as far as nobody has claimed it
-    yet. A price beyond its own costs is claimed from all events of the cell, so the sum of all prices is a
-    bound on the cost. In each round the cells share what is left evenly; in the last each takes what it can.
-    Changes `prices` and `left`.
+    merge, which adds own_costs[e] to the cell itself, and `left`, as far as no cell has claimed it yet, to
+    others. A price beyond the cell's own costs is claimed from all its events, so the sum of all prices is a
+    lower bound on the cost. In each round the cells share the remainder evenly; in the last each takes as
+    much as it can. Changes `prices` and `left`.
     """
     n = len(cells)
     for turn in range(rounds):
@@ -150,7 +151,7 @@ def raise_prices(cells, room, event_start, events, own_costs, left, prices, roun
                 share = 1.0 if turn == rounds - 1 else wanting[events[e]]
                 free = max(own_costs[e] - price, 0.0)
                 more = min(more, free + left[events[e]] / max(share, 1.0))
-            if not more > 0.0:  # also where both are infinite
+            if not more > 0.0:  # also true for NaN, where both are infinite
                 continue
             prices[cells[i]] += more
             for e in range(event_start[i], event_start[i + 1]):

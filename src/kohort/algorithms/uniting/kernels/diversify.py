@@ -1,7 +1,8 @@
-"""Inner loops of diversify: which groups can join a group at the least added cost, and their joint values.
+"""Inner loops of diversify: the groups that can join a group at the least added cost, and the joint values.
 
-Groups lie in buckets of neighbours. What those of a bucket add to another group is bounded from below by the
-smallest range, size and saving in it. Groups only grow, so ranges and sizes stay right when two become one.
+Groups lie in buckets of neighbours. The cost that a group of a bucket adds to another group is bounded from
+below by the smallest range, size and saving in the bucket. Groups only grow, so the bounds from ranges and
+sizes stay valid when two become one.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ BUCKET, ROW = 12, 16  # groups in a bucket, buckets in a row: at most
 
 
 class Climbs(NamedTuple):
-    """The attributes' costs, and what it takes to climb their hierarchies from a group."""
+    """The costs of the attributes, and arrays to climb their hierarchies from a group."""
 
     tables: Tables
-    first_leaf: np.ndarray  # per node, counted inside its attribute
-    longest: int  # nodes from a leaf up to the root, at most
+    first_leaf: np.ndarray  # per node its first leaf, numbered within its attribute
+    longest: int  # most nodes from a leaf up to the root
 
 
 class Summaries(NamedTuple):
-    """All groups side by side; one that has joined another has size 0."""
+    """Ranges, sizes and costs of all groups; a group that has joined another has size 0."""
 
     lo: np.ndarray  # groups by attributes: the least leaf
-    hi: np.ndarray  # and the greatest
+    hi: np.ndarray  # groups by attributes: the greatest leaf
     size: np.ndarray  # records
-    cost: np.ndarray  # of one record
+    cost: np.ndarray  # cost of one record
 
 
 class Buckets(NamedTuple):
-    """Groups by bucket, and what every group of a bucket is at least or at most."""
+    """Groups by bucket, and bounds that hold for all groups of a bucket."""
 
     group: np.ndarray  # the groups, one bucket after the other
     start: np.ndarray  # per bucket and one more: its first place in `group`
@@ -60,7 +61,7 @@ class Buckets(NamedTuple):
 
 @kernel
 def first_leaves(tables):
-    """Per node its first leaf, and how many nodes there are at most from a leaf up to the root."""
+    """The first leaf of each node, and the most nodes from a leaf up to the root."""
     first = np.full(len(tables.parent), np.int64(2**62))
     longest = 1
     for attribute in range(len(tables.kind)):
@@ -93,9 +94,9 @@ class _Head(NamedTuple):
 
     lo: np.ndarray
     hi: np.ndarray
-    cost: np.ndarray  # of one record, per attribute
-    steps: np.ndarray  # per leaf of a hierarchy: how many steps up its node is that covers it, too
-    more: np.ndarray  # per attribute and step up: what that node costs more than the group
+    cost: np.ndarray  # per attribute: cost of one record's cell
+    steps: np.ndarray  # per leaf of a hierarchy: steps up from the group's node to one that covers the leaf
+    more: np.ndarray  # per attribute and step up: how much more that node costs than the group's
 
 
 @kernel
@@ -113,7 +114,7 @@ def _new_head(climbs):
 
 @kernel
 def _look_up(climbs, groups, group, head):
-    """Let the head be this group."""
+    """Fill the head with the ranges, nodes and costs of a group."""
     tables = climbs.tables
     for attribute in range(len(head.lo)):
         lo, hi = groups.lo[group, attribute], groups.hi[group, attribute]
@@ -135,7 +136,7 @@ def _look_up(climbs, groups, group, head):
 
 @kernel
 def _raised_costs(tables, head, others, members, raised):
-    """How much more a record of the head costs when it covers each of these others, too."""
+    """Fill `raised`: how much more a record of the head costs if it also covers each of these groups."""
     kind, loners_from = tables.kind, tables.loners_from
     base, slope, full = tables.base, tables.slope, tables.full
     own_lo, own_hi, own_cost = head.lo, head.hi, head.cost
@@ -156,7 +157,7 @@ def _raised_costs(tables, head, others, members, raised):
 
 @kernel
 def added_costs(climbs, groups, heads, partners):
-    """For each head what its partners (a row of groups) add: Eq. 9 of the paper."""
+    """The cost that each partner (a row of groups per head) adds to each head: Eq. 9 of the paper."""
     added = np.empty(partners.shape)
     head = _new_head(climbs)
     for i in range(len(heads)):
@@ -169,14 +170,17 @@ def added_costs(climbs, groups, heads, partners):
 
 @kernel
 def _added_cost(groups, group, other, raised):
-    """What all records of two groups cost more together than apart, if the first ones' cost is so raised."""
+    """How much more the records of two groups cost united than apart.
+
+    raised  how much more a record of the first group costs in the union
+    """
     saved = groups.cost[group] + raised - groups.cost[other]
     return groups.size[group] * raised + groups.size[other] * saved
 
 
 @kernel
 def fill_buckets(tables, groups, members):
-    """Cut some groups in two along one attribute, again and again, until the parts are small."""
+    """Sort groups into buckets, by cutting them in two along one attribute until the parts are small."""
     n, depth = len(members), 0
     while n >> depth > BUCKET:
         depth += 1
@@ -200,7 +204,7 @@ def fill_buckets(tables, groups, members):
 
 @kernel
 def _bounds(groups, members, part, n_parts):
-    """Of each part of the groups a range inside all ranges, the least size, the highest cost."""
+    """For each part of the groups, a range inside all ranges, the least size, and the highest cost."""
     r = groups.lo.shape[1]
     bounds = Summaries(
         np.full((n_parts, r), -1, groups.lo.dtype),
@@ -220,7 +224,7 @@ def _bounds(groups, members, part, n_parts):
 
 @kernel
 def _widest(tables, groups, members):
-    """The attribute in which the middles of these groups lie farthest apart, by cost."""
+    """The attribute in which the middles of these groups lie farthest apart, measured by cost."""
     widest, most = 0, -1.0
     for attribute in range(groups.lo.shape[1]):
         first, last = np.int64(2**62), np.int64(-1)
@@ -236,7 +240,7 @@ def _widest(tables, groups, members):
 
 @kernel
 def raise_costs(buckets, groups, grown):
-    """Tell the buckets of some groups that these have grown."""
+    """Raise the highest cost of the buckets of groups that have grown."""
     for group in grown:
         bucket = buckets.of[group]
         buckets.inner.cost[bucket] = max(buckets.inner.cost[bucket], groups.cost[group])
@@ -246,7 +250,7 @@ def raise_costs(buckets, groups, grown):
 
 @kernel
 def cheapest_partners(climbs, groups, buckets, heads, n_partners):
-    """For each head the groups that add least to it, in no order; -1 and inf where there are no more.
+    """The groups that add least cost to each head, in no order; -1 and inf where there are no more.
 
     Exact for monotone costs. Rows and buckets that cannot hold one of the cheapest are left out.
     """
@@ -278,7 +282,7 @@ def cheapest_partners(climbs, groups, buckets, heads, n_partners):
 
 @kernel
 def _least_added(tables, head, groups, group, bounds, members, least):
-    """For each of these rows or buckets: no group in it adds less to the head."""
+    """Fill `least`: a lower bound on what a group of each of these rows or buckets adds to the head."""
     _raised_costs(tables, head, bounds, members, least)
     for i in range(len(members)):
         saved = max(0.0, groups.cost[group] + least[i] - bounds.cost[members[i]])
@@ -287,7 +291,7 @@ def _least_added(tables, head, groups, group, bounds, members, least):
 
 @kernel
 def _offer(groups, group, members, raised, partners, added):
-    """Let groups be partners if they add less than the dearest one that there is."""
+    """Take groups into the partners if they add less than the dearest partner so far."""
     for i in range(len(members)):
         other = members[i]
         extra = _added_cost(groups, group, other, raised[i])
@@ -297,7 +301,7 @@ def _offer(groups, group, members, raised, partners, added):
 
 @kernel
 def _replace_dearest(partners, added, partner, cost):
-    """Put a partner in the place of the dearest one, which stands first: the rest is a heap."""
+    """Replace the dearest partner, which is the first of a heap, by another, and restore the heap."""
     place, n = 0, len(added)
     while True:
         child = 2 * place + 1
@@ -316,7 +320,8 @@ def _replace_dearest(partners, added, partner, cost):
 def merged_cells(start, end, value, count, a, b):
     """The cells of the unions of groups a[i] and b[i]: first cell of each and one more, value, count.
 
-    Group g has the values `value[start[g]:end[g]]`, rising, so many times. O(cells).
+    Group g has the values value[start[g]:end[g]], ascending, and count[start[g]:end[g]] records of each.
+    O(cells).
     """
     most = 0
     for i in range(len(a)):
