@@ -81,3 +81,17 @@ def test_the_bound_of_items_is_checked(monkeypatch):
             items=ko.Items("items", algorithm="optimal-items"),
             privacy=[ko.KmAnonymity(2, 2)],
         )
+
+
+@pytest.mark.parametrize("spelled", ["{a, b}", "*"])
+def test_no_factor_is_named_where_a_value_may_be_read_as_more_than_itself(spelled):
+    """It costs more than the search assumes: with k = 1 nothing is generalized, and yet something is lost."""
+    release = ko.anonymize(
+        pa.table({"q": ["a", spelled]}),
+        quasi_identifiers=["q"],
+        privacy=[ko.KAnonymity(1)],
+        algorithm="forest",
+        labels="tight",
+    )
+    assert release.guarantee is None
+    assert release.cost > release.bound == 0

@@ -47,14 +47,16 @@ def checked_figures(
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
     """Whether a value that is published ungeneralized costs what the search assumes.
 
-    Not where missing values are published as `*`, or where a value of the table or a node below the root is
-    `*` itself: they cost as much as any `*`. Then bounds still hold, since nothing costs less than is
-    searched, but no factor does.
+    Not where missing values are published as `*`, where a value of the table or a node below the root is `*`
+    itself, or where a value is spelled like a set or an interval, as which it may be read: they cost more.
+    Then bounds still hold, since nothing costs less than is searched, but no factor does.
     """
-    return not any(_shows_more_stars(attribute, null_is_star) for attribute in problem.attributes)
+    return not any(_may_cost_more(attribute, null_is_star) for attribute in problem.attributes)
 
 
-def _shows_more_stars(attribute: Attribute, null_is_star: bool) -> bool:
+def _may_cost_more(attribute: Attribute, null_is_star: bool) -> bool:
     column, domain = attribute.column, attribute.domain
     below_root = domain.published[1:] if isinstance(domain, Hierarchy) else ()
-    return (null_is_star and column.has_null) or STAR in column.texts or STAR in below_root
+    if (null_is_star and column.has_null) or STAR in below_root:
+        return True
+    return any(text == STAR or (text or " ")[0] in "{[" for text in column.texts)
