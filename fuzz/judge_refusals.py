@@ -57,7 +57,7 @@ def refusal_complaints(case: Case, kind: str, message: str) -> list[str]:
 
 
 def _infeasible_complaints(case: Case, message: str) -> list[str]:
-    if not case.quasi or " items, so k is at most" in message:
+    if not case.quasi or " items, so k can be at most" in message:
         return _baskets_complaints(case, message)
     if case.k > case.n:
         return []
