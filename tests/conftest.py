@@ -16,7 +16,7 @@ always_the_same = bool(os.environ.get("CI"))  # what lands does not depend on lu
 settings.register_profile(
     "kohort",
     deadline=None,
-    max_examples=40,
+    max_examples=30,
     derandomize=always_the_same,
     suppress_health_check=slow_is_fine,
 )
