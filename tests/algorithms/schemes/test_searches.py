@@ -230,6 +230,8 @@ def test_no_recoding_of_a_node_costs_less_than_boxes_say(posed, seed, steps):
                 for recoded, cost in here:
                     assert cost >= (merged if recoded[j][one] == recoded[j][other] else cut) - 1e-9
         j = opened[int(rng.integers(len(opened)))]
+        if j not in relaxed:  # the bound of the whole node ended the search before single choices
+            return
         choices = [c for c in relaxed[j].choices if search.sides[j].is_open(states[j], c)]
         if choices:
             decided = search.sides[j].with_choice(
