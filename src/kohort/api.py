@@ -168,7 +168,8 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     ]
     if besides:
         raise InputError(
-            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
+            f"With a spec, all other options are read from it: leave out {', '.join(besides)}, or write them "
+            "into the spec."
         )
 
 
@@ -228,7 +229,9 @@ def verify(
     before = None if original is None else dataset_of(original, read.shape, **reading)
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
-        raise InputError("An order file compares a release with its original: give the original, too.")
+        raise InputError(
+            "An order file is used to compare a release with its original: give the original as well."
+        )
     request = read.request(beside=beside)
     return verify_release(published, request, original=before, order=order).verdict
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 if TYPE_CHECKING:
     from kohort.io.tables import TableFile
 
-__all__ = ["Output", "plural"]
+__all__ = ["Output"]
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _PLAIN_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -60,11 +60,6 @@ class Output:
                 yield _Bar(bar)
         else:
             yield _PlainLines(self.errors)
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """A number and its noun: `1 record`, `2,000 records`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _escaped(text: str) -> str:

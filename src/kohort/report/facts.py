@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Progress, Run
+from kohort.algorithms.auto import obstacle
 from kohort.errors import InputError
 from kohort.pipeline.release import VerifiedRelease
 from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
@@ -47,6 +48,7 @@ def report_facts(
         "report": "internal",
         **_table_facts(release),
         "making": dict(making or {}),
+        "improvable": obstacle(release.problem) is None,
     }
     run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release)
@@ -59,7 +61,7 @@ def report_facts(
 def check_version(version: str) -> None:
     """Raise InputError unless the version of a report is one that exists."""
     if version not in get_args(Version):
-        raise InputError(f"The version of a report is internal or public. Got {version!r}.")
+        raise InputError(f"The version of a report must be internal or public. Got {version!r}.")
 
 
 def _table_facts(release: VerifiedRelease) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def check_report_path(path: str | Path) -> None:
     """Refuse an ending that no report has, and PDF where it cannot be made: best asked before long work."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".html", ".htm", ".pdf"):
-        raise InputError(f"A report ends in .html or .pdf. Got {Path(path).name!r}.")
+        raise InputError(f"The name of a report must end in .html or .pdf. Got {Path(path).name!r}.")
     if suffix == ".pdf":
         from kohort.report.pdf import require_weasyprint
 
@@ -118,12 +118,15 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
     name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
     place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
     if model is None:
-        size, note = facts["smallest_class"], f"records, in {facts['classes']:,} classes"
+        size, note = (
+            facts["smallest_class"],
+            f"records; {counted(facts['classes'], 'class', 'classes')} in all",
+        )
         return [_figure("smallest class", "smallest_class", size, number(size), note)]
     asked, measured = model["asked"], model["measured"]
-    kept = "k was kept" if model["holds"] else "k was not kept"
+    kept = "the promise holds" if model["holds"] else "the promise does not hold"
     return [
-        _figure("k asked", f"models.{place}.asked", asked, number(asked), "records alike, at least"),
+        _figure("k asked", f"models.{place}.asked", asked, number(asked), "records that must look alike"),
         _figure("k measured", f"models.{place}.measured", measured, number(measured), kept),
     ]
 
@@ -131,7 +134,7 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
 def _loss(facts: dict[str, Any]) -> dict[str, Any]:
     cost, value = facts["cost"], facts["loss"][facts["cost"]]
     ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
-    note = "0 nothing lost, 1 everything" if ranged else "less is better"
+    note = "0: nothing is lost, 1: everything" if ranged else "less is better"
     return _figure(cost, f"loss.{cost}", value, number(value), note)
 
 
@@ -139,5 +142,5 @@ def _gap(facts: dict[str, Any]) -> dict[str, Any]:
     gap = facts["gap"]
     if gap is None:
         return _figure("proven gap", "gap", gap, "unknown", "no lower bound is known")
-    note = "nothing better is possible" if gap == 0 else "at most above the best possible"
+    note = "nothing better is possible" if gap == 0 else "more than the best possible, at most"
     return _figure("proven gap", "gap", gap, percent(gap), note)
