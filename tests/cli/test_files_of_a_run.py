@@ -412,7 +412,7 @@ def test_files_that_list_values_of_the_data_say_so(folder):
     plain = anonymize("--hierarchies", "others", "--hierarchy-levels", "above")
     assert "lists values" not in plain.err
     help_text = " ".join(run("anonymize", "--help").out.replace("│", " ").split())
-    assert "Their leaves are the values" in help_text
+    assert "They list values of the data" in help_text
 
 
 def test_levels_above_the_leaves_hold_no_value_of_the_data(folder):

@@ -161,7 +161,7 @@ def test_a_hidden_leaf_is_published_as_the_root():
 
 
 def test_leaves_cannot_be_added_twice():
-    with pytest.raises(InputError, match="1 leaves are in the hierarchy already"):
+    with pytest.raises(InputError, match="1 leaf is in the hierarchy already"):
         Hierarchy.from_paths(ANIMALS).with_leaves(["cat"], hidden=False)
 
 

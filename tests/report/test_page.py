@@ -70,7 +70,9 @@ def test_every_chart_has_a_text_and_its_figures():
 
 def test_a_page_of_many_columns_says_what_is_left_out():
     page = Page(page_of("many columns"))
-    assert "Drawn are the 24 columns that lost most; the other 76 are in the table above." in page.text
+    assert (
+        "Only the 24 columns that lost the most are drawn; the other 76 are in the table above." in page.text
+    )
     assert "The charts show the first 30 columns, the table all 100." in page.text
     assert page.tags.count("svg") == 24 + 3 + 4  # no model: there is nothing to predict
 
@@ -139,7 +141,7 @@ def test_the_colour_of_the_verdict_says_whether_all_is_protected(colour, version
     page = Page(written(made, tmp_path, version=version))
     assert {"class": f"verdict {colour}"} in page.attributes
     for text in (page.text, made._repr_html_(), printed(made)):
-        assert TITLES[colour] in text and (colour == "amber") == ("Nothing is promised of" in text)
+        assert TITLES[colour] in text and (colour == "amber") == ("Nothing is promised about" in text)
     assert (colour == "amber") == ("- {attribute: illness, l: 2, kind: distinct}" in page.text)
 
 
@@ -151,9 +153,11 @@ def printed(made):
 
 def test_a_withheld_record_that_would_give_itself_away_is_left_out_and_that_is_said():
     text = Page(page_of("some withheld")).text
-    assert "As `*` they would not keep k-anonymity by themselves" in text
-    assert "The attack found somebody" not in text
-    assert "As `*` they" not in page_of("some left out") and "Withheld records" not in page_of("plain")
+    assert "Published as `*` they would not keep k-anonymity by themselves" in text
+    assert "The attack found one person" not in text
+    assert "Published as `*` they" not in page_of("some left out") and "Withheld records" not in page_of(
+        "plain"
+    )
 
 
 def test_a_promise_that_is_broken_is_shown_as_such():

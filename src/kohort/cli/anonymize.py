@@ -137,7 +137,7 @@ def anonymize(
         "spec": written.text,
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
-    with output.progress() as progress:
+    with output.progress(time_limit=request.time_limit) as progress:
         release = release_file(data, request, progress, origin=origin, **reading.options())
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None

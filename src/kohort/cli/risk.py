@@ -87,7 +87,7 @@ def risk(
 
     output = printing.output()
     read = read_spec(spec).overridden(k=k)
-    with output.progress() as progress:
+    with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
         request = read.request(beside=spec.parent)
         origin = Origin(shape=read.shape)

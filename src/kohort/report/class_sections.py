@@ -29,7 +29,8 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
     table = Table(("records in the class", "records in all", "share"), rows)
     figure = drawn("Sizes of classes", charts.class_sizes_chart(sizes), sentence, table)
     words = [
-        "A class holds all records that look alike in every quasi-identifier. The larger a class, the safer its records."
+        "A class holds all records that look alike in every quasi-identifier. The larger a class, the safer "
+        "its records."
     ]
     return Section("classes", "Classes of records that look alike", words, figures=[figure])
 

@@ -53,7 +53,10 @@ def _losses_figure(attributes: list[dict[str, Any]]) -> Figure:
     if most["loss"] == least["loss"]:
         extent = f"Every column lost the same share ({most['loss']:.2f})"
     else:
-        extent = f"{most['name']} lost the most ({most['loss']:.2f}), {least['name']} the least ({least['loss']:.2f})"
+        extent = (
+            f"{most['name']} lost the most ({most['loss']:.2f}), "
+            f"{least['name']} the least ({least['loss']:.2f})"
+        )
     sentence = f"{extent}. 0 means that every value is unchanged, 1 that every value is *."
     losses = [(a["name"], a["loss"]) for a in attributes]
     chart = charts.bars_chart(losses[:_MOST_ROWS], title="loss", shares=False)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.files.checked import write_checked
 from kohort.report.facts import report_facts
 from kohort.report.public_facts import public_certificate
@@ -118,10 +118,8 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
     name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
     place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
     if model is None:
-        size, note = (
-            facts["smallest_class"],
-            f"records; {counted(facts['classes'], 'class', 'classes')} in all",
-        )
+        size = facts["smallest_class"]
+        note = f"records; {counted(facts['classes'], 'class', 'classes')} in all"
         return [_figure("smallest class", "smallest_class", size, number(size), note)]
     asked, measured = model["asked"], model["measured"]
     kept = "the promise holds" if model["holds"] else "the promise does not hold"

@@ -96,8 +96,8 @@ def _columns(facts: dict[str, Any]) -> list[str]:
         )
     if sensitive:
         words.append(
-            f"Sensitive columns are published unchanged: {_listed(sensitive)}. What is promised about them is in "
-            "the table below."
+            f"Sensitive columns are published unchanged: {_listed(sensitive)}. The table below says "
+            "what is promised about them."
         )
     roles = facts.get("roles", {})
     identifiers = [name for name, role in roles.items() if role == "identifier"]
@@ -185,7 +185,8 @@ def _about_loss(facts: dict[str, Any]) -> list[str]:
         return []
     worst = max(facts["attributes"], key=lambda attribute: attribute["loss"])
     return [
-        f"Much detail is lost, most of it in {worst['name']!r}. Give that column a finer hierarchy or leave it "
+        f"Much detail is lost, most of it in {worst['name']!r}. Give that column a finer hierarchy or leave "
+        "it "
         "out, ask whether others really know every quasi-identifier, or try a smaller k."
         + _search_longer(facts)
     ]
