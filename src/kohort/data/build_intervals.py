@@ -203,8 +203,8 @@ def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
     far = int((~(np.abs(numbers.astype(float)) * grid.unit / grid.width < 2**52)).sum())
     if far:
         raise InputError(
-            f"Column {name!r} has {counted(far, 'value')} infinite or too large for intervals this narrow. Set top "
-            "and bottom, or widen the intervals."
+            f"Column {name!r} has {counted(far, 'value that is', 'values that are')} infinite or too large "
+            "for intervals this narrow. Set top and bottom, or widen the intervals."
         )
 
 
