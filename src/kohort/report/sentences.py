@@ -102,7 +102,7 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     roles = facts.get("roles", {})
     identifiers = [name for name, role in roles.items() if role == "identifier"]
     if identifiers:
-        words.append(f"Columns that identify people were removed or replaced: {_listed(identifiers)}.")
+        words.append(f"These columns were dropped or replaced: {_listed(identifiers)}.")
     return words
 
 
