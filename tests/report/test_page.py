@@ -153,7 +153,7 @@ def printed(made):
 
 def test_a_withheld_record_that_would_give_itself_away_is_left_out_and_that_is_said():
     text = Page(page_of("some withheld")).text
-    assert "Published as `*` they would not keep k-anonymity by themselves" in text
+    assert "Published as `*` they would not satisfy k-anonymity on their own" in text
     assert "The attack found one person" not in text
     assert "Published as `*` they" not in page_of("some left out") and "Withheld records" not in page_of(
         "plain"

@@ -48,7 +48,7 @@ class Outputs:
             self._refuse_reads(path)
             if path in self.new and path.exists():
                 raise InputError(
-                    f"{path} is there already. Choose another output, or replace it with --force."
+                    f"{path} already exists. Choose another output, or replace it with --force."
                 )
 
     @contextmanager
