@@ -59,7 +59,10 @@ def test_what_a_spec_means(spec, builder):
     "spec, message",
     [
         ({"interval": [5]}, "Unknown key 'interval' in a hierarchy. Did you mean 'intervals'"),
-        ({"intervals": [5], "char": "*"}, "by 'intervals' does not take 'char'. Options: origin, top, bottom"),
+        (
+            {"intervals": [5], "char": "*"},
+            "by 'intervals' does not take 'char'. Options: origin, top, bottom",
+        ),
         ({"intervals": [5], "mask": "right"}, "does not take 'mask'"),
         ({"date": ["month"], "top": 3}, "Options: none"),
         ({}, "must name the way it is built"),
