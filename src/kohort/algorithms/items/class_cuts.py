@@ -51,8 +51,7 @@ def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Ru
     if withheld.any():
         notes = [
             f"The items of {counted(int(withheld.sum()), 'record')} are withheld: fewer than k records of "
-            "the "
-            "same class have any."
+            "the same class have any."
         ]
     elif len(classes) > 1:
         notes = []
