@@ -116,13 +116,14 @@ def apply_maps(
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
     verdict = None if k is None else _verified(prepared, published)
     order = settle_order(prepared, published)
-    n_withheld = int(recoding.withheld.sum())
+    n_withheld, n_starred = _counted(prepared, recoding, published)
     return Applied(
         published=replace(published, kept=order.rows),
         maps=maps,
         withheld=n_withheld,
         remarks=(
             *withheld_notes(n_withheld, published.n_left_out, published.broken),
+            *_starred_note(n_starred, maps.request.suppression),
             *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions),
         ),
@@ -217,10 +218,36 @@ def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
     starred = np.logical_and.reduce(
         [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
     )
-    allowed = int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
-    if fails.any() or starred.sum() <= allowed:
+    if fails.any() or starred.sum() <= _most_withheld(prepared):
         fails[class_of[starred]] = True
     return fails[class_of]
+
+
+def _most_withheld(prepared: Prepared) -> int:
+    """The number of records that may be withheld."""
+    return int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
+
+
+def _counted(prepared: Prepared, recoding: _Mapped, published: Published) -> tuple[int, int]:
+    """How many records are withheld, and how many are `*` everywhere but form a class of their own.
+
+    Records that are `*` everywhere count as withheld where no more than that may be, as verification counts.
+    """
+    found = int(recoding.withheld.sum())
+    counts = published.n_left_out > 0 or found <= _most_withheld(prepared)
+    return (found, 0) if counts else (0, found)
+
+
+def _starred_note(n_starred: int, suppression: float) -> list[str]:
+    if not n_starred:
+        return []
+    return [
+        f"{counted(n_starred, 'record is', 'records are')} `*` in every quasi-identifier, because the "
+        "classes that "
+        f"the maps give are too small. That is more than may be withheld (suppression: {suppression:g}), so "
+        "they "
+        "count as a class of their own, not as withheld."
+    ]
 
 
 def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
