@@ -114,8 +114,8 @@ def apply_maps(
     published = publish(prepared, recoding)
     if not len(published.rows):
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
-    verdict = None if k is None else _verified(prepared, published)
     order = settle_order(prepared, published)
+    verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
     n_withheld, n_starred = _counted(prepared, recoding, published)
     return Applied(
         published=replace(published, kept=order.rows),
@@ -125,7 +125,7 @@ def apply_maps(
             *withheld_notes(n_withheld, published.n_left_out, published.broken),
             *_starred_note(n_starred, maps.request.suppression),
             *order.notes,
-            *(f"{caution.what} {caution.advice}" for caution in order.cautions),
+            *(f"{caution.what} {caution.advice}" for caution in order.cautions if verdict is None),
         ),
         unseen=unknown,
         verdict=verdict,
