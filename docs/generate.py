@@ -60,7 +60,7 @@ _FENCE = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^<!-- (?P<hidden>\$ .*?) -->$", re.MULTILINE | re.DOTALL
 )
 _FILE_NAME = re.compile(r"# (\S+\.\w+)\n")
-_PROGRESS = re.compile(r".+: \d+%(, about \d+ s left)?")
+_PROGRESS = re.compile(r".+: \d+%(, about \d+ (s|min) left for this step)?")
 _EXAMPLE = re.compile(r"^Example: \*\*(.+)\*\*$", re.MULTILINE)
 
 

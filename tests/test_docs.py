@@ -38,6 +38,12 @@ from kohort.problem.roles import ROLES
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DEMO = "kohort demo --out demo --quiet"
+WITH_FIGURES = (
+    "tutorial.md",
+    "maps.md",
+    "verify.md",
+    "hierarchies.md",
+)  # figures that do not depend on the clock
 
 
 def _load_generate() -> ModuleType:
@@ -276,10 +282,16 @@ def run_blocks(path, tmp_path, monkeypatch, capfd):
             printed = generate.run_python(block.text, names)
             assert shown is None or printed == shown.text
         elif block.language in ("console", "hidden"):
-            run_commands(block.text, monkeypatch, capfd)
+            run_commands(block.text, monkeypatch, capfd, with_figures=path.name in WITH_FIGURES)
 
 
-def run_commands(console: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def run_commands(
+    console: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    with_figures: bool,
+) -> None:
     """Each command succeeds, unless the page shows another exit code with `echo $?`."""
     in_order = generate.commands(console)
     for command, following in zip(in_order, [*in_order[1:], None]):
@@ -290,7 +302,10 @@ def run_commands(console: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
         expected = following.printed.strip() if following and following.line == "echo $?" else "0"
         assert str(code) == expected, command.line
         if command.line.startswith("kohort") and command.printed.strip():
-            compare_words(command.printed, "\n".join(capfd.readouterr()))
+            printed = "\n".join(reversed(capfd.readouterr()))  # notes come before the result
+            compare_words(command.printed, printed)
+            if with_figures:
+                compare_figures(command.printed, printed)
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -311,8 +326,30 @@ def compare_words(shown: str, printed: str) -> None:
 
 
 def words(text: str) -> Counter[str]:
-    progress = r"^.+: \d+%(, about \d+ s left)?$"  # of a machine that had to compile first
-    return Counter(re.findall(r"[A-Za-z_]+", re.sub(progress, "", text, flags=re.MULTILINE)))
+    return Counter(re.findall(r"[A-Za-z_]+", without_progress(text)))
+
+
+def without_progress(text: str) -> str:
+    """The text without the progress lines of a machine that had to compile first."""
+    return re.sub(r"^.+: \d+%(, about \d+ (s|min) left for this step)?$", "", text, flags=re.MULTILINE)
+
+
+def compare_figures(shown: str, printed: str) -> None:
+    """Figures are those of today, up to what another machine may find: a twentieth, or 1 in whole numbers."""
+    for ours, theirs in zip(figures(shown), figures(printed), strict=True):
+        allowed = 0.05 * max(abs(float(ours)), abs(float(theirs)))
+        if "." not in ours or float(ours) >= 1:  # a count, or a percentage
+            allowed = max(allowed, 1.0)
+        assert abs(float(ours) - float(theirs)) <= allowed, (ours, theirs, shown, printed)
+
+
+def figures(text: str) -> list[str]:
+    """All numbers of a text but those of seconds, in their order."""
+    text = re.sub(r"[│╭╮╰╯─]", " ", without_progress(text))
+    seconds = r"Made by \w[\w-]* in [\d.]+ s( \(and \d+ s to compile, the first time only\))?"
+    return [
+        found.replace(",", "") for found in re.findall(r"\d[\d,]*(?:\.\d+)?(?<!,)", re.sub(seconds, "", text))
+    ]
 
 
 def modules() -> list[str]:
