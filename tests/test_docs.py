@@ -302,7 +302,7 @@ def run_commands(
         expected = following.printed.strip() if following and following.line == "echo $?" else "0"
         assert str(code) == expected, command.line
         if command.line.startswith("kohort") and command.printed.strip():
-            printed = "\n".join(reversed(capfd.readouterr()))  # notes come before the result
+            printed = "\n".join(capfd.readouterr())
             compare_words(command.printed, printed)
             if with_figures:
                 compare_figures(command.printed, printed)
@@ -344,12 +344,11 @@ def compare_figures(shown: str, printed: str) -> None:
 
 
 def figures(text: str) -> list[str]:
-    """All numbers of a text but those of seconds, in their order."""
+    """All numbers of a text but those of seconds, sorted: notes may come before the result or after it."""
     text = re.sub(r"[│╭╮╰╯─]", " ", without_progress(text))
     seconds = r"Made by \w[\w-]* in [\d.]+ s( \(and \d+ s to compile, the first time only\))?"
-    return [
-        found.replace(",", "") for found in re.findall(r"\d[\d,]*(?:\.\d+)?(?<!,)", re.sub(seconds, "", text))
-    ]
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?(?<!,)", re.sub(seconds, "", text))
+    return sorted((number.replace(",", "") for number in found), key=float)
 
 
 def modules() -> list[str]:

@@ -33,7 +33,7 @@ def init(
 ) -> None:
     """Write a starting spec: a role for every column and why, hierarchies, and the other options as comments.
 
-    It works as it is, but it is a suggestion: read it before you publish. A file with one basket a line, a
+    It works as it is, but it is a suggestion: read it before you publish. A file with one basket per line, a
     transaction of different items, is recognized and gets a spec for items.
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
