@@ -20,7 +20,7 @@ _WIDTH = 100
 _ALPHA = 0.5
 _NO_LIMIT = 1_000_000  # columns: yaml is to break no line
 _ROLES = """\
-# identifier         tells who it is; dropped (with treatment: pseudonym or mask, replaced)
+# identifier         says who it is; dropped (with treatment: pseudonym or mask, replaced)
 # quasi-identifier   others may know it; generalized until k records look alike
 # sensitive          nobody should learn it about a person; published as it is, see privacy
 # insensitive        nobody could know or misuse it; published as it is
@@ -42,11 +42,13 @@ _MORE = """\
 #suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier
 #labels: tight         # publish the interval or set that a class really has, not the hierarchy's labels
 #nulls: star           # publish a missing value as *, instead of treating it as a value of its own
-#formulas: escape      # in CSV files, an apostrophe before texts that a spreadsheet would compute
+#formulas: escape      # in CSV files, an apostrophe before text that a spreadsheet would compute
 #others: drop          # what becomes of columns that are not named above: error, keep or drop
-#shuffle: true         # publish the records in another order, also where the original one tells nothing
+#shuffle: true         # publish the records in another order, even where the original order reveals nothing
 #seed: 1               # the same seed gives the same release
 #time_limit: 60        # seconds; then the best release so far is used
+#title: Our patients   # the name of the data set, for the report
+#owner: Our office     # the person or office responsible for the release, for the report
 """
 
 
