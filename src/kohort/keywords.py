@@ -37,7 +37,7 @@ ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
 def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Request:
     """The request that the keywords of `anonymize` make; `proposed` hierarchies are for columns in a list."""
     items = _items(given["items"])
-    if given["k"] is None and given["privacy"] == () and items is None:
+    if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
         raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
     trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
     trees |= {name: _hierarchy(name, source) for name, source in proposed.items()}
