@@ -27,6 +27,7 @@ check: install
 lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/vermin --quiet --no-tips --violations --target=3.10- src
 
 imports: install
 	$(BIN)/lint-imports
