@@ -12,8 +12,8 @@ from kohort.files.checked import write_checked
 __all__ = ["require_weasyprint", "write_pdf"]
 
 _MORE = (
-    ". It also needs Pango, which Linux desktops have (see the installation page of WeasyPrint). You can also "
-    "write HTML and print it from a browser: its layout is made for paper as well."
+    ". It also needs Pango, which Linux desktops have (see the installation page of WeasyPrint). "
+    "You can also write HTML and print it from a browser: its layout is made for paper as well."
 )
 
 
