@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kohort as ko
+from report.chromium import BROWSER, FLAGS, needs_chromium
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = re.compile(r"(https?:)?//")
@@ -61,18 +62,33 @@ def test_styles_load_nothing_from_elsewhere(site):
 
 
 def test_the_reference_has_every_public_name(site):
-    page = (site / "api" / "index.html").read_text(encoding="utf-8")
+    page = (site / "api.html").read_text(encoding="utf-8")
     for name in set(ko.__all__) - {"datasets", "__version__"}:
         assert f'id="{name.lower()}"' in page.lower(), name
 
 
 def test_notebooks_are_pages_with_what_their_cells_gave(site):
     for name in ("hospital", "choosing-k", "learning"):
-        page = (site / "notebooks" / name / "index.html").read_text(encoding="utf-8")
+        page = (site / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
         assert 'class="output"' in page and (site / "notebooks" / f"{name}.ipynb").is_file()
 
 
 def test_the_search_finds_words_of_all_kinds_of_pages(site):
     found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     places = {entry["location"].partition("#")[0] for entry in found}
-    assert {"", "api/", "cli/", "coming-from/", "algorithms/improve/", "notebooks/hospital/"} <= places
+    assert {"index.html", "api.html", "coming-from.html", "algorithms/improve.html"} <= places
+    assert {f"notebooks/{name}.html" for name in ("hospital", "choosing-k", "learning")} <= places
+
+
+def test_the_search_also_works_from_the_disk(site):
+    """Its index is a script, and the frame that stands in for a worker is loaded by every page."""
+    assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index")
+    assert '<script src="../iframe-worker.js">' in (site / "algorithms" / "index.html").read_text("utf-8")
+
+
+@needs_chromium
+def test_a_browser_finds_pages_without_a_server(site, tmp_path):
+    flags = [*FLAGS, f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom"]
+    command = [BROWSER, *flags, f"{(site / 'index.html').as_uri()}?q=closeness"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    assert re.search(r'md-search-result__meta">\d+ matching documents', shown)
