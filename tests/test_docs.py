@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
 import importlib.util
 import pkgutil
@@ -392,3 +393,31 @@ def test_every_page_is_in_the_navigation():
 def test_pages_name_no_place_of_a_machine():
     for path in PAGES:
         assert not re.search(r"/(home|root|work|tmp|Users)/", path.read_text(encoding="utf-8")), path
+
+
+# -- figures about other tools ---------------------------------------------------------------------
+
+
+def why_section(text: str) -> str:
+    """The comparison with other tools, up to where its figures come from."""
+    section = text.split("\n## Why leave ARX, sdcMicro, Amnesia, anonypy\n")[1].split("\n## ")[0]
+    return section[: section.rindex("|\n\n")]
+
+
+def test_the_readme_and_the_site_compare_alike():
+    assert why_section((ROOT / "README.md").read_text(encoding="utf-8")) == why_section(page("index.md"))
+
+
+def test_our_figures_are_those_of_the_experiment():
+    with (ROOT / "experiments/lowest/results/adult.csv").open(encoding="utf-8", newline="") as lines:
+        runs = {(run["algorithm"], run["k"], run["limit"]): run for run in csv.DictReader(lines)}
+    rows = why_section(page("index.md")).replace("*", "").splitlines()
+    for limit, column, opening in (
+        ("60", "loss", "| Kohort, at most 60 s |"),
+        ("5", "loss", "| Kohort, at most 5 s |"),
+        ("60", "bound", "| proven by Kohort: no release can lose less than |"),
+    ):
+        [row] = [row for row in rows if row.startswith(opening)]
+        shown = [float(cell) for cell in row.removeprefix(opening).split("|")[:3]]
+        measured = [round(float(runs["improve", k, limit][column]), 4) for k in ("5", "10", "100")]
+        assert shown == measured

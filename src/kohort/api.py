@@ -13,6 +13,7 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
+from kohort.data.build_hierarchy import Builder
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -401,9 +402,12 @@ def read_hierarchy(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool = False,
-) -> Hierarchy:
-    """Read a hierarchy file: leaf first, parent/child pairs or a YAML tree; a broken one is refused."""
+) -> Hierarchy | Builder:
+    """Read a hierarchy file: leaf first, parent/child pairs, a YAML tree or Amnesia's; refuse a broken one.
+
+    Where the file has ranges of numbers or dates, the result builds the hierarchy for a column's values.
+    """
     file = hierarchies.read_hierarchy(path, kind=kind, delimiter=delimiter, encoding=encoding, header=header)
     file.findings.raise_if_broken(Path(path).name)
-    assert file.hierarchy is not None
-    return file.hierarchy
+    assert file.source is not None
+    return file.source

@@ -113,7 +113,7 @@ def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
     if isinstance(found, FileSource):
         file = read_source(found)
         file.findings.raise_if_broken(name)
-        return file.hierarchy
+        return file.source
     return found
 
 

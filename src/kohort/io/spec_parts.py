@@ -95,8 +95,8 @@ def read_hierarchy(
         return source
     file = read_source(source, beside=beside)
     file.findings.raise_if_broken(column)
-    assert file.hierarchy is not None
-    return file.hierarchy
+    assert file.source is not None
+    return file.source
 
 
 def as_text(value: Scalar) -> str:

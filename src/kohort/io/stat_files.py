@@ -12,7 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.errors import InputError, MissingPackageError
+from kohort.errors import InputError
+from kohort.extras import missing_package
 from kohort.io.columns import (
     LARGEST_EXACT,
     fine_times_as_text,
@@ -55,7 +56,7 @@ def _pyreadstat() -> ModuleType:
     try:
         import pyreadstat
     except ImportError:
-        raise MissingPackageError("Reading SPSS and Stata files needs: pip install 'kohort[stats]'") from None
+        raise missing_package("Reading SPSS and Stata files needs", "stats") from None
     return pyreadstat
 
 

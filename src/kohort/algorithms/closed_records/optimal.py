@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
-from kohort.algorithms.programs import Program, Solution, exact_package, solve_program
+from kohort.algorithms.programs import Program, Solution, solve_program
 from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
 from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.algorithms.run import Run
@@ -62,7 +62,6 @@ class Optimal(Algorithm):
             raise UnsupportedError(
                 "optimal is exact for hierarchy nodes only, not for tight labels. Use labels: hierarchy."
             )
-        exact_package("highspy")
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         run.report("mining closed records", 0.0)
