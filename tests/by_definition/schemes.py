@@ -47,7 +47,7 @@ def valid_partitions(scheme, domain):
 def allowed(scheme, domain, block, leaves):
     if len(block) == 1:
         return True
-    in_a_row = max(block) - min(block) + 1 == len(block)
+    in_a_row = sum(min(block) <= leaf <= max(block) for leaf in leaves) == len(block)
     if scheme == "sps":
         return True
     if scheme == "ops":

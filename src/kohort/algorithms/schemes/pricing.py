@@ -66,7 +66,7 @@ class Pricing:
     def values(self) -> np.ndarray:
         """The number of each value in its space: distinct rows by attributes."""
         columns = zip(self.spaces, self.problem.rows.leaves.T)
-        found = [np.searchsorted(space.leaf, leaves) for space, leaves in columns]
+        found = [space.value_of_leaf[leaves] for space, leaves in columns]
         return np.column_stack(found).astype(np.int32)
 
     @cached_property

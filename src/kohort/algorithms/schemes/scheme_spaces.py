@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,12 +72,15 @@ def scheme_spaces(problem: Problem, asked: str | Mapping[str, str] | None) -> li
 class SchemeSpace:
     """The partitions of an attribute's observed values under a scheme, and the leaves of their blocks.
 
-    A missing value is alone, or together with all others.
+    A missing value is alone, or together with all others; in bhs and ghs it is a value like any other.
 
-    leaf      the leaf of each value; values are in the order of the domain's leaves
+    leaf      the leaf of each value; values are in the order of the domain's leaves, but the value of `lone` is
+              the last, wherever the hierarchy has it, so that the values of every node follow one another
     alone     per node of the space: its first and last leaf if it is a block by itself
     joined    per node of the space: its first and last leaf if it shares a block, which then covers the whole
               group, also leaves that no record has
+    lone      the leaf of a missing value, or -1 (always in bhs and ghs): no block covers it but its own and
+              that of everything
     ranges    per level (bhs only): the first and last leaf of each value's node
     """
 
@@ -87,6 +90,7 @@ class SchemeSpace:
     leaf: np.ndarray
     alone: np.ndarray
     joined: np.ndarray
+    lone: int = -1
     ranges: list[np.ndarray] = field(default_factory=list)
 
     @classmethod
@@ -94,17 +98,24 @@ class SchemeSpace:
         leaf = np.flatnonzero(attribute.leaf_counts > 0)
         if scheme == "bhs":
             return _levels(attribute, leaf)
-        tree = _Tree(attribute, leaf, _MERGING[scheme])
+        lone = -1 if scheme == "ghs" else _leaf_of_missing(attribute)
+        leaf = np.concatenate([leaf[leaf != lone], leaf[leaf == lone]])
+        tree = _Tree(attribute, leaf, _MERGING[scheme], lone)
         if scheme in ("ops", "sps"):
             tree.add_flat()
         else:
             tree.add_hierarchy()
         space = PartitionSpace(len(leaf), tuple(tree.children), tuple(tree.merging))
-        return cls(attribute, scheme, space, leaf, np.array(tree.alone), np.array(tree.joined))
+        return cls(attribute, scheme, space, leaf, np.array(tree.alone), np.array(tree.joined), lone)
 
     @property
     def n(self) -> int:
         return self.space.n
+
+    @cached_property
+    def value_of_leaf(self) -> np.ndarray:
+        """The value of each leaf, or -1 if no record has it."""
+        return _values(self.leaf, self.attribute)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -132,13 +143,16 @@ class SchemeSpace:
             return self.leaf[block]
         node, children, merging = self._node_of(block)
         if merging == "all":
-            parts = [self.alone[node]]
-        else:
-            members = set(block)
-            parts = [self.joined[c] for c in children if self.space.ranges[c][0] in members]
-            if merging == "runs":
-                parts = [np.array([parts[0][0], parts[-1][1]])]
-        return np.concatenate([np.arange(first, last + 1) for first, last in parts])
+            first, last = self.alone[node]
+            return np.arange(first, last + 1)
+        members = set(block)
+        parts = [self.joined[c] for c in children if self.space.ranges[c][0] in members]
+        return self.covered([(parts[0][0], parts[-1][1])] if merging == "runs" else parts)
+
+    def covered(self, ranges: Iterable[tuple[int, int]]) -> np.ndarray:
+        """The leaves of ranges, given by their first and last; of several leaves, never that of `lone`."""
+        leaves = np.concatenate([np.arange(first, last + 1) for first, last in ranges])
+        return leaves[leaves != self.lone] if len(leaves) > 1 else leaves
 
     def _node_of(self, block: Sequence[int]) -> tuple[int, tuple[int, ...], Merging]:
         """The lowest node that a block is under, its children and how they merge."""
@@ -196,23 +210,39 @@ def _levels(attribute: Attribute, leaf: np.ndarray) -> SchemeSpace:
         )
     nothing = np.zeros((0, 2), dtype=np.int64)
     space = PartitionSpace(len(leaf), levels=tuple(levels))
-    return SchemeSpace(attribute, "bhs", space, leaf, nothing, nothing, list(levels.values()))
+    return SchemeSpace(attribute, "bhs", space, leaf, nothing, nothing, ranges=list(levels.values()))
+
+
+def _leaf_of_missing(attribute: Attribute) -> int:
+    """The leaf of a missing value, or -1 if the domain has none."""
+    leaves = attribute.domain.leaves
+    return leaves.index(None) if None in leaves else -1
+
+
+def _values(leaf: np.ndarray, attribute: Attribute) -> np.ndarray:
+    """The value of each leaf of the domain, or -1; `leaf` has the leaf of each value."""
+    found = np.full(attribute.n_leaves, -1, dtype=np.int64)
+    found[leaf] = np.arange(len(leaf))
+    return found
 
 
 class _Tree:
-    """A tree over the observed values under construction: children first."""
+    """A tree over the observed values under construction: children first.
 
-    def __init__(self, attribute: Attribute, leaf: np.ndarray, merging: Merging) -> None:
+    others  the number of values but for that of `lone`, which is the last and shares a block only with all
+    """
+
+    def __init__(self, attribute: Attribute, leaf: np.ndarray, merging: Merging, lone: int) -> None:
         self.attribute, self.leaf, self.how = attribute, leaf, merging
+        self.others = int((leaf != lone).sum())
+        self.value_of_leaf = _values(leaf, attribute)
         self.children: list[tuple[int, ...]] = []
         self.merging: list[Merging] = []
         self.alone = [(int(one), int(one)) for one in leaf]
         self.joined = list(self.alone)
-        labels = attribute.domain.leaves
-        self.lone = [v for v, one in enumerate(leaf) if labels[one] is None and merging != "all"]
 
     def add_flat(self) -> None:
-        self._above([value for value in range(len(self.leaf)) if value not in self.lone], self.how, None)
+        self._above(list(range(self.others)), self.how, None)
         self._add_missing()
 
     def add_hierarchy(self) -> None:
@@ -225,9 +255,8 @@ class _Tree:
         assert isinstance(tree, Hierarchy)
         first, last = int(tree.lo[node]), int(tree.hi[node])
         if tree.leaf_node[first] == node:
-            value = int(np.searchsorted(self.leaf, first))
-            observed = value < len(self.leaf) and self.leaf[value] == first and value not in self.lone
-            return value if observed else None
+            value = int(self.value_of_leaf[first])
+            return value if 0 <= value < self.others else None
         below = []
         for child in tree.children(node).tolist():
             found = self._add_node(child)
@@ -248,7 +277,6 @@ class _Tree:
 
     def _add_missing(self) -> None:
         """Add a root above all other values and a missing one: together they are everything."""
-        others = len(self.leaf) - len(self.lone)
-        if self.lone and others:
-            top = len(self.leaf) + len(self.children) - 1 if others > 1 else 1 - self.lone[0]
-            self._above([top, self.lone[0]], "all", (0, self.attribute.n_leaves - 1))
+        if 0 < self.others < len(self.leaf):
+            top = len(self.leaf) + len(self.children) - 1 if self.others > 1 else 0
+            self._above([top, self.others], "all", (0, self.attribute.n_leaves - 1))

@@ -212,17 +212,10 @@ class UndecidedSets(PairRules):
     def _joined(self, node: int, values: list[int]) -> tuple[int, int, float, int, int]:
         """Leaves, records, logarithms, first and last leaf of a unit that shares a block with others."""
         children = sorted({int(self.child[node, value]) for value in values})
-        counts = self.space.attribute.leaf_counts
-        ranges = [self.space.joined[child] for child in children]
-        inside = np.concatenate([counts[first : last + 1] for first, last in ranges])
-        logs = float((inside * np.log2(np.maximum(inside, 1))).sum())
-        return (
-            len(inside),
-            int(inside.sum()),
-            logs,
-            int(min(r[0] for r in ranges)),
-            int(max(r[1] for r in ranges)),
-        )
+        leaves = self.space.covered([self.space.joined[child] for child in children])
+        counts = self.space.attribute.leaf_counts[leaves]
+        logs = float((counts * np.log2(np.maximum(counts, 1))).sum())
+        return len(leaves), int(counts.sum()), logs, int(leaves.min()), int(leaves.max())
 
     def _decided(self, solved: dict[int, tuple[_Units, tuple]]) -> ChoiceBounds:
         """The least cost with each pair together or apart, and the best partition, from the top down."""
