@@ -152,3 +152,17 @@ def test_prices_that_add_up_to_less_than_nothing_prove_a_bound_of_nothing():
         weights={"b": 0},
     )
     assert release.bound == release.loss["loss"] == 0
+
+
+@pytest.mark.parametrize("rounds", range(1, 150, 4))
+def test_prices_hold_where_every_closed_record_is_free(rounds):
+    """Seen: prices of rounding errors above a cost of exactly 0, if the time was up after some rounds."""
+    tree = ko.Hierarchy.from_paths([(leaf, "any", "*") for leaf in "abc"])
+    columns = {"x": list("aaaabbcccccc"), "y": list("aaaaabaaaaaa")}
+    problem = problem_of(columns, dict.fromkeys(columns, tree), 11, cost="suppressions")
+    closed = mine_closed_records(problem)
+    cost = record_costs(problem, closed)
+    prices = dual_prices(problem, closed, cost, Run(), rounds=rounds)
+    assert not cost.any()
+    assert not prices.of_row.any()
+    check_dual_proof(problem, prices.proof(closed), dual_bound(problem, prices, problem.coded.star_cost))

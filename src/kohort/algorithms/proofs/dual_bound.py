@@ -60,7 +60,7 @@ def dual_prices(
     O(rounds * rows under near records).
     """
     copies, k = problem.rows.counts.astype(np.int64), problem.k
-    scale = max(float(cost.max()), _ROUNDING)
+    scale = float(cost.max())  # 0: the prices stay 0; any other step would leave only its rounding errors
     step = (0.03 if k >= 50 else 0.02) * scale
     priced = PricedRecords(closed.start, closed.rows, cost, copies, k)
     y = cheapest_over(priced)
