@@ -186,7 +186,7 @@ def test_the_command_compares(jobs, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--k", "5,x"], "no list of whole numbers"),
+        (["--k", "5,x"], "not a list of whole numbers"),
         (["--t", "a"], "no list of numbers"),
         (["--algorithms", "mondrain"], "Did you mean 'mondrian'"),
     ],
