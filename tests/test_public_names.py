@@ -46,6 +46,7 @@ NAMES = [
     "__version__",
     "anonymize",
     "apply_maps",
+    "as_numbers",
     "assess_risk",
     "auto",
     "by_frequency",

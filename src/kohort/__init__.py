@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kohort.data.build_hierarchy import order as order
     from kohort.data.build_hierarchy import quantiles as quantiles
     from kohort.data.hierarchy import Hierarchy as Hierarchy
+    from kohort.data.numeric_labels import as_numbers as as_numbers
     from kohort.errors import InfeasibleError as InfeasibleError
     from kohort.errors import InputError as InputError
     from kohort.errors import InternalError as InternalError
@@ -110,6 +111,7 @@ _HOMES = {
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",
+    "as_numbers": "kohort.data.numeric_labels",
     "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",

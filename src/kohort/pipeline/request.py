@@ -35,7 +35,7 @@ class Items:
     separator  the character between the items, where a cell is a text and no list
     multiset   whether an item that a basket has twice is another than one it has once
     algorithm  apriori-items, direct-items or optimal-items; auto is the first
-    weight     beside quasi-identifiers: how much the loss of the items counts against theirs, 0 to 1
+    weight     beside quasi-identifiers: how much what is kept of the items counts against theirs, 0 to 1
     """
 
     column: str
