@@ -135,7 +135,8 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
         builder = builder.build(column if isinstance(builder, Order) else natural)  # type: ignore[attr-defined]
     hierarchy = builder
     findings = check(hierarchy, column)
-    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress")
+    expected = getattr(source, "expected", None)
+    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress", expected=expected)
     if findings.missing:
         hierarchy = hierarchy.with_leaves(list(findings.missing), hidden=True)
     if column.has_null and None not in hierarchy.leaf_of:
