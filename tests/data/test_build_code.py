@@ -87,7 +87,7 @@ def test_countries_are_listed_once_in_both_forms():
 def test_values_that_are_no_codes_are_counted_and_not_shown():
     diagnoses = pa.table({"dx": ["J45.0", "J45.1", "Zebulon", "Zebulon"], "age": [1, 1, 1, 1]})
     options = {"quasi_identifiers": {"dx": ko.code("icd10"), "age": None}, "privacy": [ko.KAnonymity(2)]}
-    with pytest.raises(InputError, match="1 value does not look like ICD-10 codes such as J45.0") as caught:
+    with pytest.raises(InputError, match="1 value does not look like ICD-10 codes such as J45") as caught:
         ko.anonymize(diagnoses, **options)
     assert "2 records, 50.0%" in str(caught.value) and "Zebulon" not in str(caught.value)
     with pytest.raises(InputError, match="none of its 1 values looks like UK postcodes"):

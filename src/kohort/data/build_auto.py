@@ -54,6 +54,8 @@ class Auto:
         system = recognized_code(column)
         if system is not None:
             return _for_codes(column, Code(system))
+        if column.listed:
+            return Choice(Order(), "neighbours in order", "its categories have an order")
         if column.numbers is not None:
             return _for_numbers(column, column.numbers)
         if _are_codes(values):

@@ -96,7 +96,8 @@ class Findings:
         if expected is not None:
             return (
                 f"{counted(len(self.missing), 'value does', 'values do')} not look like {expected} "
-                f"({self.missing_records:,} records, {share:.1%} of all). Correct them, or set on_missing: suppress."
+                f"({self.missing_records:,} records, {share:.1%} of all). "
+                "Correct them, or set on_missing: suppress."
             )
         near = f" {self.near_misses:,} differ from a leaf only in case, spaces or the form of a number."
         return (

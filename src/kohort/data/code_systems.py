@@ -1,7 +1,7 @@
 """Codes that have levels in them: postcodes, ICD-10, NACE, occupations, countries.
 
-Only the structure of the codes is used, such as which characters of a postcode name its area. There is no list of
-the codes that exist; countries are in `countries.py`.
+Only the structure of the codes is used, such as which characters of a postcode name its area. There is no
+list of the codes that exist; countries are in `countries.py`.
 """
 
 from __future__ import annotations
@@ -188,9 +188,7 @@ CODE_SYSTEMS = {
         CodeSystem(
             "isco", "ISCO occupation codes", "2221", re.compile(r"([0-9]{4})"), _four_digits, digits=4
         ),
-        CodeSystem(
-            "uk-soc", "UK SOC occupation codes", "2231", re.compile(r"([1-9][0-9]{3})"), _four_digits
-        ),
+        CodeSystem("uk-soc", "UK SOC occupation codes", "2231", re.compile(r"([1-9][0-9]{3})"), _four_digits),
         CodeSystem("country", "ISO country codes", "FR or FRA", _COUNTRIES, _country),
     )
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
-from kohort.data.column import Column, unsigned_zero
+from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
@@ -178,13 +178,13 @@ def _ordered(column: Column, request: Request) -> Column:
 
 
 def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
+    """The column with booleans and numbers spelled as in the hierarchy: true or TRUE; 0.0 or -0.0; 1, 1.0."""
     if column.kind == "boolean":
         leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
     elif column.kind in ("integer", "float"):
         known = hierarchy.leaf_of
-        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
-        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
+        plain = whole_number if column.kind == "integer" else unsigned_zero
+        leaves = {plain(leaf): leaf for leaf in known if leaf is not None and plain(leaf) not in known}
     else:
         return column
     return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))

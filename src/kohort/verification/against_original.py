@@ -143,7 +143,10 @@ def _has_codes(array: pa.ChunkedArray) -> bool:
 
 def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
     """The keys by which two columns are compared: positions of numbers and times, else texts."""
-    if not (after.ordered and before.ordered and _are_times(after) == _are_times(before)):
+    have_given_orders = bool(after.listed or before.listed)  # places in two orders say nothing
+    if have_given_orders or not (
+        after.ordered and before.ordered and _are_times(after) == _are_times(before)
+    ):
         return list(after.texts), list(before.texts)
     scales = Scale(after), Scale(before)
     if _are_times(after) and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone
