@@ -9,11 +9,21 @@ from math import comb
 
 import numpy as np
 
-__all__ = ["Combination", "Combinations", "class_sizes", "combine", "share"]
+__all__ = [
+    "Combination",
+    "Combinations",
+    "class_sizes",
+    "combine",
+    "contributions",
+    "sampled_rows",
+    "share",
+]
 
 _MOST_COMBINATIONS = 250
 _KEPT_PER_SIZE = 10
 _LARGEST_KEY = 2**62
+_ORDERS = 8  # in which columns are added, to find what each contributes
+_RECORDS_OF_ORDERS = 5_000
 
 
 @dataclass(frozen=True)
@@ -73,9 +83,7 @@ def _starts(ordered: np.ndarray) -> np.ndarray:
 
 def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: int, seed: int) -> Combinations:
     """Count the records that are unique on each combination of up to `largest` columns."""
-    rows: slice | np.ndarray = slice(None)
-    if records > sample:
-        rows = np.sort(np.random.default_rng(seed).choice(records, sample, replace=False))
+    rows = sampled_rows(records, sample, seed)
     looked_at = min(records, sample)
     names = _worth_combining(quasi, largest)
     codes = {name: quasi[name][rows] for name in names}
@@ -90,6 +98,36 @@ def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: in
         records=looked_at,
         sampled=records > sample,
     )
+
+
+def sampled_rows(records: int, sample: int, seed: int) -> slice | np.ndarray:
+    """All records or, where there are more than `sample`, that many of them drawn at random."""
+    if records <= sample:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(records, sample, replace=False))
+
+
+def contributions(columns: dict[str, np.ndarray], records: int, seed: int) -> dict[str, float]:
+    """For each column, the share of the records that it makes unique, given others.
+
+    The mean over random orders in which somebody may learn the columns: what a column adds depends on those
+    before it. The shares sum to the share of records that are unique on all columns. Counted on up to 5,000
+    records; O(orders * columns * records * log records).
+    """
+    rows = sampled_rows(records, _RECORDS_OF_ORDERS, seed)
+    codes = {name: column[rows] for name, column in columns.items()}
+    looked_at = min(records, _RECORDS_OF_ORDERS)
+    added = dict.fromkeys(columns, 0.0)
+    rng = np.random.default_rng(seed)
+    for _ in range(_ORDERS):
+        key, unique = np.zeros(looked_at, dtype=np.int64), 0
+        for name in rng.permutation(list(columns)).tolist():
+            joined = key * (int(codes[name].max(initial=0)) + 1) + codes[name]
+            key, sizes = np.unique(joined, return_inverse=True, return_counts=True)[1:]
+            now = int((sizes == 1).sum())
+            added[name] += share(now - unique, looked_at) / _ORDERS
+            unique = now
+    return added
 
 
 def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, ...]:
