@@ -77,6 +77,8 @@ def anonymize(
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
+    title: str | None = None,
+    owner: str | None = None,
     key: bytes | None = None,
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
@@ -131,6 +133,8 @@ def anonymize(
     seed, time_limit, engine
         For everything that is drawn at random; seconds after which the best release so far is used; where to
         compute.
+    title, owner
+        The name of the data set and who is responsible for the release, for the report and the certificate.
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
@@ -158,12 +162,19 @@ def anonymize(
         read, beside = spec_and_folder(spec)
         source = frame_or_file(data, read.shape, header=header)
         request = read.request(beside=beside, key=key, engine=engine)
-        origin = Origin(shape=read.shape, reads=named_files(data, spec, *read.files(beside=beside)))
+        reads = named_files(data, spec, *read.files(beside=beside))
+        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
         return release_of(source, request, origin=origin, progress=progress)
     source = frame_or_file(data, header=header)
     request = request_of(given)
-    origin = Origin(reads=named_files(data, *hierarchy_files(quasi_identifiers, items)))
+    reads = named_files(data, *hierarchy_files(quasi_identifiers, items))
+    origin = Origin(reads=reads, making=_name_of(data))
     return release_of(source, request, origin=origin, progress=progress)
+
+
+def _name_of(data: Any) -> dict[str, str]:
+    """The name of the file of the original, for the report; empty for a dataframe."""
+    return {"data": Path(data).name} if isinstance(data, (str, Path)) else {}
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
@@ -177,7 +188,8 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     ]
     if besides:
         raise InputError(
-            f"The spec says it all: leave out {', '.join(besides)}, or write them into the spec."
+            f"With a spec, all other options are read from it: leave out {', '.join(besides)}, or write them "
+            "into the spec."
         )
 
 
@@ -237,7 +249,9 @@ def verify(
     before = None if original is None else dataset_of(original, read.shape, **reading)
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
-        raise InputError("An order file compares a release with its original: give the original, too.")
+        raise InputError(
+            "An order file is used to compare a release with its original: give the original as well."
+        )
     request = read.request(beside=beside)
     return verify_release(published, request, original=before, order=order).verdict
 

@@ -171,5 +171,5 @@ def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Names of columns; a single one need not be in a list."""
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
     if not all(isinstance(name, str) for name in listed):
-        raise InputError(f"Columns are given by their names, as texts in a list. Got {shown(names)}.")
+        raise InputError(f"Give columns by their names, as a list of strings. Got {shown(names)}.")
     return listed

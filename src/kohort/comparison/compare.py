@@ -20,6 +20,7 @@ from kohort.comparison.charts import comparison_chart
 from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job
+from kohort.errors import counted
 from kohort.io.spec import Spec
 from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.version import __version__
@@ -48,7 +49,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         done = sum(row["status"] == "done" for row in self.rows)
-        return f"<Comparison of {done} releases; {len(self.rows) - done} could not be made>"
+        return f"<Comparison of {counted(done, 'release')}; {len(self.rows) - done} could not be made>"
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Frontier:
         if self.knee is None:
             return (
                 f"There is no knee between the {len(self.points)} releases: each step costs about as much as "
-                f"the one before. Choose {self.parameter} by the risk that you can answer for."
+                f"the one before. Choose {self.parameter} by the highest risk that you can accept."
             )
         at = next(p for p in self.points if p[self.parameter] == self.knee)
         first, last = self.points[0], self.points[-1]

@@ -95,8 +95,8 @@ def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]
 
 
 _WEIGHT_REASON = (
-    "It is a weight: how many people of the population the record stands for. It is not published unless you "
-    "say treatment: keep, since weights may tell where and who somebody is."
+    "It is a weight: how many people of the population the record stands for. Dropped, since a weight may tell "
+    "where and who somebody is."
 )
 
 
@@ -159,7 +159,7 @@ def _household_reason(column: Column) -> str:
     return (
         f"It says of which household a person is: {distinct_values(column):,} households have "
         f"{len(column) / distinct_values(column):.1f} records on average and {int(column.counts.max()):,} at "
-        "most. It is not published."
+        "most. Dropped."
     )
 
 

@@ -79,7 +79,7 @@ def _singling_out_most(
 
 def _not_among_the_first(quasi_identifiers: int) -> str:
     return (
-        "Its name and values do not say whether others know it, and it singles out fewer people than the "
+        "Neither its name nor its values say whether others know it, and it singles out fewer people than the "
         f"{quasi_identifiers} quasi-identifiers."
     )
 

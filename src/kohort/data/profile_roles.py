@@ -183,7 +183,7 @@ def _by_distinctness(column: Column) -> Suggestion | None:
 def _by_kind(column: Column) -> Suggestion:
     """What the values alone say: exact amounts are seldom known, categories may be."""
     known: Known = "hardly" if _holds_amounts(column) else "possible"
-    reason = "Its name and values do not say whether others know it; in doubt they do."
+    reason = "Others may know it: neither its name nor its values suggest otherwise."
     return Suggestion("quasi-identifier", reason + _singling_out(column), known)
 
 

@@ -48,7 +48,8 @@ class Savings:
         )
         return (
             f"{quasi_identifiers} quasi-identifiers are many: of the information in them about "
-            f"{self.loss:.2f} would be lost at k = {self.k} ({self.unique_share:.0%} of the records are unique): {figures}. "
+            f"{self.loss:.2f} would be lost at k = {self.k}, and {self.unique_share:.0%} of the records are "
+            f"unique; {figures}. "
             "Drop columns that nobody needs, and make those sensitive that nobody outside can know."
         )
 

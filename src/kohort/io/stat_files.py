@@ -101,7 +101,8 @@ def _write(coded: CodedTable, path: Path, function: str, title: str, **options: 
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
             f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
-            "letters, digits and underscores (at most 32) and be no reserved word. Is there room on the disk?"
+            "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
+            "the disk?"
         ) from None
     check_written(coded.frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
 

@@ -12,6 +12,7 @@ import yaml
 
 from kohort.algorithms import ALGORITHMS
 from kohort.data.profile import ColumnProfile, Profile
+from kohort.errors import counted
 
 __all__ = ["comment", "dumped", "printable", "spec_text", "suggested_attribute"]
 
@@ -23,8 +24,7 @@ _ROLES = """\
 # quasi-identifier   others may know it; generalized until k records look alike
 # sensitive          nobody should learn it about a person; published as it is, see privacy
 # insensitive        nobody could know or misuse it; published as it is
-# person, household  whose record it is; not published, and promises count people
-# weight             how many people of the population the record stands for; not published
+# person             whose record it is; not published, and promises count people
 """
 _HIERARCHIES = """\
 # hierarchy: {intervals: [5, 10, 20]}   numbers: 23, [20, 25), [20, 30), [20, 40), *
@@ -40,6 +40,7 @@ _CHECK = {
     "insensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
     "items": "Dropped. To publish it: role items, and under privacy m, how many items others may know.",
 }
+_DROPPED = ("items", "household", "weight")
 _UNSURE = (
     "Check: if nobody outside can know it, it is sensitive or insensitive, and the release keeps more detail."
 )
@@ -65,8 +66,8 @@ def spec_text(found: Profile, *, data: str, command: str, k: int) -> str:
 
 
 def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
-    """The entry of a column in the spec; lists are dropped, as no algorithm can publish them."""
-    attribute: dict[str, Any] = {"role": "identifier" if column.role == "items" else column.role}
+    """The entry of a column in the spec; what no algorithm can use yet is dropped."""
+    attribute: dict[str, Any] = {"role": "identifier" if column.role in _DROPPED else column.role}
     if column.hierarchy is not None:
         attribute["hierarchy"] = column.hierarchy
     return attribute
@@ -74,7 +75,8 @@ def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
 
 def _header(found: Profile, data: str, command: str) -> str:
     about = (
-        f"A starting spec for {data} ({found.records:,} records), by kohort init. The roles are suggestions, "
+        f"A starting spec for {data} ({counted(found.records, 'record')}), by kohort init. The roles are "
+        "suggestions, "
         "from names and values: check each one, as you answer for the release."
     )
     too_many = found.savings.sentence(len(found.quasi_identifiers)) if found.savings else ""
@@ -99,7 +101,7 @@ def _privacy(found: Profile, k: int) -> str:
         return lines
     even = [c for c in diverse if max(c.most_common_share, c.nulls / c.records) <= _ALPHA]
     why = (
-        "Records that look alike may still share one sensitive value, which is then known of them all. "
+        "Records that look alike may still share one sensitive value, which is then known for all of them. "
         "Diversity asks for several values among them, alpha that none has more than this share, closeness "
         "for about the shares of the whole table."
     )

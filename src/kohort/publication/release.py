@@ -156,7 +156,9 @@ class Release(VerifiedRelease):
 
         check_report_path(path)
         with self._outputs(path).drafts() as draft_of:
-            write_report(self, draft_of[Path(path)], version=version, **more)
+            write_report(
+                self, draft_of[Path(path)], version=version, **{"making": self.origin.making, **more}
+            )
 
     def certificate(
         self,

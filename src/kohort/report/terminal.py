@@ -48,19 +48,24 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _making(facts),
     ]
     if facts["guarantee"] is not None:
-        sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
+        sentences.append(
+            f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
+        )
     return sentences
 
 
 def _extent(facts: dict[str, Any]) -> str:
     items = facts["items"]
     of_items = (
-        "" if items is None else f"{items['items']:,} items are published as {items['published_items']:,}."
+        ""
+        if items is None
+        else f"{counted(items['items'], 'item is', 'items are')} published as {items['published_items']:,}."
     )
     if not facts["quasi_identifiers"]:
-        return f"{facts['records']:,} baskets; their {of_items}"
+        return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return (
-        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}, the smallest with "
+        f"{counted(facts['records'], 'record')} in {counted(facts['classes'], 'class', 'classes')}, the "
+        "smallest with "
         f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
         + (f" The {of_items}" if items else "")
     )
@@ -71,8 +76,8 @@ def _beside_the_best(facts: dict[str, Any]) -> str:
     if facts["gap"] is None:
         return "."
     if facts["gap"] > 1:
-        return f"; no release can have less than {number(facts['bound'])}."
-    return f", at most {facts['gap']:.1%} above the best possible."
+        return f"; no release can lose less than {number(facts['bound'])}."
+    return f", at most {facts['gap']:.1%} more than the best possible."
 
 
 def _making(facts: dict[str, Any]) -> str:
@@ -89,7 +94,8 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
     smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
     summary = (
-        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
+        f"{counted(facts['records'], 'record')} in "
+        f"{counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]

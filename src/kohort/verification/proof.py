@@ -34,7 +34,7 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
     prices = proof.prices
     if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
-        raise _refuted("a price or a cost is no number")
+        raise _refuted("a price or a cost is not a number")
     _check_supports(problem, proof)
     worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, prices, node_costs))
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):

@@ -87,7 +87,8 @@ class Verdict:
     def __repr__(self) -> str:
         held = "holds, with cautions" if self.cautions else "holds"
         found = held if self.holds else " ".join(self.reasons())
-        return f"<Verdict on {self.records:,} records in {self.classes:,} classes: {found}>"
+        classes = counted(self.classes, "class", "classes")
+        return f"<Verdict on {counted(self.records, 'record')} in {classes}: {found}>"
 
     def reasons(self) -> list[str]:
         """Why the verdict does not hold: a sentence for each reason."""

@@ -51,7 +51,7 @@ class Forest(Algorithm):
 
     name: ClassVar[str] = "forest"
     summary: ClassVar[str] = (
-        "cuts trees of nearest records into small groups; any k, tables of some 100,000 rows"
+        "cuts trees of nearest records into small groups; for any k and up to about 100,000 rows"
     )
     paper: ClassVar[str] = (
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"

@@ -102,7 +102,9 @@ def diversify(
 def _refuse_models(problem: Problem) -> None:
     for model in problem.models:
         if not model.survives_unions:
-            raise UnsupportedError(f"diversify unites groups, which {model.name} as asked does not survive.")
+            raise UnsupportedError(
+                f"diversify unites groups, but {model.name} as requested may fail for united groups."
+            )
 
 
 class _Uniting:
@@ -293,7 +295,10 @@ class _Uniting:
         self.group_of_record[kept] = number[self.group_of_record[kept]]
         if self.n_short:  # one group is left; with all records it is the whole table, which satisfies them
             self.group_of_record[:] = 0
-            notes += ("No record is withheld: without those that were, the models could not be satisfied.",)
+            notes += (
+                "No record is withheld: without the records to be withheld, the others could not satisfy "
+                "the models.",
+            )
         return replace(
             self.given,
             group_of_record=self.group_of_record,
