@@ -95,8 +95,8 @@ def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]
 
 
 _WEIGHT_REASON = (
-    "It is a weight: how many people of the population the record stands for. Dropped, since a weight may tell "
-    "where and who somebody is."
+    "It is a weight: how many people of the population the record stands for. Dropped, since a weight may "
+    "tell where and who somebody is."
 )
 
 

@@ -79,8 +79,8 @@ def _singling_out_most(
 
 def _not_among_the_first(quasi_identifiers: int) -> str:
     return (
-        "Neither its name nor its values say whether others know it, and it singles out fewer people than the "
-        f"{quasi_identifiers} quasi-identifiers."
+        "Neither its name nor its values say whether others know it, and it singles out fewer people than "
+        f"the {quasi_identifiers} quasi-identifiers."
     )
 
 
