@@ -22,8 +22,9 @@ __all__ = [
 _MOST_COMBINATIONS = 250
 _KEPT_PER_SIZE = 10
 _LARGEST_KEY = 2**62
-_ORDERS = 8  # in which columns are added, to find what each contributes
-_RECORDS_OF_ORDERS = 5_000
+_LEAST_ORDERS = 8  # in which columns are added, to find what each contributes
+_STEPS = 1_200  # after which no further order is begun
+_RECORDS_OF_ORDERS = 2_000
 
 
 @dataclass(frozen=True)
@@ -111,23 +112,37 @@ def contributions(columns: dict[str, np.ndarray], records: int, seed: int) -> di
     """For each column, the share of the records that it makes unique, given others.
 
     The mean over random orders in which somebody may learn the columns: what a column adds depends on those
-    before it. The shares sum to the share of records that are unique on all columns. Counted on up to 5,000
-    records; O(orders * columns * records * log records).
+    before it. The shares sum to the share of records that are unique on all columns. Counted on up to 2,000
+    records, in as many orders as 1,200 steps allow, but at least 8.
     """
     rows = sampled_rows(records, _RECORDS_OF_ORDERS, seed)
     codes = {name: column[rows] for name, column in columns.items()}
     looked_at = min(records, _RECORDS_OF_ORDERS)
-    added = dict.fromkeys(columns, 0.0)
+    classes = len(class_sizes(list(codes.values()), looked_at))
+    added = dict.fromkeys(columns, 0)
     rng = np.random.default_rng(seed)
-    for _ in range(_ORDERS):
-        key, unique = np.zeros(looked_at, dtype=np.int64), 0
-        for name in rng.permutation(list(columns)).tolist():
-            joined = key * (int(codes[name].max(initial=0)) + 1) + codes[name]
-            key, sizes = np.unique(joined, return_inverse=True, return_counts=True)[1:]
-            now = int((sizes == 1).sum())
-            added[name] += share(now - unique, looked_at) / _ORDERS
-            unique = now
-    return added
+    orders = steps = 0
+    while columns and (orders < _LEAST_ORDERS or steps < _STEPS):
+        for name, unique in _added(codes, rng.permutation(list(columns)).tolist(), looked_at, classes):
+            added[name] += unique
+            steps += 1
+        orders += 1
+    return {name: share(unique, looked_at * orders) for name, unique in added.items()}
+
+
+def _added(
+    codes: dict[str, np.ndarray], order: list[str], records: int, classes: int
+) -> Iterator[tuple[str, int]]:
+    """The columns of an order and how many records each makes unique, until nothing is left to tell apart."""
+    key, unique = np.zeros(records, dtype=np.int64), 0
+    for name in order:
+        joined = key * (int(codes[name].max(initial=0)) + 1) + codes[name]
+        key, sizes = np.unique(joined, return_inverse=True, return_counts=True)[1:]
+        now = int((sizes == 1).sum())
+        yield name, now - unique
+        unique = now
+        if len(sizes) == classes:
+            return
 
 
 def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, ...]:
