@@ -119,11 +119,12 @@ def contributions(columns: dict[str, np.ndarray], records: int, seed: int) -> di
     codes = {name: column[rows] for name, column in columns.items()}
     looked_at = min(records, _RECORDS_OF_ORDERS)
     classes = len(class_sizes(list(codes.values()), looked_at))
-    added = dict.fromkeys(columns, 0)
+    names, added = list(columns), dict.fromkeys(columns, 0)
     rng = np.random.default_rng(seed)
     orders = steps = 0
     while columns and (orders < _LEAST_ORDERS or steps < _STEPS):
-        for name, unique in _added(codes, rng.permutation(list(columns)).tolist(), looked_at, classes):
+        order = [names[place] for place in rng.permutation(len(names))]
+        for name, unique in _added(codes, order, looked_at, classes):
             added[name] += unique
             steps += 1
         orders += 1
