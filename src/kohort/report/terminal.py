@@ -15,7 +15,7 @@ from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 __all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
 
 
-_CAUTIONS = 8  # in the terminal; a table may have a hundred sensitive columns
+_CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
 
 
 def release_panel(facts: dict[str, Any]) -> Panel:
@@ -33,7 +33,8 @@ def _cautions(facts: dict[str, Any]) -> list[Text]:
     """The cautions and what to do about them, in the colour of the verdict."""
     if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
         return []
-    shown, more = facts["cautions"][:_CAUTIONS], facts["cautions"][_CAUTIONS:]
+    more = [caution for caution in facts["cautions"] if caution["kind"] == "no-promise"][_CAUTIONS:]
+    shown = [caution for caution in facts["cautions"] if caution not in more]
     lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in shown)]
     if more:
         lines.append(f"- And {len(more):,} more like these: the report and --json list them all.")
