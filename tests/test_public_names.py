@@ -50,6 +50,7 @@ NAMES = [
     "assess_risk",
     "auto",
     "by_frequency",
+    "code",
     "compare",
     "datasets",
     "dates",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kohort.api import verify as verify
     from kohort.data.build_hierarchy import auto as auto
     from kohort.data.build_hierarchy import by_frequency as by_frequency
+    from kohort.data.build_hierarchy import code as code
     from kohort.data.build_hierarchy import dates as dates
     from kohort.data.build_hierarchy import flat as flat
     from kohort.data.build_hierarchy import groups as groups
@@ -115,6 +116,7 @@ _HOMES = {
     "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "code": "kohort.data.build_hierarchy",
     "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",

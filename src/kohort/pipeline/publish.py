@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.basket_cells import joined
+from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.taking import take_records
@@ -33,12 +34,14 @@ class Published:
     columns  the columns that are changed; None: the column is dropped
     kept     the records that are published, in this order; None: all of them, as they came
     broken   the promises that withheld records would break as `*`, if they are left out for that; else None
+    generalized  the columns whose values are generalized: what a file said about them holds further on
     """
 
     dataset: Dataset
     columns: Columns
     kept: np.ndarray | None = None
     broken: str | None = None
+    generalized: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -63,8 +66,15 @@ class Published:
             replaced = self.columns.get(name)
             column = self.dataset.arrow(name) if replaced is None else replaced
             arrays.append(column if self.kept is None else take_records(column, self.kept))
-            fields.append(pa.field(name, column.type) if name in self.columns else self.dataset.field(name))
+            fields.append(self._field(name, column.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _field(self, name: str, kind: pa.DataType) -> pa.Field:
+        """The type of a column and what a file said about it, also where its values are generalized."""
+        if name not in self.columns:
+            return self.dataset.field(name)
+        book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
+        return with_codebook(pa.field(name, kind), book)
 
     @cached_property
     def native(self) -> Any:
@@ -114,12 +124,12 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
     """The identifiers as they are published: masked or as pseudonyms; None: dropped."""
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
-    for name in prepared.roles.having("identifier"):
-        treatment = request.treatments.get(name, "drop")
+    columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
+    for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
             columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
-        else:
-            columns[name] = masked(dataset.n_records) if treatment == "mask" else None
+        elif treatment == "mask":
+            columns[name] = masked(dataset.n_records)
     return columns
 
 

@@ -75,7 +75,8 @@ class VerifiedRelease(HoldsOriginal):
 
     @cached_property
     def _published(self) -> Published:
-        return Published(self.dataset, self.columns, self.rows)
+        generalized = frozenset(self.roles.having("quasi-identifier"))
+        return Published(self.dataset, self.columns, self.rows, generalized=generalized)
 
     @property
     def table(self) -> Any:

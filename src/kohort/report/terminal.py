@@ -15,6 +15,9 @@ from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 __all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
 
 
+_CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
+
+
 def release_panel(facts: dict[str, Any]) -> Panel:
     """A panel that shows the verdict on a release, its cost and how it was made."""
     light = traffic_light_of(facts)
@@ -30,7 +33,11 @@ def _cautions(facts: dict[str, Any]) -> list[Text]:
     """The cautions and what to do about them, in the colour of the verdict."""
     if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
         return []
-    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
+    more = [caution for caution in facts["cautions"] if caution["kind"] == "no-promise"][_CAUTIONS:]
+    shown = [caution for caution in facts["cautions"] if caution not in more]
+    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in shown)]
+    if more:
+        lines.append(f"- And {len(more):,} more like these: the report and --json list them all.")
     lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]
     add = spec_to_add(facts)
     lines += [] if add is None else ["- Add to the spec:", *(f"  {line}" for line in add.splitlines())]
