@@ -14,6 +14,7 @@ from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
+from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ClassCounts, KAnonymity, Model
 from kohort.problem.sensitive import SensitiveAttribute
@@ -49,6 +50,7 @@ class Problem:
     suppression: float = 0.0
     seed: int = 0
     items: ItemsProblem | None = None
+    histories: Histories | None = None
 
     def __post_init__(self) -> None:
         if self.attributes:

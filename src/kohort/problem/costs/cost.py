@@ -74,6 +74,8 @@ class Cost(ABC):
     monotone           a more general value never costs less, which the approximation guarantees need
     by_record          it depends on which original each published record has: after shuffling it is unknown
     of_items           it measures published items, too
+    mean_of_cells      the weighted mean over all cells of what their labels cost, which depends on the
+                       attribute's domain alone and not on how often its values occur
     """
 
     name: ClassVar[str]
@@ -85,6 +87,7 @@ class Cost(ABC):
     monotone: ClassVar[bool] = True
     by_record: ClassVar[bool] = False
     of_items: ClassVar[bool] = False
+    mean_of_cells: ClassVar[bool] = False
 
     @property
     def metric(self) -> bool:

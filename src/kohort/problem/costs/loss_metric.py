@@ -17,6 +17,7 @@ class Loss(SeparableCost):
 
     name: ClassVar[str] = "loss"
     meaning: ClassVar[str] = "share of the other values that a published cell also covers: 0 exact, 1 is *"
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return (values.width - 1) / max(values.n_leaves - 1, 1)
@@ -34,6 +35,7 @@ class NormalizedCertaintyPenalty(SeparableCost):
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "share of all values that a published cell covers; 0 for an exact one"
     of_items: ClassVar[bool] = True
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return np.where(values.width > 1, values.width / max(values.n_leaves, 1), 0.0)

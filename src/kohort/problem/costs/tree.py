@@ -17,6 +17,7 @@ class Tree(SeparableCost):
 
     name: ClassVar[str] = "tree"
     meaning: ClassVar[str] = "levels climbed in the hierarchy over its height: 0 exact, 1 the root"
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level
