@@ -9,9 +9,10 @@ from math import ceil
 import numpy as np
 
 from kohort.algorithms.histories.patterns import WITHHELD, Pattern, settled_patterns
+from kohort.algorithms.histories.sensitive import wide_models
 from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.histories import Histories
+from kohort.problem.models import NO_CONTEXT, ClassCounts
 from kohort.problem.problem import Problem
 
 __all__ = ["Part", "parts_of", "wide_problem"]
@@ -95,8 +96,18 @@ def _drawn(records: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 def _holds(problem: Problem, part: Part) -> bool:
     """Whether the people of a part keep every model as one class."""
-    records = part.records.ravel()
-    return bool(problem.satisfied(np.zeros(len(records), dtype=np.int64), records, 1).all())
+    sensitive, models = wide_models(problem, part.records)
+    everybody = np.zeros(len(part.records), dtype=np.int64)
+    for model in models:
+        if model.attribute is None:
+            counts, context = ClassCounts.of_sizes(np.array([len(everybody)])), NO_CONTEXT
+        else:
+            of = sensitive[model.attribute]
+            counts = ClassCounts.from_records(everybody, of.column.codes, 1, of.n_values)
+            context = of.context
+        if not model.holds(counts, context).all():
+            return False
+    return True
 
 
 def _refuse_withholding(problem: Problem, withheld: int, by_models: bool) -> None:
@@ -128,10 +139,12 @@ def wide_problem(problem: Problem, part: Part, max_withheld: int = 0) -> Problem
             "fewer records of each person, or do not link them."
         )
     people = len(part.records)
+    sensitive, models = wide_models(problem, part.records)
     return Problem(
         attributes=tuple(attributes),
-        models=problem.models,
+        models=models,
         cost=problem.cost,
+        sensitive=sensitive,
         suppression=min((max_withheld + 0.5) / people, 1.0) if max_withheld else 0.0,
         seed=problem.seed,
     )

@@ -78,6 +78,10 @@ class LDiversity(Model):
         return None
 
     @property
+    def spreads(self) -> bool:
+        return self.kind == "entropy"
+
+    @property
     def asked(self) -> Fraction:
         return Fraction(self.l if self.c is None else self.c)
 

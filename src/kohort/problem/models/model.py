@@ -118,6 +118,12 @@ class Model(ABC):
         return True
 
     @property
+    def spreads(self) -> bool:
+        """Whether a person with several records counts for each value by the share of the records that have
+        it. Otherwise it counts for every value that any of its records has."""
+        return False
+
+    @property
     @abstractmethod
     def asked(self) -> Fraction | int:
         """The parameter that `measure` is to be compared with."""
