@@ -56,6 +56,9 @@ def anonymize(
     sensitive: Sequence[str] = (),
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
     insensitive: Sequence[str] = (),
+    person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
+    household: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
+    weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
     privacy: Sequence[Promise] | Promise = (),
@@ -94,6 +97,12 @@ def anonymize(
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
+    person
+        The column that says whose record it is, where a person may have several: every promise then counts
+        people. It is dropped.
+    household, weight
+        The column that says whose household it is; the column of sampling weights, which is dropped, or kept
+        with `{"weight": "keep"}`.
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the

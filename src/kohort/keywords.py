@@ -16,7 +16,7 @@ from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Request
 from kohort.problem.models import ItemConfidence, KmAnonymity, Model
-from kohort.problem.roles import Role, Roles
+from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 
 __all__ = ["Promise", "Source", "hierarchies_by_column", "hierarchy_files", "request_of"]
 
@@ -36,6 +36,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
         "identifier": identifiers,
         "insensitive": given["insensitive"],
         "items": [] if items is None else [items.column],
+        **{role: _names(given[role] or ()) for role in OF_ONE_COLUMN},
     }
     options = {name: given[name] for name in OPTIONS} | _schemes(given["scheme"])
     return Request(
@@ -46,11 +47,16 @@ def request_of(given: Mapping[str, Any]) -> Request:
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=dict(identifiers) if isinstance(identifiers, Mapping) else {},
+        treatments=_treatments(identifiers, *(given[role] for role in OF_ONE_COLUMN)),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
     )
+
+
+def _treatments(*columns: Any) -> dict[str, str]:
+    """The treatments of columns that are given as a mapping to them."""
+    return {name: how for given in columns if isinstance(given, Mapping) for name, how in given.items()}
 
 
 def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:

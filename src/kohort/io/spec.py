@@ -71,9 +71,12 @@ class Spec(_OptionKeys):
         return self.model_copy(update=parts)
 
     def overridden(self, **changes: Any) -> Spec:
-        """The same spec with some option keys changed (those that are not None); `k` changes the privacy."""
+        """The same spec with some option keys changed (those that are not None).
+
+        `k` changes the privacy, and `person` names the column that says whose record it is.
+        """
         changes = {name: value for name, value in changes.items() if value is not None}
-        k = changes.pop("k", None)
+        k, person = changes.pop("k", None), changes.pop("person", None)
         for name, value in changes.items():
             OPTION_KEYS[name].check_written(value, say=repr(name))
         if changes.get("algorithm", self.algorithm) != self.algorithm:
@@ -81,7 +84,23 @@ class Spec(_OptionKeys):
         if k is not None:
             KAnonymity(k)
             changes["privacy"] = self.privacy.model_copy(update={"k": k})
+        if person is not None:
+            changes["attributes"] = self._attributes_with(person)
         return self.model_copy(update=changes)
+
+    def _attributes_with(self, person: str) -> dict[str, AttributeSpec]:
+        """The columns with this one as the person; the one that the spec names instead is dropped."""
+        given = self.attributes.get(person)
+        if given is not None and given.role not in ("identifier", "person"):
+            raise InputError(
+                f"Column {person!r} has two roles: {given.role} in the spec, and person. Give it one."
+            )
+        others = {
+            name: AttributeSpec(role="identifier") if part.role == "person" else part
+            for name, part in self.attributes.items()
+        }
+        kept = given if given is not None and given.role == "person" else AttributeSpec(role="person")
+        return others | {person: kept}
 
     def request(self, *, beside: str | Path = ".", **outside: Any) -> Request:
         """The request that this spec makes; hierarchy files are read, relative to the folder `beside`.

@@ -13,6 +13,7 @@ from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
+from kohort.problem.roles import WHO
 from kohort.verification import Verdict, Verification, published_classes, verify_models
 
 __all__ = [
@@ -165,9 +166,10 @@ def _same(claim: str, certified: Any, found: Any) -> Claim:
 
 
 def _columns(certificate: Certificate, published: Dataset) -> Claim:
-    """The claim that all columns but identifiers are published; those may be, as pseudonyms or masked."""
-    expected = [name for name, role in certificate.roles.items() if role != "identifier"]
-    found = [name for name in published.names if certificate.roles.get(name) != "identifier"]
+    """The claim that all columns are published; identifiers may be, as pseudonyms or masked, and weights."""
+    optional = (*WHO, "weight")
+    expected = [name for name, role in certificate.roles.items() if role not in optional]
+    found = [name for name in published.names if certificate.roles.get(name) not in optional]
     return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
 
 

@@ -20,6 +20,7 @@ from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
+from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published, publish
@@ -138,7 +139,8 @@ def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
     """The table with hierarchies of two levels: each value, and what the maps publish it as."""
     roles = settled_roles(dataset, request)
     attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
-    return Prepared(dataset, request, roles, attributes, sensitive_attributes(dataset, request, roles))
+    sensitive = sensitive_attributes(dataset, request, roles)
+    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons_of(dataset, roles))
 
 
 def _attribute(maps: Maps, column: Column) -> Attribute:
@@ -230,7 +232,13 @@ def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.nda
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:
-    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=published.rows)
+    original = Original(
+        prepared.dataset,
+        prepared.roles,
+        prepared.attributes,
+        rows=published.rows,
+        treatments=prepared.request.treatments,
+    )
     table = Dataset(published.arrow)
     verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
     if not verdict.holds:

@@ -48,6 +48,8 @@ class Choice:
 
 def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
+    if problem.persons is not None:
+        raise UnsupportedError("Tables in which a person has several records are not yet supported.")
     items = None if problem.items is None else _for_items(request)
     choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
 from kohort.data.column import Column, unsigned_zero
@@ -13,8 +15,9 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare_items import items_problem
-from kohort.pipeline.request import Request
+from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.items import ItemsProblem
@@ -34,6 +37,7 @@ class Prepared:
     attributes  the quasi-identifiers, in the order of the table's columns
     sensitive   the sensitive columns by name
     items       what is asked of the column of items; None where there is none
+    persons     the number of each record's person; None where every record is that of another person
     """
 
     dataset: Dataset
@@ -42,6 +46,7 @@ class Prepared:
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
     items: ItemsProblem | None = None
+    persons: np.ndarray | None = None
 
     @cached_property
     def problem(self) -> Problem:
@@ -55,12 +60,13 @@ class Prepared:
             suppression=request.suppression,
             seed=request.seed,
             items=self.items,
+            persons=self.persons,
         )
 
     @property
     def untouched(self) -> list[str]:
         """The columns that are published as they came."""
-        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]
+        return self.roles.untouched(self.request.treatments)
 
     @property
     def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
@@ -81,7 +87,8 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
-    return Prepared(dataset, request, roles, attributes, sensitive, items_problem(dataset, request))
+    items, persons = items_problem(dataset, request), persons_of(dataset, roles)
+    return Prepared(dataset, request, roles, attributes, sensitive, items, persons)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -95,9 +102,15 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
 def settled_roles(dataset: Dataset, request: Request) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
-    for name in request.treatments:
-        if roles.of.get(name) != "identifier":
+    for name, treatment in request.treatments.items():
+        role = roles.of.get(name, "")
+        if role not in TREATMENTS:
             raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")
+        if treatment not in TREATMENTS[role]:
+            raise InputError(
+                f"The treatment {treatment} of {name!r} is impossible: a column with the role {role} takes "
+                f"{' or '.join(TREATMENTS[role])}."
+            )
     return roles
 
 

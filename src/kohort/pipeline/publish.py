@@ -114,12 +114,12 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
     """The identifiers as they are published: masked or as pseudonyms; None: dropped."""
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
-    for name in prepared.roles.having("identifier"):
-        treatment = request.treatments.get(name, "drop")
+    columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
+    for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
             columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
-        else:
-            columns[name] = masked(dataset.n_records) if treatment == "mask" else None
+        elif treatment == "mask":
+            columns[name] = masked(dataset.n_records)
     return columns
 
 

@@ -16,9 +16,16 @@ from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Roles
 
-__all__ = ["Items", "Request", "Treatment"]
+__all__ = ["TREATMENTS", "Items", "Request", "Treatment"]
 
-Treatment = Literal["drop", "pseudonym", "mask"]
+Treatment = Literal["drop", "pseudonym", "mask", "keep"]
+TREATMENTS: dict[str, tuple[str, ...]] = {
+    "identifier": ("drop", "pseudonym", "mask"),
+    "person": ("drop",),
+    "household": ("drop",),
+    "weight": ("drop", "keep"),
+}
+"""The treatments of the columns that have a role, the default first."""
 
 
 def _known_items_algorithm(algorithm: Any) -> None:
@@ -64,7 +71,7 @@ class Request(Options):
     hierarchies  per quasi-identifier (or sensitive column) a builder, a Hierarchy, or None
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
-    treatments   per identifier: drop, pseudonym or mask
+    treatments   per identifier: drop, pseudonym or mask; per weight: drop or keep
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     weights      per quasi-identifier how much its detail is worth
@@ -100,6 +107,7 @@ class Request(Options):
         self._check_identifiers()
         self._check_columns()
         self._check_items()
+        self._check_people()
 
     @property
     def algorithm_name(self) -> str:
@@ -181,6 +189,16 @@ class Request(Options):
             raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
         if self.items.multiset:
             raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
+
+    def _check_people(self) -> None:
+        for role in ("household", "weight"):
+            if self.roles.only(role) is not None:
+                raise UnsupportedError(f"The role {role} is not yet supported.")
+        if self.roles.only("person") is not None and self.items is not None:
+            raise UnsupportedError(
+                "A table with a column of items counts records, not people. Leave out the role person, if "
+                "everybody has one record, or drop the items with the role identifier."
+            )
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -40,7 +40,9 @@ class Problem:
 
     Validates itself: a problem that exists can be solved. `suppression` is the share of records that
     may be withheld. `items` is what is asked of a column of items; without quasi-identifiers it is all there
-    is.
+    is. `persons` is the number of each record's person, from 0 on without gaps; None where every record is
+    that of another person.
+    `histories` says which records of a person are seen together; None where records are not linked.
     """
 
     attributes: tuple[Attribute, ...]
@@ -50,6 +52,7 @@ class Problem:
     suppression: float = 0.0
     seed: int = 0
     items: ItemsProblem | None = None
+    persons: np.ndarray | None = None
     histories: Histories | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +82,11 @@ class Problem:
             return len(self.attributes[0].column)
         assert self.items is not None
         return len(self.items.baskets)
+
+    @property
+    def n_people(self) -> int:
+        """How many people the records are of."""
+        return self.n_records if self.persons is None else int(self.persons.max()) + 1
 
     @property
     def k(self) -> int:
@@ -150,6 +158,11 @@ class Problem:
             raise InfeasibleError(
                 f"k = {self.k} is impossible: the table has {self.n_records} records, "
                 f"so k can be at most {self.n_records}."
+            )
+        if self.k > self.n_people:
+            raise InfeasibleError(
+                f"k = {self.k} is impossible: the {self.n_records} records of the table are of "
+                f"{self.n_people} people, so k can be at most {self.n_people}."
             )
         reasons = [reason for model in self.models if (reason := self._refusal(model))]
         if reasons:

@@ -50,11 +50,7 @@ def check_columns(
 
 def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
     """Check, without the original, that no dropped identifier and no column without a role is published."""
-    shown = [
-        name
-        for name in roles.having("identifier")
-        if name in published.names and treatments.get(name, "drop") == "drop"
-    ]
+    shown = [name for name in roles.dropped(treatments) if name in published.names]
     if shown:
         return Check("columns", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
     unnamed = [name for name in published.names if name not in roles.of]

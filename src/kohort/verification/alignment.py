@@ -50,10 +50,9 @@ def align(published: Dataset, original: Original, demands: Demands, shown: Baske
     shown  the published baskets; None where no column holds items
     """
     roles = original.roles
-    treated = {name for name, treatment in demands.treatments.items() if treatment != "drop"}
-    hidden = [name for name in roles.having("identifier") if name not in treated]
+    treated = {name for name, treatment in demands.treatments.items() if treatment in ("pseudonym", "mask")}
     expected = [*(a.name for a in original.attributes), *treated, *roles.having("items")]
-    columns = check_columns(published, original.untouched, hidden, expected)
+    columns = check_columns(published, original.untouched, roles.dropped(demands.treatments), expected)
     missing = [attribute.name for attribute in original.attributes if attribute.name not in published.names]
     if missing:
         return Alignment(None, (columns,))

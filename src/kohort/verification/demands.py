@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -70,6 +70,7 @@ class Original:
     items       its baskets and their hierarchy; None where no column holds items
     rows        per published record the number of its original, where the publisher states it
     order       the same from an order file, which is checked first
+    treatments  of columns that may be dropped, where another one was chosen
     """
 
     dataset: Dataset
@@ -78,8 +79,9 @@ class Original:
     items: ItemsProblem | None = None
     rows: np.ndarray | None = None
     order: np.ndarray | None = None
+    treatments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def untouched(self) -> list[str]:
         """The columns that must be published as they are."""
-        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]
+        return self.roles.untouched(self.treatments)

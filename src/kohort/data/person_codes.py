@@ -1,0 +1,43 @@
+"""Numbers for the people that a column names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.value_codes import long_decimals
+from kohort.errors import InputError
+
+__all__ = ["person_codes"]
+
+
+def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
+    """The number of each record's person, by first appearance; -1 where the cell is missing, NaN or blank.
+
+    O(n), by a hash table of Arrow's: a table has about as many people as records, too many for Python.
+
+    >>> person_codes("patient", pa.chunked_array([["b", "a", None, "b", " "]])).tolist()
+    [0, 1, -1, 0, -1]
+    """
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
+        raise InputError(
+            f"Column {name!r} says whose record it is, but holds lists, structures or values of a special "
+            "type. Convert it to text or numbers."
+        )
+    plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+    encoded = _without_blanks(long_decimals(plain)).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine
+        return np.empty(0, dtype=np.int32)
+    return pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+
+
+def _without_blanks(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values with null where a text is blank, or a number is none."""
+    if pa.types.is_floating(values.type):
+        blank = pc.is_nan(values)
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        blank = pc.equal(pc.utf8_trim_whitespace(values), "")
+    else:
+        return values
+    return pc.if_else(pc.fill_null(blank, True), pa.scalar(None, values.type), values)
