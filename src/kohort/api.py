@@ -59,6 +59,7 @@ def anonymize(
     person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
     household: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
     weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
+    history: Mapping[str, str] | None = None,
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
     privacy: Sequence[Promise] | Promise = (),
@@ -99,7 +100,11 @@ def anonymize(
         keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
     person
         The column that says whose record it is, where a person may have several: every promise then counts
-        people. It is dropped.
+        people. It is dropped; with `{"patient": "pseudonym"}` it is published as a pseudonym, and promises
+        are about all records of a person together.
+    history
+        Of such linked records: `{"slot": "year"}` names the column that says which record of a person it is,
+        and is published. Without it, the records of a person are an unordered bag.
     household, weight
         The column that says whose household it is; the column of sampling weights, which is dropped, or kept
         with `{"weight": "keep"}`.

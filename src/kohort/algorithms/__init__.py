@@ -21,6 +21,7 @@ from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.graph.forest import Forest
 from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
 from kohort.algorithms.graph.two_anonymity import TwoAnonymity
+from kohort.algorithms.histories.over_histories import OverHistories
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
@@ -44,6 +45,7 @@ __all__ = [
     "Algorithm",
     "AnyAlgorithm",
     "ItemsAlgorithm",
+    "OverHistories",
     "Progress",
     "Run",
     "Solver",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kohort.algorithms import (
@@ -11,6 +11,7 @@ from kohort.algorithms import (
     Algorithm,
     ItemsAlgorithm,
     Solver,
+    OverHistories,
     StarsTogether,
     United,
     WithItems,
@@ -20,6 +21,7 @@ from kohort.algorithms import (
     items_algorithm_named,
     parameters_of,
 )
+from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -48,6 +50,8 @@ class Choice:
 
 def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
+    if problem.histories is not None:
+        return _for_histories(problem, request)
     if problem.persons is not None:
         raise UnsupportedError("Tables in which a person has several records are not yet supported.")
     items = None if problem.items is None else _for_items(request)
@@ -88,6 +92,21 @@ def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None)
         assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=request.nulls == "star")
     return Choice(solver, algorithm.name, parameters, why, items)
+
+
+def _for_histories(problem: Problem, request: Request) -> Choice:
+    """The algorithm for people, with one wide record each: it must make groups."""
+    largest = wide_problem(problem, parts_of(problem)[0])
+    choice = _for_table(largest, replace(request, suppressed="drop"), None)
+    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
+        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
+        raise UnsupportedError(
+            f"{choice.name} publishes a value in one way wherever it occurs, and linked records are published "
+            f"in groups of people. Choose one of {', '.join(able)}."
+        )
+    found = replace(choice, solver=OverHistories(choice.solver))
+    found.solver.refuse(problem)
+    return found
 
 
 def _asked(request: Request) -> Algorithm:

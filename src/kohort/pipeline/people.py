@@ -7,9 +7,11 @@ import numpy as np
 from kohort.data.dataset import Dataset
 from kohort.data.person_codes import person_codes
 from kohort.errors import InputError, counted
+from kohort.pipeline.request import Request
+from kohort.problem.histories import Histories
 from kohort.problem.roles import Roles
 
-__all__ = ["persons_of"]
+__all__ = ["histories_of", "persons_of"]
 
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
@@ -38,3 +40,32 @@ def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
             "Name the column that tells people apart."
         )
     return persons
+
+
+def histories_of(dataset: Dataset, request: Request) -> Histories | None:
+    """The records of each person, by their slots if there are any; None where records are not linked."""
+    if request.linked_by is None:
+        return None
+    persons = checked_persons(dataset, request.linked_by)
+    slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons)
+    return Histories(persons, slots)
+
+
+def _checked_slots(dataset: Dataset, name: str, persons: np.ndarray) -> np.ndarray:
+    """The number of each record's slot; raises InputError where it is missing, or two records share one."""
+    column = dataset.column(name)
+    if column.has_null:
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(int(column.counts[-1]), 'record has', 'records have')} no value there. Fill them in, "
+            "or leave these records out."
+        )
+    cells = persons.astype(np.int64) * len(column.texts) + column.codes
+    if twice := len(cells) - len(np.unique(cells)):
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(twice, 'record is', 'records are')} in the same slot as another one of the same "
+            "person. Name a column that tells a person's records apart, or leave out the history: then they "
+            "are an unordered bag."
+        )
+    return column.codes

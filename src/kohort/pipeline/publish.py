@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from secrets import token_bytes
 from typing import Any
 
 import narwhals as nw
@@ -86,7 +87,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
     left = np.flatnonzero(~recoding.withheld)
-    if request.suppressed == "drop" and prepared.attributes:
+    if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
         return Published(prepared.dataset, columns, left)
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
@@ -117,7 +118,8 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
     columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
     for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
-            columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
+            key = token_bytes(32) if request.key is None and name == request.linked_by else request.key
+            columns[name] = pseudonyms(dataset.column(name), key, join=request.joins.get(name))
         elif treatment == "mask":
             columns[name] = masked(dataset.n_records)
     return columns

@@ -21,7 +21,7 @@ __all__ = ["TREATMENTS", "Items", "Request", "Treatment"]
 Treatment = Literal["drop", "pseudonym", "mask", "keep"]
 TREATMENTS: dict[str, tuple[str, ...]] = {
     "identifier": ("drop", "pseudonym", "mask"),
-    "person": ("drop",),
+    "person": ("drop", "pseudonym"),
     "household": ("drop",),
     "weight": ("drop", "keep"),
 }
@@ -71,7 +71,10 @@ class Request(Options):
     hierarchies  per quasi-identifier (or sensitive column) a builder, a Hierarchy, or None
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
-    treatments   per identifier: drop, pseudonym or mask; per weight: drop or keep
+    treatments   per identifier: drop, pseudonym or mask; per person: drop or pseudonym, which links its
+                 records; per weight: drop or keep
+    slot         of linked records: the column that says which one of a person's records it is; None: they
+                 are an unordered bag
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     weights      per quasi-identifier how much its detail is worth
@@ -86,6 +89,7 @@ class Request(Options):
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_missing: Mapping[str, str] = field(default_factory=dict)
     treatments: Mapping[str, str] = field(default_factory=dict)
+    slot: str | None = None
     joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -108,10 +112,17 @@ class Request(Options):
         self._check_columns()
         self._check_items()
         self._check_people()
+        self._check_linked()
 
     @property
     def algorithm_name(self) -> str:
         return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    @property
+    def linked_by(self) -> str | None:
+        """The column whose pseudonyms link the published records of a person; None: they are not linked."""
+        person = self.roles.only("person")
+        return person if person is not None and self.treatments.get(person) == "pseudonym" else None
 
     @property
     def kept_by_maps(self) -> dict[str, Any]:
@@ -199,6 +210,37 @@ class Request(Options):
                 "A table with a column of items counts records, not people. Leave out the role person, if "
                 "everybody has one record, or drop the items with the role identifier."
             )
+
+    def _check_linked(self) -> None:
+        if self.slot is not None:
+            self._check_slot(self.slot)
+        if self.linked_by is None:
+            return
+        if self.scheme is not None or self.schemes:
+            raise UnsupportedError(
+                "Linked records are published in groups of people, which no scheme does. Leave 'scheme' out."
+            )
+        for model in self.models:
+            if model.compares_with_whole_table or not model.survives_unions:
+                raise UnsupportedError(
+                    f"{model.name} as asked is not possible for linked records. Ask for another model, or do "
+                    "not link the records (leave out the treatment pseudonym of the person)."
+                )
+
+    def _check_slot(self, slot: str) -> None:
+        if self.linked_by is None:
+            raise InputError(
+                "'history' is about linked records, and the records of a person are not linked: give the "
+                "column with the role person the treatment pseudonym."
+            )
+        role = self.roles.of.get(slot, "insensitive")
+        if role != "insensitive":
+            raise InputError(
+                f"The slot {slot!r} has the role {role}, but slots are published as they are: give it the "
+                "role insensitive."
+            )
+        named = Roles({**self.roles.of, slot: "insensitive"}, self.roles.others)
+        object.__setattr__(self, "roles", named)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from kohort.verification.against_original import (
 from kohort.verification.assignment import assign_records
 from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
 from kohort.verification.demands import Demands, Original
+from kohort.verification.histories import check_people
 from kohort.verification.items import CoveredBaskets, cover_baskets
 from kohort.verification.reading import Reading, read_column
 from kohort.verification.verdict import Check
@@ -58,7 +59,16 @@ def align(published: Dataset, original: Original, demands: Demands, shown: Baske
         return Alignment(None, (columns,))
     readings = [read_column(published.column(a.name), a) for a in original.attributes]
     found = _Comparison(published, original, demands, readings, shown).found()
-    return replace(found, checks=(columns, *found.checks), readings=readings)
+    people = _people(published, original, demands, found)
+    return replace(found, checks=(columns, *found.checks, *people), readings=readings)
+
+
+def _people(published: Dataset, original: Original, demands: Demands, found: Alignment) -> list[Check]:
+    """Check that linked records are linked as in the original."""
+    person = demands.linked_by
+    if person is None or found.rows is None or person not in published.names:
+        return []
+    return [check_people(published, original, found.rows, person, sure=found.sure)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from kohort.data.counting import count_pairs
 from kohort.data.domain import STAR
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification.verdict import Check
 
 __all__ = ["PublishedClasses"]
 
@@ -46,6 +47,11 @@ class PublishedClasses:
     @cached_property
     def sizes(self) -> np.ndarray:
         return np.bincount(self.class_of_record)
+
+    @property
+    def record_sizes(self) -> np.ndarray:
+        """How many records each class has."""
+        return self.sizes
 
     @cached_property
     def _codes(self) -> list[np.ndarray]:
@@ -90,6 +96,10 @@ class PublishedClasses:
 
     def measure(self, model: Model, counts: ClassCounts) -> Measure | None:
         return model.measure(counts, self._context(model))
+
+    def own_checks(self, models: Sequence[Model]) -> list[Check]:
+        """Checks of what else the promises need; none where records are not linked."""
+        return []
 
     def _context(self, model: Model) -> ValueContext:
         if model.attribute is None:

@@ -8,14 +8,110 @@ the history.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
+from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.problem.models import ClassCounts, Model
+from kohort.verification.classes import PublishedClasses
+from kohort.verification.demands import Original
 from kohort.verification.verdict import Check
 
-__all__ = ["check_links", "history_of_record"]
+__all__ = ["PublishedHistories", "check_links", "check_people", "history_of_record"]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedHistories(PublishedClasses):
+    """The classes of a table with linked records: people with the same history, and all their records.
+
+    person  the column that links the records
+    slot    the column that says which of a person's records it is; None: they are a bag
+    """
+
+    person: Column = field(kw_only=True)
+    slot: Column | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def class_of_record(self) -> np.ndarray:
+        """The number of the history of each record's person."""
+        slots = None if self.slot is None else self.slot.codes
+        return history_of_record(self.person.codes, slots, [column.codes for column in self.columns])
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many people have each history."""
+        return np.bincount(np.unique(self._of_person) // len(self.person.texts))
+
+    @property
+    def _of_person(self) -> np.ndarray:
+        """For each record a number for its history and its person, in the order of the histories."""
+        return self.class_of_record * len(self.person.texts) + self.person.codes
+
+    @cached_property
+    def record_sizes(self) -> np.ndarray:
+        return np.bincount(self.class_of_record)
+
+    @cached_property
+    def all_star(self) -> np.ndarray:
+        """Nobody counts as withheld: a history of stars still shows the number of records."""
+        return np.zeros(len(self.sizes), dtype=bool)
+
+    @cached_property
+    def all_star_records(self) -> np.ndarray:
+        return np.zeros(len(self.class_of_record), dtype=bool)
+
+    def counts(self, model: Model) -> ClassCounts:
+        """How many people have each sensitive value in any of their records.
+
+        Where a model spreads people over their records, all records count: people with the same history have
+        the same number of them.
+        """
+        if model.attribute is not None and model.spreads:
+            column = self.sensitive[model.attribute].column
+            return super().counts_of(column.codes, len(column.texts))
+        return super().counts(model)
+
+    def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        """How many people have each value in any of their records, and how many have each history."""
+        distinct = np.unique(np.column_stack([self._of_person, values]), axis=0)
+        history = distinct[:, 0] // len(self.person.texts)
+        found = ClassCounts.from_cells(
+            *count_pairs(history, distinct[:, 1], len(self.sizes), max(n_values, 1)),
+            len(self.sizes),
+            n_values,
+        )
+        return ClassCounts(self.sizes, found.class_of, found.value_of, found.count, n_values)
+
+    def own_checks(self, models: Sequence[Model]) -> list[Check]:
+        """Check that records are linked as they should be, and the models in every slot by itself."""
+        return [*check_links(self.person, self.slot), *self._check_slots(models)]
+
+    def _check_slots(self, models: Sequence[Model]) -> list[Check]:
+        """Check the models in every slot by itself: whoever knows a person's history may look at one slot."""
+        about_values = [model for model in models if model.attribute is not None]
+        if self.slot is None or not about_values:
+            return []
+        cells = self.class_of_record * len(self.slot.texts) + self.slot.codes
+        _, number = np.unique(cells, return_inverse=True)
+        broken = [model.name for model in about_values if not self._holds_in(number, model)]
+        detail = (
+            f"In some slot of some history, {', '.join(broken)} does not hold among the records there."
+            if broken
+            else "The models of sensitive values hold in every slot of every history by itself."
+        )
+        return [Check("models slot by slot", not broken, detail)]
+
+    def _holds_in(self, class_of_record: np.ndarray, model: Model) -> bool:
+        assert model.attribute is not None
+        of = self.sensitive[model.attribute]
+        n_classes = int(class_of_record.max()) + 1
+        counts = ClassCounts.from_records(class_of_record, of.column.codes, n_classes, of.n_values)
+        return bool(model.holds(counts, of.context).all())
 
 
 def history_of_record(
@@ -70,3 +166,25 @@ def check_links(person: Column, slot: Column | None) -> list[Check]:
         )
         checks.append(Check("slots", not twice, detail))
     return checks
+
+
+def check_people(published: Dataset, original: Original, rows: np.ndarray, person: str, *, sure: bool) -> Check:
+    """Check that pseudonyms link exactly the records that are of one person in the original.
+
+    rows  per published record its original
+    sure  whether these are the true originals
+    """
+    name = "people"
+    if not sure:
+        detail = "Whether pseudonyms link the records of the same person, only the order file can tell."
+        return Check(name, None, detail)
+    after = published.column(person).codes.astype(np.int64)
+    before = original.dataset.column(person).codes[rows]
+    pairs = len(np.unique(after * (int(before.max()) + 1) + before))
+    fine = pairs == len(np.unique(after)) == len(np.unique(before))
+    detail = (
+        f"Each pseudonym in {person!r} stands for one person, and each person has one."
+        if fine
+        else f"The pseudonyms in {person!r} do not link the records that are of one person in the original."
+    )
+    return Check(name, fine, detail)

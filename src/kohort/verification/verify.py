@@ -56,6 +56,8 @@ def verify(
         demands.table_models,
         hierarchies=hierarchies,
         orders=demands.orders,
+        linked_by=demands.linked_by,
+        slot=demands.slot,
     )
     verdict = verify_models(
         classes,
@@ -115,7 +117,7 @@ def _table_loss(verdict: Verdict, classes: PublishedClasses, found: Alignment) -
     withheld = np.ones(n_records, dtype=bool)
     starred = verdict.withheld > n_records - len(found.rows)
     withheld[found.rows] = classes.all_star_records if starred else False
-    sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
+    sizes = classes.record_sizes[~classes.all_star] if starred else classes.record_sizes
     loss = measure_costs(published_table(classes.columns, found.readings, found.rows, withheld, sizes))
     if not found.sure:
         loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}

@@ -16,6 +16,7 @@ from kohort.problem.models import ClassCounts, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.histories import PublishedHistories
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
@@ -29,8 +30,14 @@ def published_classes(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
+    linked_by: str | None = None,
+    slot: str | None = None,
 ) -> PublishedClasses:
-    """The classes of a published table and the sensitive columns that the models look at."""
+    """The classes of a published table and the sensitive columns that the models look at.
+
+    linked_by  the column that links the records of a person, if one does: then a class is a history
+    slot       of linked records: the column that says which one of a person's it is, if there is one
+    """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
     published.require(list(quasi_identifiers))
@@ -40,7 +47,12 @@ def published_classes(
         if orders and name in orders:
             column = column.in_order(orders[name])
         sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
-    return PublishedClasses([published.column(name) for name in quasi_identifiers], sensitive)
+    columns = [published.column(name) for name in quasi_identifiers]
+    if linked_by is None:
+        return PublishedClasses(columns, sensitive)
+    published.require([linked_by, *([] if slot is None else [slot])])
+    slots = None if slot is None else published.column(slot)
+    return PublishedHistories(columns, sensitive, person=published.column(linked_by), slot=slots)
 
 
 def verify_models(
@@ -77,6 +89,7 @@ def verify_models(
         checks=(
             _withheld_check(n_withheld + dropped, records + dropped, allowed),
             *_starred_checks(models, holds, withheld, n_withheld),
+            *classes.own_checks(models),
             *checks,
         ),
         violations=_violations(classes, models, holds),
