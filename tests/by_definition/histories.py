@@ -25,9 +25,7 @@ def look_alikes(
     return {one: {other for other in seen if seen[other] == seen[one]} for one in seen}
 
 
-def most_certain_share(
-    records: Sequence[dict], person: str, alike: dict, sensitive: str
-) -> float:
+def most_certain_share(records: Sequence[dict], person: str, alike: dict, sensitive: str) -> float:
     """The greatest share of people among look-alikes who have a sensitive value in any of their records."""
     values = defaultdict(set)
     for record in records:

@@ -16,7 +16,17 @@ from kohort.options import Scheme
 from kohort.pipeline.request import Treatment
 from kohort.problem.roles import ROLES
 
-__all__ = ["AttributeSpec", "Decimal", "HistorySpec", "ItemsSpec", "Part", "Scalar", "Switch", "as_text", "read_hierarchy"]
+__all__ = [
+    "AttributeSpec",
+    "Decimal",
+    "HistorySpec",
+    "ItemsSpec",
+    "Part",
+    "Scalar",
+    "Switch",
+    "as_text",
+    "read_hierarchy",
+]
 
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]

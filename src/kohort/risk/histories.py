@@ -57,9 +57,7 @@ class _Seen:
         return cls(sizes, of_person, place)
 
 
-def _after(
-    sides: BeforeAfter, histories: Histories, attributes: Sequence[int], people: np.ndarray
-) -> Lookup:
+def _after(sides: BeforeAfter, histories: Histories, attributes: Sequence[int], people: np.ndarray) -> Lookup:
     persons = histories.persons[sides.rows]
     slots = None if histories.slots is None else histories.slots[sides.rows]
     labels = [sides.labels[a].codes for a in attributes]

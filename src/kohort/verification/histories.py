@@ -168,7 +168,9 @@ def check_links(person: Column, slot: Column | None) -> list[Check]:
     return checks
 
 
-def check_people(published: Dataset, original: Original, rows: np.ndarray, person: str, *, sure: bool) -> Check:
+def check_people(
+    published: Dataset, original: Original, rows: np.ndarray, person: str, *, sure: bool
+) -> Check:
     """Check that pseudonyms link exactly the records that are of one person in the original.
 
     rows  per published record its original

@@ -44,7 +44,9 @@ class OverHistories:
             size = part.records.size
             wide = wide_problem(problem, part, max_withheld=int(share * len(part.records)))
             in_time = run.share_of_time(size / (published - done))
-            reporting = in_time.part("people with the same slots", done / published, (done + size) / published)
+            reporting = in_time.part(
+                "people with the same slots", done / published, (done + size) / published
+            )
             groups = self.inner.solve(wide, reporting)
             if not isinstance(groups, Groups):
                 raise UnsupportedError("Linked records need an algorithm that makes groups. Choose mondrian.")

@@ -65,5 +65,5 @@ def _in_each_slot(
     for slot in range(codes.shape[1]):
         name = f"{of.column.name} of record {slot + 1}"
         sensitive[name] = _column(of, codes[:, slot], name)
-        found.append(replace(model, attribute=name))  # type: ignore[type-var]
+        found.append(type(model)(**(model.to_dict() | {"attribute": name})))
     return found
