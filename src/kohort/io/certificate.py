@@ -100,6 +100,16 @@ class CertifiedOrder(_Part):
     )
 
 
+class CertifiedLinks(_Part):
+    """How the records of a person are linked; then a class is a set of people with the same history."""
+
+    person: str = Field(description="The column of pseudonyms.")
+    slot: str | None = Field(
+        description="The column that says which record of a person it is; null: they are an unordered bag."
+    )
+    people: int = Field(ge=1, description="People in the original.")
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -147,6 +157,9 @@ class Certificate(_Part):
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")
     suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
+    linked: CertifiedLinks | None = Field(
+        None, description="How the records of a person are linked; null: they are not."
+    )
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."
     )

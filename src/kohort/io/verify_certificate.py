@@ -113,7 +113,14 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
     promised = [_model(certified) for certified in certificate.models]
     models = [model for model in promised if not _needs_spec(model)]
     published.require([model.attribute for model in models if model.attribute is not None])
-    classes = published_classes(published, certificate.quasi_identifiers, models)
+    linked = certificate.linked
+    classes = published_classes(
+        published,
+        certificate.quasi_identifiers,
+        models,
+        linked_by=None if linked is None else linked.person,
+        slot=None if linked is None else linked.slot,
+    )
     dropped = max(certificate.records - published.n_records, 0)
     unmeasured = {model.attribute for model in promised if _needs_spec(model)}
     sensitive = [

@@ -15,7 +15,9 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
+from kohort.problem.histories import Histories
 from kohort.verification.covering import Covering, covering_of
+from kohort.verification.histories import history_of_record
 from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:
@@ -26,7 +28,11 @@ __all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Records that look alike: their codes per column, how many there are, and the class of each record."""
+    """Records that look alike: their codes per column, how many there are, and the class of each record.
+
+    Of linked records: people whose histories look alike; `codes` are those of one of the records, and `sizes`
+    count people.
+    """
 
     codes: np.ndarray
     sizes: np.ndarray
@@ -49,6 +55,7 @@ class BeforeAfter:
 
     rows      per published record its original; records that were left out have none
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
+    histories the records of each person, where they are linked; else None
     """
 
     attributes: tuple[Attribute, ...]
@@ -58,6 +65,12 @@ class BeforeAfter:
     withheld: np.ndarray
     n_records: int
     baskets: BasketPair | None = None
+    histories: Histories | None = None
+
+    @property
+    def n_people(self) -> int:
+        """How many people the original is of."""
+        return self.n_records if self.histories is None else self.histories.n_people
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -72,12 +85,23 @@ class BeforeAfter:
     @cached_property
     def before(self) -> Classes:
         """The classes of the original table."""
-        return classes_of([attribute.column.codes for attribute in self.attributes], self.n_records)
+        return self._classes([attribute.column.codes for attribute in self.attributes], self.n_records, None)
 
     @cached_property
     def after(self) -> Classes:
         """The classes of the published table, that of withheld records included."""
-        return classes_of([column.codes for column in self.labels], len(self.rows))
+        return self._classes([column.codes for column in self.labels], len(self.rows), self.rows)
+
+    def _classes(self, columns: list[np.ndarray], n_records: int, rows: np.ndarray | None) -> Classes:
+        """The classes of records or, where these are linked, of histories; `rows` are the originals."""
+        if self.histories is None:
+            return classes_of(columns, n_records)
+        every = slice(None) if rows is None else rows
+        persons, slots = self.histories.persons[every], self.histories.slots
+        history = history_of_record(persons, None if slots is None else slots[every], columns)
+        _, first = np.unique(history, return_index=True)
+        of_person = np.unique(history * self.n_people + persons) // self.n_people
+        return Classes(np.column_stack(columns)[first], np.bincount(of_person), history)
 
     @cached_property
     def published_of(self) -> np.ndarray:
@@ -105,6 +129,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         withheld=withheld,
         n_records=release.dataset.n_records,
         baskets=_baskets(release, published),
+        histories=release.problem.histories,
     )
 
 

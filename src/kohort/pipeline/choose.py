@@ -101,8 +101,8 @@ def _for_histories(problem: Problem, request: Request) -> Choice:
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
         able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
         raise UnsupportedError(
-            f"{choice.name} publishes a value in one way wherever it occurs, and linked records are published "
-            f"in groups of people. Choose one of {', '.join(able)}."
+            f"{choice.name} publishes a value in one way wherever it occurs, and linked records are "
+            f"published in groups of people. Choose one of {', '.join(able)}."
         )
     found = replace(choice, solver=OverHistories(choice.solver))
     found.solver.refuse(problem)

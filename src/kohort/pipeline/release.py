@@ -167,9 +167,17 @@ class VerifiedRelease(HoldsOriginal):
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),
+            "linked": self._linked_facts(),
             "suppression": self.request.suppression,
             "order": None if self.order is None else self.order.facts(),
             "notes": list(self.notes),
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
         }
+
+    def _linked_facts(self) -> dict[str, Any] | None:
+        """How records are linked; None if they are not."""
+        if self.request.linked_by is None or self.problem.histories is None:
+            return None
+        people = self.problem.histories.n_people
+        return {"person": self.request.linked_by, "slot": self.request.slot, "people": people}

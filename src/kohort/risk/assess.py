@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.errors import InputError, did_you_mean, percent
+from kohort.errors import InputError, UnsupportedError, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
@@ -133,6 +133,8 @@ def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
 
 
 def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
+    if sides.histories is not None:
+        raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, but the release has none.")
     return population_of(release, population, sides.labels, run)
@@ -178,7 +180,7 @@ def _journalist(
 
 def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any]:
     if people is None:
-        before = float(len(sides.before.sizes) / sides.n_records)
+        before = float(len(sides.before.sizes) / sides.n_people)
         after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
     else:
         before = float((1 / np.maximum(people.before, 1)).mean())
