@@ -55,7 +55,7 @@ def anonymize(
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
     sensitive: Sequence[str] = (),
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
-    insensitive: Sequence[str] = (),
+    insensitive: Sequence[str] | Mapping[str, Literal["keep", "shift"]] = (),
     person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
     household: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
     weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
@@ -75,6 +75,7 @@ def anonymize(
     on_missing: Literal["error", "suppress"] = "error",
     diversify_weight: float = 0.15,
     shuffle: bool | Literal["auto"] = "auto",
+    shift_days: int = 182,
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
@@ -97,7 +98,8 @@ def anonymize(
         other columns as the value or `*`.
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
-        keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
+        keyed pseudonym or masked); what is kept as it is (as a mapping, `shift` moves the dates of linked
+        records); what becomes of the rest.
     person
         The column that says whose record it is, where a person may have several: every promise then counts
         people. It is dropped; with `{"patient": "pseudonym"}` it is published as a pseudonym, and promises
@@ -130,6 +132,8 @@ def anonymize(
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     shuffle
         Whether records are published in another order: `auto` where the original order tells something.
+    shift_days
+        The most days by which the dates of a person move, where a column is shifted.
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.

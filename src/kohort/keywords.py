@@ -47,7 +47,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=_treatments(identifiers, *(given[role] for role in OF_ONE_COLUMN)),
+        treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
         slot=_slot(given["history"]),
         joins=given["joins"] or {},
         key=given["key"],

@@ -18,12 +18,13 @@ from kohort.problem.roles import Roles
 
 __all__ = ["TREATMENTS", "Items", "Request", "Treatment"]
 
-Treatment = Literal["drop", "pseudonym", "mask", "keep"]
+Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 TREATMENTS: dict[str, tuple[str, ...]] = {
     "identifier": ("drop", "pseudonym", "mask"),
     "person": ("drop", "pseudonym"),
     "household": ("drop",),
     "weight": ("drop", "keep"),
+    "insensitive": ("keep", "shift"),
 }
 """The treatments of the columns that have a role, the default first."""
 
@@ -72,7 +73,7 @@ class Request(Options):
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
     treatments   per identifier: drop, pseudonym or mask; per person: drop or pseudonym, which links its
-                 records; per weight: drop or keep
+                 records; per weight: drop or keep; per insensitive column: keep, or shift, for dates
     slot         of linked records: the column that says which one of a person's records it is; None: they
                  are an unordered bag
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
@@ -212,6 +213,14 @@ class Request(Options):
             )
 
     def _check_linked(self) -> None:
+        for column, treatment in self.treatments.items():
+            if treatment == "shift" and self.linked_by is None:
+                raise InputError(
+                    f"The treatment shift of {column!r} moves all dates of a person alike, for linked records: "
+                    "give the column with the role person the treatment pseudonym."
+                )
+            if treatment == "shift" and column == self.slot:
+                raise InputError(f"The slot {column!r} is published as it is, and cannot be shifted.")
         if self.slot is not None:
             self._check_slot(self.slot)
         if self.linked_by is None:

@@ -58,6 +58,9 @@ class Demands(Protocol):
     def slot(self) -> str | None: ...
 
     @property
+    def shift_days(self) -> int: ...
+
+    @property
     def suppression(self) -> float: ...
 
     @property
