@@ -21,6 +21,7 @@ from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.verdict import Verdict
 from kohort.verification.verify_models import published_classes, verify_models
+from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
 
@@ -50,19 +51,21 @@ def verify(
     if shown is not None and not roles.having("quasi-identifier"):
         verdict = _baskets_verdict(shown, demands, roles, found)
         return Verification(verdict, _basket_loss(verdict, found))
+    whose = whose_records(demands.table_models, roles, original, found)
     classes = published_classes(
         published,
         roles.having("quasi-identifier"),
-        demands.table_models,
+        whose.models,
         hierarchies=hierarchies,
         orders=demands.orders,
+        persons=whose.persons,
     )
     verdict = verify_models(
         classes,
-        demands.table_models,
+        whose.models,
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
-        checks=found.checks,
+        checks=(*found.checks, *whose.checks),
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
