@@ -99,10 +99,10 @@ class Spec(_OptionKeys):
                 f"Column {person!r} has two roles: {given.role} in the spec, and person. Give it one."
             )
         others = {
-            name: AttributeSpec(role="identifier") if part.role == "person" else part
+            name: _of_role("identifier") if part.role == "person" else part
             for name, part in self.attributes.items()
         }
-        kept = given if given is not None and given.role == "person" else AttributeSpec(role="person")
+        kept = given if given is not None and given.role == "person" else _of_role("person")
         return others | {person: kept}
 
     def request(self, *, beside: str | Path = ".", **outside: Any) -> Request:
@@ -167,6 +167,10 @@ class Spec(_OptionKeys):
             raise InputError(
                 "'items' is for files that hold nothing but baskets. A column takes the role items."
             )
+
+
+def _of_role(role: str) -> AttributeSpec:
+    return AttributeSpec.model_validate({"role": role})
 
 
 def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:

@@ -9,6 +9,7 @@ from kohort.algorithms import (
     ALGORITHMS,
     ITEMS_ALGORITHMS,
     Algorithm,
+    CountingPeople,
     ItemsAlgorithm,
     Solver,
     OverHistories,
@@ -19,6 +20,7 @@ from kohort.algorithms import (
     for_scheme,
     is_for_items,
     items_algorithm_named,
+    needs_uniting,
     parameters_of,
 )
 from kohort.algorithms.histories.parts import parts_of, wide_problem
@@ -52,8 +54,6 @@ def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
     if problem.histories is not None:
         return _for_histories(problem, request)
-    if problem.persons is not None:
-        raise UnsupportedError("Tables in which a person has several records are not yet supported.")
     items = None if problem.items is None else _for_items(request)
     choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
@@ -81,9 +81,13 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
 def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None) -> Choice:
     algorithm, why = _asked(request).choice_for(problem, request.time_limit)
     parameters = parameters_of(algorithm)
-    unmet = _unmet_models(algorithm, problem)
+    counts_people = needs_uniting(algorithm, problem)
+    unmet = () if counts_people else _unmet_models(algorithm, problem)
     solver: Solver = algorithm
-    if unmet:
+    if counts_people:
+        solver = CountingPeople(algorithm, request.diversify_weight)
+        parameters |= {"diversify": {"w": request.diversify_weight}}
+    elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
     if request.suppressed == "star":
@@ -134,7 +138,7 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
     """
     asked = {model.name for model in problem.models}
     unmet = tuple(sorted(asked - set(algorithm.models)))
-    can_unite = issubclass(algorithm.recoding, Groups) and all(m.survives_unions for m in problem.models)
+    can_unite = issubclass(algorithm.recoding, Groups) and problem.all_survive_unions
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(

@@ -87,11 +87,12 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
-    sensitive = sensitive_attributes(dataset, request, roles)
+    persons = persons_of(dataset, roles)
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
-    items, persons = items_problem(dataset, request), persons_of(dataset, roles)
+    items = items_problem(dataset, request)
     histories = histories_of(dataset, request)
     return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories)
 
@@ -161,9 +162,12 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
     return hierarchy
 
 
-def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> dict[str, SensitiveAttribute]:
+def sensitive_attributes(
+    dataset: Dataset, request: Request, roles: Roles, persons: np.ndarray | None
+) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
-    return {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:

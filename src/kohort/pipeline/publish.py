@@ -93,7 +93,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
     shown = starred([columns[attribute.name] for attribute in prepared.attributes])
-    broken = broken_by(request.table_models, prepared.sensitive, shown)
+    broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     return Published(prepared.dataset, columns, left if broken else None, broken)
 
 

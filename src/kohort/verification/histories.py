@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.problem.models import ClassCounts, Model
@@ -43,20 +42,6 @@ class PublishedHistories(PublishedClasses):
         return history_of_record(self.person.codes, slots, [column.codes for column in self.columns])
 
     @cached_property
-    def sizes(self) -> np.ndarray:
-        """How many people have each history."""
-        return np.bincount(np.unique(self._of_person) // len(self.person.texts))
-
-    @property
-    def _of_person(self) -> np.ndarray:
-        """For each record a number for its history and its person, in the order of the histories."""
-        return self.class_of_record * len(self.person.texts) + self.person.codes
-
-    @cached_property
-    def record_sizes(self) -> np.ndarray:
-        return np.bincount(self.class_of_record)
-
-    @cached_property
     def all_star(self) -> np.ndarray:
         """Nobody counts as withheld: a history of stars still shows the number of records."""
         return np.zeros(len(self.sizes), dtype=bool)
@@ -64,28 +49,6 @@ class PublishedHistories(PublishedClasses):
     @cached_property
     def all_star_records(self) -> np.ndarray:
         return np.zeros(len(self.class_of_record), dtype=bool)
-
-    def counts(self, model: Model) -> ClassCounts:
-        """How many people have each sensitive value in any of their records.
-
-        Where a model spreads people over their records, all records count: people with the same history have
-        the same number of them.
-        """
-        if model.attribute is not None and model.spreads:
-            column = self.sensitive[model.attribute].column
-            return super().counts_of(column.codes, len(column.texts))
-        return super().counts(model)
-
-    def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
-        """How many people have each value in any of their records, and how many have each history."""
-        distinct = np.unique(np.column_stack([self._of_person, values]), axis=0)
-        history = distinct[:, 0] // len(self.person.texts)
-        found = ClassCounts.from_cells(
-            *count_pairs(history, distinct[:, 1], len(self.sizes), max(n_values, 1)),
-            len(self.sizes),
-            n_values,
-        )
-        return ClassCounts(self.sizes, found.class_of, found.value_of, found.count, n_values)
 
     def own_checks(self, models: Sequence[Model]) -> list[Check]:
         """Check that records are linked as they should be, and the models in every slot by itself."""

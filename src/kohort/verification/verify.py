@@ -21,6 +21,7 @@ from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.verdict import Verdict
 from kohort.verification.verify_models import published_classes, verify_models
+from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
 
@@ -50,21 +51,24 @@ def verify(
     if shown is not None and not roles.having("quasi-identifier"):
         verdict = _baskets_verdict(shown, demands, roles, found)
         return Verification(verdict, _basket_loss(verdict, found))
+    linked = demands.linked_by is not None
+    whose = whose_records(demands.table_models, roles, original, found, linked=linked)
     classes = published_classes(
         published,
         roles.having("quasi-identifier"),
-        demands.table_models,
+        whose.models,
         hierarchies=hierarchies,
         orders=demands.orders,
         linked_by=demands.linked_by,
         slot=demands.slot,
+        persons=whose.persons,
     )
     verdict = verify_models(
         classes,
-        demands.table_models,
+        whose.models,
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
-        checks=found.checks,
+        checks=(*found.checks, *whose.checks),
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
@@ -117,7 +121,7 @@ def _table_loss(verdict: Verdict, classes: PublishedClasses, found: Alignment) -
     withheld = np.ones(n_records, dtype=bool)
     starred = verdict.withheld > n_records - len(found.rows)
     withheld[found.rows] = classes.all_star_records if starred else False
-    sizes = classes.record_sizes[~classes.all_star] if starred else classes.record_sizes
+    sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     loss = measure_costs(published_table(classes.columns, found.readings, found.rows, withheld, sizes))
     if not found.sure:
         loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}

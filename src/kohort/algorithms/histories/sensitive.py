@@ -10,6 +10,7 @@ from kohort.data.column import Column
 from kohort.data.dataset import distinct_rows
 from kohort.problem.models import Model
 from kohort.problem.models.over_records import OverRecords, ValueSets
+from kohort.problem.models.person_cells import representatives
 from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
 
@@ -43,18 +44,22 @@ def wide_models(problem: Problem, records: np.ndarray) -> Wide:
 
 
 def _column(of: SensitiveAttribute, codes: np.ndarray, name: str) -> SensitiveAttribute:
-    return replace(of, column=replace(of.column, name=name, codes=np.ascontiguousarray(codes)))
+    column = replace(of.column, name=name, codes=np.ascontiguousarray(codes))
+    return replace(of, column=column, persons=None)
 
 
 def _over_all_records(
     model: Model, of: SensitiveAttribute, codes: np.ndarray, sensitive: dict[str, SensitiveAttribute]
 ) -> Model:
     """The model over the sets of values that people have, which become a sensitive column."""
+    spread = model.of_people == "spread"
+    if not spread:  # a person who has one of several values that are not distinguished, or all, counts once
+        codes = representatives(model.distinguishes(of.context))[codes]
     sets, _, number = distinct_rows(np.sort(codes, axis=1))
     name = f"{of.column.name} of all records"
     texts = tuple(map(str, range(len(sets))))
     sensitive[name] = SensitiveAttribute(Column(name, "string", number.astype(np.int32), texts, None))
-    return OverRecords(model, ValueSets.of(sets, of.n_values), of.context, name, spread=model.spreads)
+    return OverRecords(model, ValueSets.of(sets, of.n_values), of.context, name, spread=spread)
 
 
 def _in_each_slot(

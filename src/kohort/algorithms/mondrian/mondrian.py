@@ -10,6 +10,7 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
 from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
+from kohort.algorithms.mondrian.kernels.people import people_in_parts
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -48,6 +49,7 @@ class Mondrian(Algorithm):
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups
+    people = "counts"
 
     choose: Literal["cost", "range"] = "cost"
     strict: bool = False
@@ -91,8 +93,9 @@ class _Cutting:
         self.done_starts: list[np.ndarray] = []
         self.widest = options.choose == "range"
         # under the ceiling two groups that look alike are one class that may fail: cut between values only
-        self.strict = options.strict or not all(model.survives_unions for model in problem.models)
+        self.strict = options.strict or not problem.all_survive_unions
         self.only_k = all(model.attribute is None for model in problem.models)
+        self.persons = np.zeros(0, dtype=np.int32)  # of each row, in the order of the groups
         self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
 
     def share_done(self) -> float:
@@ -101,6 +104,8 @@ class _Cutting:
     def cut_all_open(self) -> None:
         """Cut each open group by its best cut that satisfies the models, or close it if there is none."""
         starts, ends = self.open_starts, self.open_ends
+        if self.problem.persons is not None:
+            self.persons = self.problem.persons[self.records]
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
         for attempt in range(self.n_cuts):
@@ -121,7 +126,15 @@ class _Cutting:
 
     def _find(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         return find_cuts(
-            self.rows, starts, ends, self.tables, self.problem.k, self.strict, self.widest, self.n_cuts
+            self.rows,
+            self.persons,
+            starts,
+            ends,
+            self.tables,
+            self.problem.k,
+            self.strict,
+            self.widest,
+            self.n_cuts,
         )
 
     def _cut(
@@ -131,7 +144,9 @@ class _Cutting:
 
         Returns whether each group was cut, and the starts and ends of the new parts.
         """
-        parts, n_parts = part_records(self.rows, starts, ends, cuts, self.tables, self.problem.k, self.strict)
+        parts, n_parts = part_records(
+            self.rows, self.persons, starts, ends, cuts, self.tables, self.problem.k, self.strict
+        )
         sizes = ends - starts
         group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
         first_part = (np.cumsum(n_parts) - n_parts).astype(np.int32)
@@ -144,7 +159,7 @@ class _Cutting:
 
     def _records_of(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """The records of these groups, one group after the other; none where the models need none."""
-        if self.only_k:
+        if self.only_k and self.problem.persons is None:
             return self.records[:0]
         before = np.cumsum(sizes) - sizes
         return self.records[np.arange(sizes.sum()) + np.repeat(starts - before, sizes)]
@@ -180,7 +195,13 @@ class _Cutting:
         present = np.bincount(part, minlength=n_parts) > 0
         number = np.cumsum(present) - 1
         holds = np.ones(n_parts, dtype=bool)
-        holds[present] = self.problem.satisfied(number[part], records, int(present.sum()))
+        n_present = int(present.sum())
+        if self.only_k and self.problem.persons is not None:
+            persons = self.problem.persons[records]
+            people = people_in_parts(number[part], persons, n_present, self.problem.n_people)
+            holds[present] = people >= self.problem.k
+        else:
+            holds[present] = self.problem.satisfied(number[part], records, n_present)
         return holds
 
     def _runs(
