@@ -107,7 +107,9 @@ def test_verification_finds_a_date_that_moved_alone():
     days = release.arrow["seen"].to_pylist()
     days[0] += timedelta(days=1)
     changed = release.arrow.set_column(6, "seen", pa.array(days))
-    failing = [check for check in ko.verify(changed, spec=SPEC, original=table).checks if check.holds is False]
+    failing = [
+        check for check in ko.verify(changed, spec=SPEC, original=table).checks if check.holds is False
+    ]
     assert [check.name for check in failing] == ["shift of 'seen'"]
     unmoved = release.arrow.set_column(6, "seen", table["seen"])
     assert not ko.verify(unmoved, spec=SPEC, original=table).holds

@@ -32,7 +32,7 @@ def covered_by_labels(release) -> set:
     for attribute in release.problem.attributes:
         tree = attribute.domain
         for label in set(release.table[attribute.name].to_pylist()):
-            node = [n for n in range(len(tree.published)) if tree.published[n] == label][0]
+            node = next(n for n in range(len(tree.published)) if tree.published[n] == label)
             leaves = tree.leaves[tree.lo[node] : tree.hi[node] + 1]
             found |= {(attribute.name, label, leaf) for leaf in leaves}
     return found
@@ -49,7 +49,10 @@ def test_nobody_is_found_with_a_better_chance_than_one_in_k(slot, table):
     originals = table.to_pylist()
     shown = release.table.to_pylist()
     person_of = dict(
-        zip(release.table["patient"].to_pylist(), table["patient"].take(pa.array(release.original_rows)).to_pylist())
+        zip(
+            release.table["patient"].to_pylist(),
+            table["patient"].take(pa.array(release.original_rows)).to_pylist(),
+        )
     )
     covered = covered_by_labels(release)
     chances = []

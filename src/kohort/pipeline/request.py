@@ -216,8 +216,8 @@ class Request(Options):
         for column, treatment in self.treatments.items():
             if treatment == "shift" and self.linked_by is None:
                 raise InputError(
-                    f"The treatment shift of {column!r} moves all dates of a person alike, for linked records: "
-                    "give the column with the role person the treatment pseudonym."
+                    f"The treatment shift of {column!r} moves all dates of a person alike, and is for linked "
+                    "records: give the column with the role person the treatment pseudonym."
                 )
             if treatment == "shift" and column == self.slot:
                 raise InputError(f"The slot {column!r} is published as it is, and cannot be shifted.")

@@ -25,7 +25,7 @@ def days_of_people(people: Column, key: bytes, most: int) -> np.ndarray:
     """
     own = hmac.new(key, b"kohort shift of dates", hashlib.sha256).digest()
     drawn = [
-        int.from_bytes(hmac.new(own, (text or "").encode(), hashlib.sha256).digest()[:16]) % (2 * most)
+        int.from_bytes(hmac.new(own, (text or "").encode(), hashlib.sha256).digest()[:16], "big") % (2 * most)
         for text in people.texts
     ]
     days = np.array([number - most if number < most else number - most + 1 for number in drawn])
@@ -58,7 +58,9 @@ def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> 
 def _moved(values: pa.Array, days: np.ndarray) -> pa.Array:
     if pa.types.is_date(values.type):
         number = values.cast(pa.date32()).cast(pa.int32())
-        return _in_range(pc.add_checked(number, pa.array(days, pa.int32())).cast(pa.date32())).cast(values.type)
+        return _in_range(pc.add_checked(number, pa.array(days, pa.int32())).cast(pa.date32())).cast(
+            values.type
+        )
     if pa.types.is_timestamp(values.type):
         ticks = {"s": _DAY // 10**9, "ms": _DAY // 10**6, "us": _DAY // 10**3, "ns": _DAY}[values.type.unit]
         moved = pc.add_checked(values.cast(pa.int64()), pa.array(days.astype(np.int64) * ticks))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
@@ -18,7 +18,7 @@ class SolvedPart:
     share  the share of all records that are theirs
     """
 
-    problem: Any
+    problem: Problem
     recoding: Recoding
     share: float
 

@@ -66,7 +66,8 @@ def _sentence(found: dict[str, Any]) -> str:
     low, high = after["interval"]
     return (
         f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, and picked "
-        f"{'a pseudonym' if found['histories'] else 'a record'} that fits, found {percent(before['hit_rate'])} of them in the original and "
+        f"{'a pseudonym' if found['histories'] else 'a record'} that fits, found "
+        f"{percent(before['hit_rate'])} of them in the original and "
         f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
         f"nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
     )
