@@ -102,3 +102,16 @@ def people_beside(persons, bins, n_bins):
     left = [len({p for p, b in zip(persons, bins) if b <= place}) for place in range(n_bins)]
     right = [len({p for p, b in zip(persons, bins) if b > place}) for place in range(n_bins)]
     return left, right
+
+
+def cuts_for_people(persons, bins, n_bins, need):
+    """The fewest and the most records that go left in a cut inside a bin with `need` people on that side.
+
+    Records are cut in the order of their bins, and inside a bin in their own order.
+    """
+    order = sorted(range(len(bins)), key=lambda i: bins[i])
+    left = [len({persons[i] for i in order[:n]}) for n in range(len(order) + 1)]
+    right = [len({persons[i] for i in order[n:]}) for n in range(len(order) + 1)]
+    fewest = next((n for n, people in enumerate(left) if people >= need), len(order))
+    most = next((n for n in range(len(order), -1, -1) if right[n] >= need), 0)
+    return fewest, most

@@ -66,6 +66,8 @@ def _obstacle(problem: Problem) -> str | None:
     """Why improve cannot be taken, or None."""
     if problem.items is not None:
         return "beside items, groups of many sizes are made and compared"
+    if problem.persons is not None:
+        return "it counts people itself, of whom some have several records"
     if problem.n_records > _MOST_RECORDS:
         return f"improve is for at most {_MOST_RECORDS:,} records"
     try:

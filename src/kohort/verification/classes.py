@@ -63,7 +63,7 @@ class PublishedClasses:
     @cached_property
     def people(self) -> np.ndarray | None:
         """How many different people each class has; None where they are not known."""
-        return None if self.counted_people is None else self.counted_people.in_classes()
+        return None if self.counted_people is None else self.counted_people.in_classes
 
     @cached_property
     def _codes(self) -> list[np.ndarray]:

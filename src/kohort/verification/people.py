@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from math import lcm
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.data.dataset import Dataset
-from kohort.data.value_codes import value_codes
 from kohort.problem.models import ClassCounts, Model, ValueContext
 from kohort.problem.models.exact import INT64_MAX
 
@@ -22,7 +23,9 @@ __all__ = ["CountedPeople", "persons_in_release"]
 
 def persons_in_release(original: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
     """A number for the person of each published record; records without a person count as one person's."""
-    return value_codes(original.arrow(name))[rows]
+    encoded = original.arrow(name).combine_chunks().dictionary_encode()
+    codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(encoded.dictionary))
+    return codes.to_numpy(zero_copy_only=False)[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +39,16 @@ class CountedPeople:
     person_of: np.ndarray
     n_classes: int
 
-    @property
+    @cached_property
     def n_people(self) -> int:
         """How many people the published records are of."""
-        return len(np.unique(self.person_of))
+        return int(np.count_nonzero(np.bincount(self.person_of)))
 
+    @cached_property
     def in_classes(self) -> np.ndarray:
         """How many different people each class has."""
-        pairs = pa.table({"class": self.class_of, "person": self.person_of})
-        distinct = pairs.group_by(["class", "person"], use_threads=False).aggregate([])
-        return np.bincount(distinct["class"].to_numpy(), minlength=self.n_classes)
+        number, _ = _distinct_pairs(self.class_of, self.person_of)
+        return np.bincount(number, minlength=self.n_classes)
 
     def counts_for(
         self, model: Model, context: ValueContext, values: np.ndarray, n_values: int
@@ -60,12 +63,12 @@ class CountedPeople:
 
     def having(self, values: np.ndarray, n_values: int) -> ClassCounts:
         """How many people of each class have each value in any of their records there."""
-        triples = pa.table({"class": self.class_of, "value": values, "person": self.person_of})
-        distinct = triples.group_by(["class", "value", "person"], use_threads=False).aggregate([])
-        cells = distinct.group_by(["class", "value"], use_threads=False).aggregate([("person", "count")])
-        cells = cells.sort_by([("class", "ascending"), ("value", "ascending")])
-        number, value, count = (cells[n].to_numpy().astype(np.int64) for n in cells.column_names)
-        return ClassCounts(self.in_classes(), number, value, count, n_values)
+        cell_of = self.class_of * max(n_values, 1) + values
+        cell, _ = _distinct_pairs(cell_of, self.person_of)
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        count = np.diff(np.append(starts, len(cell)))
+        number, value = np.divmod(cell[starts], max(n_values, 1))
+        return ClassCounts(self.in_classes, number, value, count, n_values)
 
     def spread(self, values: np.ndarray, n_values: int) -> ClassCounts:
         """The people of each class by value, every one spread evenly over their records there."""
@@ -78,7 +81,7 @@ class CountedPeople:
         for (number, value, records), times in cells:
             parts[number, value] += times * (multiple[number] // records)
         found = sorted(parts.items())
-        people = self.in_classes()
+        people = self.in_classes
         sizes = [int(people[number]) * multiple[number] for number in range(self.n_classes)]
         places = np.array([place for place, _ in found], dtype=np.int64).reshape(-1, 2)
         return ClassCounts(
@@ -94,6 +97,19 @@ class CountedPeople:
         found = np.empty(len(order), dtype=np.int64)
         found[order] = np.repeat(lengths, lengths)
         return found
+
+
+def _distinct_pairs(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs of two columns of numbers, sorted; overflow is ruled out by renumbering."""
+    width = int(right.max(initial=0)) + 1
+    if (int(left.max(initial=0)) + 1) * width > 2**62:
+        names, place = np.unique(left, return_inverse=True)
+        pairs = _distinct_pairs(place, right)
+        return names[pairs[0]], pairs[1]
+    keys = np.sort(left * width + right)
+    kept = np.ones(len(keys), dtype=bool)
+    kept[1:] = keys[1:] != keys[:-1]
+    return np.divmod(keys[kept], width)
 
 
 def _counted(*columns: np.ndarray) -> list[tuple[tuple[int, ...], int]]:

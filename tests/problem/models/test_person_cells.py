@@ -93,7 +93,7 @@ def test_verification_counts_the_same_by_other_code(model, table):
     counted = CountedPeople(class_of, persons, int(n_classes))
     context = context_of(table)
     mine, its = cells_of(table).counts_for(model, context), counted.counts_for(model, context, values, 4)
-    assert counted.in_classes().tolist() == cells_of(table).people.tolist()
+    assert counted.in_classes.tolist() == cells_of(table).people.tolist()
     assert mine.class_of.tolist() == its.class_of.tolist()
     assert mine.value_of.tolist() == its.value_of.tolist()
     shares = [(c.count / c.sizes[c.class_of]).tolist() for c in (mine, its)]

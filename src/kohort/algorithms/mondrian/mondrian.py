@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
-from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
-from kohort.algorithms.mondrian.kernels.people import people_in_parts
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records, people_in_parts
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -150,8 +151,11 @@ class _Cutting:
         sizes = ends - starts
         group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
         first_part = (np.cumsum(n_parts) - n_parts).astype(np.int32)
-        records = self._records_of(starts, sizes)
-        parts, good = self._satisfying(parts, first_part, n_parts, group, records)
+        if self.only_k and self.problem.persons is not None:
+            holds = partial(self._have_people, starts, ends, n_parts)
+        else:
+            holds = partial(self._hold, first_part[group], self._records_of(starts, sizes), n_parts)
+        parts, good = self._satisfying(parts, first_part, n_parts, group, holds)
         kept = good[group]
         deal_out(self.rows, self.records, starts[good], ends[good], parts[kept], n_parts[good])
         part_sizes = np.bincount(first_part[group[kept]] + parts[kept], minlength=n_parts.sum())
@@ -159,7 +163,7 @@ class _Cutting:
 
     def _records_of(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """The records of these groups, one group after the other; none where the models need none."""
-        if self.only_k and self.problem.persons is None:
+        if self.only_k:
             return self.records[:0]
         before = np.cumsum(sizes) - sizes
         return self.records[np.arange(sizes.sum()) + np.repeat(starts - before, sizes)]
@@ -170,15 +174,17 @@ class _Cutting:
         first_part: np.ndarray,
         n_parts: np.ndarray,
         group: np.ndarray,
-        records: np.ndarray,
+        satisfied: Callable[[np.ndarray], np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Move parts that fail a model into part 0, the pool of a cut into children.
+
+        satisfied  from the part of each record to whether each part satisfies the models
 
         Returns the part of each record, and whether each group can be cut.
         """
         many = n_parts > 2
         for _ in range(2):
-            holds = self._holds(first_part[group] + parts, records, int(n_parts.sum()))
+            holds = satisfied(parts)
             failing = ~holds[first_part[group] + parts] & many[group]
             if not failing.any():
                 break
@@ -190,19 +196,26 @@ class _Cutting:
         broken = np.bincount(group_of_part, weights=used & ~holds, minlength=len(n_parts)) > 0
         return parts, (n_used > 1) & ~broken
 
-    def _holds(self, part: np.ndarray, records: np.ndarray, n_parts: int) -> np.ndarray:
-        """Whether each part satisfies the models; a part without records does."""
-        present = np.bincount(part, minlength=n_parts) > 0
+    def _hold(
+        self, first_part: np.ndarray, records: np.ndarray, n_parts: np.ndarray, parts: np.ndarray
+    ) -> np.ndarray:
+        """Whether each part satisfies the models; a part without records does.
+
+        first_part, parts  per record the first part of its group, and which of the group's parts it is in
+        """
+        part, n_all = first_part + parts, int(n_parts.sum())
+        present = np.bincount(part, minlength=n_all) > 0
         number = np.cumsum(present) - 1
-        holds = np.ones(n_parts, dtype=bool)
-        n_present = int(present.sum())
-        if self.only_k and self.problem.persons is not None:
-            persons = self.problem.persons[records]
-            people = people_in_parts(number[part], persons, n_present, self.problem.n_people)
-            holds[present] = people >= self.problem.k
-        else:
-            holds[present] = self.problem.satisfied(number[part], records, n_present)
+        holds = np.ones(n_all, dtype=bool)
+        holds[present] = self.problem.satisfied(number[part], records, int(present.sum()))
         return holds
+
+    def _have_people(
+        self, starts: np.ndarray, ends: np.ndarray, n_parts: np.ndarray, parts: np.ndarray
+    ) -> np.ndarray:
+        """Whether each part of these groups has k people, or no records."""
+        people = people_in_parts(self.rows, self.persons, starts, ends, parts, n_parts)
+        return (people >= self.problem.k) | (people == 0)
 
     def _runs(
         self, starts: np.ndarray, n_parts: np.ndarray, part_sizes: np.ndarray, good: np.ndarray

@@ -127,7 +127,8 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
     fewest, most, of_people = need, m - need, len(sample.persons) > 0
     if of_people:
         left_people, right_people = people_beside(sample, bin_of, n_bins)
-        fewest, most = cuts_for_people(sample, bin_of, left_people, right_people)
+        if not sample.strict and sample.stride == 1:
+            fewest, most = cuts_for_people(sample, bin_of, left_people, right_people)
     right_cost = np.zeros(n_bins + 1)
     right_lo, right_hi, right_words = lo[n_bins - 1].copy(), hi[n_bins - 1].copy(), words[n_bins - 1].copy()
     for b in range(n_bins - 1, -1, -1):

@@ -7,10 +7,10 @@ import numpy as np
 from kohort.algorithms.mondrian.kernels.best_cuts import BY_CHILD, BY_FREQUENCY
 from kohort.algorithms.mondrian.kernels.group_summaries import Sample
 from kohort.algorithms.mondrian.kernels.node_children import children_of
-from kohort.algorithms.mondrian.kernels.people import new_marks, pooled_children
+from kohort.algorithms.mondrian.kernels.people import new_marks, people_of_parts, pooled_children
 from kohort.kernels.compiled import kernel
 
-__all__ = ["deal_out", "part_records"]
+__all__ = ["deal_out", "part_records", "people_in_parts"]
 
 
 @kernel
@@ -34,6 +34,22 @@ def part_records(rows, persons, starts, ends, cuts, tables, k, strict):
         elif cuts[g].way >= 0:
             n_parts[g] = _part_by_value(rows, starts[g], ends[g], cuts[g], tables, part)
     return parts, n_parts
+
+
+@kernel
+def people_in_parts(rows, persons, starts, ends, parts, n_parts):
+    """How many different people each part has, part after part, group after group; see `part_records`."""
+    marks = new_marks(persons.max() + 1)
+    people = np.empty(n_parts.sum(), np.int64)
+    first, first_part = 0, 0
+    for g in range(len(starts)):
+        m = ends[g] - starts[g]
+        group = Sample(rows, starts[g], 1, m, 1, True, persons, marks)
+        own = people[first_part : first_part + n_parts[g]]
+        own[:] = people_of_parts(group, parts[first : first + m], n_parts[g])
+        first += m
+        first_part += n_parts[g]
+    return people
 
 
 @kernel

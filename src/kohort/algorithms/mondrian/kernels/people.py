@@ -14,33 +14,29 @@ __all__ = [
     "cuts_for_people",
     "new_marks",
     "people_beside",
-    "people_in_parts",
+    "people_of_parts",
     "pooled_children",
 ]
 
+_IN_A_MASK = 30  # parts that the bits of a note can stand for
+_SHIFT, _LAST, _MET = 8, 0xFF, 0x80  # a note has a first and a last bin, of which there are at most 64
+
 
 class PersonMarks(NamedTuple):
-    """Notes on each person, valid where `stamp` holds the current number; empty where there are no persons.
+    """A note on each person, valid where its stamp is the current number; empty where there are no persons.
 
-    first, last  the first and the last bin that holds a record of the person
-    current      one entry: the current number
+    notes    people by two: the stamp, and the note
+    current  one entry: the current number
     """
 
-    stamp: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+    notes: np.ndarray
     current: np.ndarray
 
 
 @kernel
 def new_marks(n_people):
     """Marks for this many people; for none where records are counted."""
-    return PersonMarks(
-        np.zeros(n_people, np.int64),
-        np.zeros(n_people, np.int32),
-        np.zeros(n_people, np.int32),
-        np.zeros(1, np.int64),
-    )
+    return PersonMarks(np.zeros((n_people, 2), np.int32), np.zeros(1, np.int32))
 
 
 @kernel
@@ -50,34 +46,42 @@ def _start_over(marks):
 
 
 @kernel
+def _is_new(marks, person, now):
+    """1 for a person who is met for the first time, else 0."""
+    if marks.notes[person, 0] == now:
+        return 0
+    marks.notes[person, 0] = now
+    return 1
+
+
+@kernel
 def people_beside(sample, bin_of, n_bins):
     """For each bin, the number of people with a record up to it, and with a record beyond it.
 
     Leaves the first and the last bin of each person in the marks.
     """
-    marks, persons = sample.marks, sample.persons
-    now = _start_over(marks)
+    notes, persons = sample.marks.notes, sample.persons
+    now = _start_over(sample.marks)
+    left, right = np.zeros(n_bins, np.int64), np.zeros(n_bins + 1, np.int64)
     for i in range(len(bin_of)):
         person, b = persons[sample.start + i * sample.stride], bin_of[i]
-        if marks.stamp[person] != now:
-            marks.stamp[person] = now
-            marks.first[person] = marks.last[person] = b
-        else:
-            marks.first[person] = min(marks.first[person], b)
-            marks.last[person] = max(marks.last[person], b)
-    left, right = np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64)
-    for i in range(len(bin_of)):
-        person = persons[sample.start + i * sample.stride]
-        if marks.stamp[person] == now:
-            marks.stamp[person] = -now  # counted
-            left[marks.first[person]] += 1
-            if marks.last[person] > 0:
-                right[marks.last[person] - 1] += 1
+        first = last = b
+        if notes[person, 0] == now:
+            first, last = notes[person, 1] >> _SHIFT, notes[person, 1] & _LAST
+            if first <= b <= last:
+                continue
+            left[first] -= 1
+            right[last] -= 1
+            first, last = min(first, b), max(last, b)
+        notes[person, 0] = now
+        notes[person, 1] = (first << _SHIFT) + last
+        left[first] += 1
+        right[last] += 1
     for b in range(1, n_bins):
         left[b] += left[b - 1]
-    for b in range(n_bins - 2, -1, -1):
+    for b in range(n_bins - 1, -1, -1):
         right[b] += right[b + 1]
-    return left, right
+    return left, right[1:]
 
 
 @kernel
@@ -86,38 +90,34 @@ def cuts_for_people(sample, bin_of, left, right):
 
     left, right  as `people_beside` returns them, right after it
     """
-    marks, persons, need = sample.marks, sample.persons, sample.need
+    notes, persons, need = sample.marks.notes, sample.persons, sample.need
     m, n_bins = len(bin_of), len(left)
-    low = 0
+    low, high = 0, n_bins - 1
     while low < n_bins - 1 and left[low] < need:
         low += 1
-    high = n_bins - 1
     while high > 0 and right[high - 1] < need:
         high -= 1
     fewest, missing = 0, need - (left[low - 1] if low > 0 else 0)
-    now = _start_over(marks)
-    inside = 0
     for i in range(m):
         if bin_of[i] < low:
             fewest += 1
         elif bin_of[i] == low and missing > 0:
             person = persons[sample.start + i * sample.stride]
-            inside += 1
-            if marks.first[person] == low and marks.stamp[person] != now:
-                marks.stamp[person] = now
+            fewest += 1
+            if notes[person, 1] >> _SHIFT == low:
+                notes[person, 1] += _MET << _SHIFT  # not to be met again
                 missing -= 1
     beyond, missing = 0, need - right[high]
-    now = _start_over(marks)
     for i in range(m - 1, -1, -1):
         if bin_of[i] > high:
             beyond += 1
         elif bin_of[i] == high and missing > 0:
             person = persons[sample.start + i * sample.stride]
             beyond += 1
-            if marks.last[person] == high and marks.stamp[person] != now:
-                marks.stamp[person] = now
+            if notes[person, 1] & _LAST == high:
+                notes[person, 1] += _MET
                 missing -= 1
-    return fewest + inside, m - beyond
+    return fewest, m - beyond
 
 
 @kernel
@@ -129,7 +129,7 @@ def pooled_children(sample, child, size):
     if not len(sample.persons):
         return pool_children(size, sample.need, sample.strict)
     marks, persons, need = sample.marks, sample.persons, sample.need
-    people = _people_of_children(sample, child, len(size))
+    people = people_of_parts(sample, child, len(size))
     apart = people >= need
     now = _start_over(marks)
     pooled = 0
@@ -156,15 +156,6 @@ def pooled_children(sample, child, size):
 
 
 @kernel
-def _is_new(marks, person, now):
-    """1 for a person who is met for the first time, else 0."""
-    if marks.stamp[person] == now:
-        return 0
-    marks.stamp[person] = now
-    return 1
-
-
-@kernel
 def _records_to_borrow(sample, child, donor, missing, now):
     """How many records of the donor, the first ones, bring `missing` people who are not in the pool yet.
 
@@ -179,37 +170,43 @@ def _records_to_borrow(sample, child, donor, missing, now):
 
 
 @kernel
-def _people_of_children(sample, child, n_children):
-    """The number of different people in each child."""
-    m = len(child)
-    persons = np.empty(m, np.int32)
-    for i in range(m):
-        persons[i] = sample.persons[sample.start + i * sample.stride]
-    return _people_by_part(child, persons, n_children, sample.marks)
+def people_of_parts(sample, part, n_parts):
+    """The number of different people in each part of the records of a sample. O(records).
 
-
-@kernel
-def _people_by_part(part, persons, n_parts, marks):
-    """The number of different people in each part: records are sorted by part, then people are stamped."""
-    place = np.zeros(n_parts + 1, np.int64)
-    for i in range(len(part)):
-        place[part[i] + 1] += 1
-    for p in range(n_parts):
-        place[p + 1] += place[p]
-    ordered = np.empty(len(part), np.int32)
-    at = place[:n_parts].copy()
-    for i in range(len(part)):
-        ordered[at[part[i]]] = persons[i]
-        at[part[i]] += 1
+    Up to 30 parts are bits of a person's note; for more, records are sorted by part first.
+    """
+    persons, notes = sample.persons, sample.marks.notes
     people = np.zeros(n_parts, np.int64)
-    for p in range(n_parts):
-        now = _start_over(marks)
-        for i in range(place[p], place[p + 1]):
-            people[p] += _is_new(marks, ordered[i], now)
+    if n_parts > _IN_A_MASK:
+        return _people_of_many_parts(sample, part, people)
+    now = _start_over(sample.marks)
+    for i in range(len(part)):
+        person = persons[sample.start + i * sample.stride]
+        bit = np.int32(1) << part[i]
+        if notes[person, 0] != now:
+            notes[person, 0] = now
+            notes[person, 1] = bit
+            people[part[i]] += 1
+        elif not notes[person, 1] & bit:
+            notes[person, 1] |= bit
+            people[part[i]] += 1
     return people
 
 
 @kernel
-def people_in_parts(part, persons, n_parts, n_people):
-    """The number of different people in each part, given the part and the person of each record. O(n)."""
-    return _people_by_part(part, persons, n_parts, new_marks(n_people))
+def _people_of_many_parts(sample, part, people):
+    place = np.zeros(len(people) + 1, np.int64)
+    for i in range(len(part)):
+        place[part[i] + 1] += 1
+    for p in range(len(people)):
+        place[p + 1] += place[p]
+    ordered = np.empty(len(part), np.int64)
+    at = place[:-1].copy()
+    for i in range(len(part)):
+        ordered[at[part[i]]] = sample.persons[sample.start + i * sample.stride]
+        at[part[i]] += 1
+    for p in range(len(people)):
+        now = _start_over(sample.marks)
+        for i in range(place[p], place[p + 1]):
+            people[p] += _is_new(sample.marks, ordered[i], now)
+    return people
