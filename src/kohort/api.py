@@ -57,7 +57,7 @@ def anonymize(
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
     insensitive: Sequence[str] | Mapping[str, Literal["keep", "shift"]] = (),
     person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
-    household: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
+    household: str | None = None,
     weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
     history: Mapping[str, str] | None = None,
     others: Literal["error", "keep", "drop"] = "error",
@@ -107,9 +107,11 @@ def anonymize(
     history
         Of such linked records: `{"slot": "year"}` names the column that says which record of a person it is,
         and is published. Without it, the records of a person are an unordered bag.
-    household, weight
-        The column that says whose household it is; the column of sampling weights, which is dropped, or kept
-        with `{"weight": "keep"}`.
+    household
+        The column that says whose household it is: it is published as a pseudonym, and promises are about
+        whole households, as unordered bags of records.
+    weight
+        The column of sampling weights, which is dropped, or kept with `{"weight": "keep"}`.
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the

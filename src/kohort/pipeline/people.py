@@ -17,13 +17,33 @@ __all__ = ["histories_of", "persons_of"]
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
     """The number of each record's person, from 0 on; None where every record is that of another person.
 
-    Then counting people is counting records, and the search is the same as without the role.
+    Then counting people is counting records, and the search is the same as without the role. Where there are
+    households, these are counted in the place of people.
     """
-    name = roles.only("person")
-    if name is None:
+    household, person = roles.only("household"), roles.only("person")
+    if household is not None:
+        units = _checked_households(dataset, household, person)
+    elif person is not None:
+        units = checked_persons(dataset, person)
+    else:
         return None
-    persons = checked_persons(dataset, name)
-    return None if int(persons.max()) + 1 == len(persons) else persons
+    return None if int(units.max()) + 1 == len(units) else units
+
+
+def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.ndarray:
+    """The number of each record's household; raises InputError where a person is in two of them."""
+    households = checked_persons(dataset, name)
+    if person is None:
+        return households
+    persons = checked_persons(dataset, person).astype(np.int64)
+    pairs = np.unique(persons * (int(households.max()) + 1) + households)
+    in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
+    if in_several:
+        raise InputError(
+            f"{counted(in_several, 'person of', 'people of')} {person!r} {'is' if in_several == 1 else 'are'} "
+            f"in more than one household of {name!r}. Correct them, or leave out the role household."
+        )
+    return households
 
 
 def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
@@ -46,6 +66,7 @@ def histories_of(dataset: Dataset, request: Request) -> Histories | None:
     """The records of each person, by their slots if there are any; None where records are not linked."""
     if request.linked_by is None:
         return None
+    # of a household, all records are a bag
     persons = checked_persons(dataset, request.linked_by)
     slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons)
     return Histories(persons, slots)

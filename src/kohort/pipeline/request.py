@@ -22,7 +22,7 @@ Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 TREATMENTS: dict[str, tuple[str, ...]] = {
     "identifier": ("drop", "pseudonym", "mask"),
     "person": ("drop", "pseudonym"),
-    "household": ("drop",),
+    "household": ("pseudonym",),
     "weight": ("drop", "keep"),
     "insensitive": ("keep", "shift"),
 }
@@ -106,6 +106,9 @@ class Request(Options):
                 raise InputError(
                     f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
                 )
+        household = self.roles.only("household")
+        if household is not None:  # who finds one member finds all: that is seen, and protected
+            object.__setattr__(self, "treatments", {household: "pseudonym", **self.treatments})
         check_parameters(self, say="{name!r}")
         for name, declared in OPTIONS.items():
             declared.check(getattr(self, name))
@@ -121,7 +124,10 @@ class Request(Options):
 
     @property
     def linked_by(self) -> str | None:
-        """The column whose pseudonyms link the published records of a person; None: they are not linked."""
+        """The column whose pseudonyms link the published records of a person or, if there are households,
+        of a household; None: they are not linked."""
+        if (household := self.roles.only("household")) is not None:
+            return household
         person = self.roles.only("person")
         return person if person is not None and self.treatments.get(person) == "pseudonym" else None
 
@@ -203,13 +209,30 @@ class Request(Options):
             raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
 
     def _check_people(self) -> None:
-        for role in ("household", "weight"):
-            if self.roles.only(role) is not None:
-                raise UnsupportedError(f"The role {role} is not yet supported.")
+        if self.roles.only("weight") is not None:
+            raise UnsupportedError("The role weight is not yet supported.")
+        if self.roles.only("household") is not None:
+            self._check_household()
         if self.roles.only("person") is not None and self.items is not None:
             raise UnsupportedError(
                 "A table with a column of items counts records, not people. Leave out the role person, if "
                 "everybody has one record, or drop the items with the role identifier."
+            )
+
+    def _check_household(self) -> None:
+        if self.treatments.get(self.roles.only("person") or "") == "pseudonym":
+            raise UnsupportedError(
+                "Records are linked by household, and cannot be linked by person as well. Leave out the "
+                "treatment pseudonym of the person, or give the household the role identifier."
+            )
+        if self.slot is not None:
+            raise UnsupportedError(
+                "The records of a household are an unordered bag: they have no slots. Leave out the history."
+            )
+        if self.items is not None:
+            raise UnsupportedError(
+                "A table with a column of items counts records, not households. Give the household the role "
+                "identifier, or drop the items with it."
             )
 
     def _check_linked(self) -> None:

@@ -21,7 +21,15 @@ def risk_section(facts: dict[str, Any]) -> Section:
         figures.append(_attack(risk))
     sentences = [
         risk[name]["sentence"]
-        for name in ("prosecutor", "journalist", "marketer", "k_map", "population_uniqueness", "order")
+        for name in (
+            "prosecutor",
+            "journalist",
+            "marketer",
+            "households",
+            "k_map",
+            "population_uniqueness",
+            "order",
+        )
         if risk.get(name) is not None and "sentence" in risk[name]
     ]
     return Section("risk", "Can people be found?", sentences, figures=figures)

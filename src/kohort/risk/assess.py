@@ -15,6 +15,7 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
+from kohort.risk.households import household_risk
 from kohort.risk.order import order_attack
 from kohort.risk.population import Population, population_of
 from kohort.risk.uniqueness import population_uniqueness
@@ -81,6 +82,7 @@ def assess_risk(
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
+        "households": household_risk(sides) if release.roles.only("household") is not None else None,
         "linkage": attack,
         "order": order_attack(release, sides, release.problem.k),
     }

@@ -120,8 +120,7 @@ def _refuse_withholding(problem: Problem, withheld: int, by_models: bool) -> Non
     raise InfeasibleError(
         f"Linked records show the {what} of every person, and some are those of {why}: "
         f"{counted(withheld, 'record')} of {problem.n_records:,} must be withheld, and "
-        f"{problem.max_withheld:,} may be. Set suppression: {share:g} or more, or do not link records "
-        "(leave out the treatment pseudonym of the person)."
+        f"{problem.max_withheld:,} may be. Set suppression: {share:g} or more, or do not link the records."
     )
 
 
