@@ -40,8 +40,8 @@ def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.n
     in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
     if in_several:
         raise InputError(
-            f"{counted(in_several, 'person of', 'people of')} {person!r} {'is' if in_several == 1 else 'are'} "
-            f"in more than one household of {name!r}. Correct them, or leave out the role household."
+            f"{counted(in_several, 'person of', 'people of')} {person!r} "
+            f"{'is' if in_several == 1 else 'are'} in more than one household of {name!r}. Correct them, or leave out the role household."
         )
     return households
 

@@ -1,6 +1,7 @@
 """Risk of households: the chance that at least one member is found, each looked up by itself.
 
-Templ, Meindl, Kowarik (2015): the risk of a household is 1 - (1 - r1)(1 - r2)... for members of the risks r1, r2, ...
+Templ, Meindl, Kowarik (2015): the risk of a household is 1 - (1 - r1)(1 - r2)... for members of the risks r1,
+r2 and so on.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ def household_risk(sides: BeforeAfter) -> dict[str, Any]:
     before = _risks(codes, household)
     after = _risks([column.codes for column in sides.labels], household[sides.rows])
     sentence = (
-        "Somebody who knows one member by their quasi-identifiers, and not the household, finds the record with "
-        f"a chance of at most {percent(after['individual']['maximum'])}; before it was "
-        f"{percent(before['individual']['maximum'])}. Somebody who looks up each member so finds at least one "
-        f"of a household with a chance of {percent(after['household']['average'])} on average, "
+        "Somebody who knows one member by their quasi-identifiers, and not the household, finds the record "
+        f"with a chance of at most {percent(after['individual']['maximum'])}; before it was "
+        f"{percent(before['individual']['maximum'])}. Somebody who looks up each member so finds at least "
+        f"one of a household with a chance of {percent(after['household']['average'])} on average, "
         f"{percent(after['household']['maximum'])} at most; before it was "
         f"{percent(before['household']['average'])} and {percent(before['household']['maximum'])}."
     )
