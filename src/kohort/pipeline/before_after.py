@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,10 +12,12 @@ import numpy as np
 from kohort.data.basket_cells import read_baskets
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
+from kohort.problem.models import PersonCells
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.reading import Reading, read_labels
 
@@ -49,6 +52,7 @@ class BeforeAfter:
 
     rows      per published record its original; records that were left out have none
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
+    persons   per original record the number of its person; None where everybody has one record
     """
 
     attributes: tuple[Attribute, ...]
@@ -58,6 +62,7 @@ class BeforeAfter:
     withheld: np.ndarray
     n_records: int
     baskets: BasketPair | None = None
+    persons: np.ndarray | None = None
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -78,6 +83,54 @@ class BeforeAfter:
     def after(self) -> Classes:
         """The classes of the published table, that of withheld records included."""
         return classes_of([column.codes for column in self.labels], len(self.rows))
+
+    def classes_before(self, attributes: Sequence[int]) -> Classes:
+        """The classes of the original table by some of the quasi-identifiers."""
+        return classes_of([self.attributes[a].column.codes for a in attributes], self.n_records)
+
+    def classes_after(self, attributes: Sequence[int]) -> Classes:
+        """The classes of the published table by some of the quasi-identifiers."""
+        return classes_of([self.labels[a].codes for a in attributes], len(self.rows))
+
+    @cached_property
+    def sizes_before(self) -> np.ndarray:
+        """How many people each class of the original table has: records, where everybody has one."""
+        return self._people(self.before, self.persons)
+
+    @cached_property
+    def sizes_after(self) -> np.ndarray:
+        """How many people each class of the published table has: records, where everybody has one."""
+        return self._people(self.after, None if self.persons is None else self.persons[self.rows])
+
+    @staticmethod
+    def _people(classes: Classes, persons: np.ndarray | None) -> np.ndarray:
+        if persons is None:
+            return classes.sizes
+        return PersonCells.from_records(classes.of_record, persons, None, len(classes.sizes)).people
+
+    def value_counts(
+        self, column: Column, classes: Classes, records: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Classes, sensitive values in them, and how many people of the class have each value there.
+
+        records  per record of the classes its original; -1: it is not counted
+        """
+        kept = records >= 0
+        of_record, records = classes.of_record[kept], records[kept]
+        n_classes, n_values = len(classes.sizes), len(column.texts)
+        if self.persons is None:
+            return count_pairs(of_record, column.codes[records], n_classes, n_values)
+        present, number = np.unique(of_record, return_inverse=True)
+        cells = PersonCells.from_records(
+            number, self.persons[records], column.codes[records], len(present), n_values
+        )
+        having = cells.having()
+        return present[having.class_of], having.value_of, having.count
+
+    @property
+    def counted(self) -> str:
+        """What is counted: people, or records where everybody has one."""
+        return "records" if self.persons is None else "people"
 
     @cached_property
     def published_of(self) -> np.ndarray:
@@ -105,6 +158,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         withheld=withheld,
         n_records=release.dataset.n_records,
         baskets=_baskets(release, published),
+        persons=release.problem.persons,
     )
 
 
