@@ -133,6 +133,15 @@ class Certificate(_Part):
     )
     classes: int = Field(ge=0, description="Classes of look-alikes, withheld records aside.")
     smallest_class: int | None = Field(description="Records in the smallest class.")
+    counted: Literal["records", "people"] = Field(
+        default="records", description="What was counted: people, where a column has the role person."
+    )
+    people: int | None = Field(
+        default=None, ge=1, description="People whose records are published; null where records were counted."
+    )
+    smallest_class_people: int | None = Field(
+        default=None, description="People in the class with the fewest; null where records were counted."
+    )
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
     checks: list[CertifiedCheck] = Field(description="One entry per check.")
     cautions: list[CertifiedCaution] = Field(

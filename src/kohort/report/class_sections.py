@@ -17,15 +17,16 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
     sizes = facts["class_sizes"]
     if sizes is None:
         return None
+    whom = sizes["counted"]
     if facts["classes"] == 1:
-        sentence = f"One class of {sizes['largest']:,} records."
+        sentence = f"One class of {sizes['largest']:,} {whom}."
     else:
         sentence = (
-            f"{facts['classes']:,} classes: the smallest has {sizes['smallest']:,} records, the one in the "
+            f"{facts['classes']:,} classes: the smallest has {sizes['smallest']:,} {whom}, the one in the "
             f"middle {sizes['median']:,.0f}, the largest {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
-    table = Table(("records in the class", "records in all", "share"), rows)
+    table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)
     figure = drawn("Sizes of classes", charts.class_sizes_chart(sizes), sentence, table)
     words = ["A class is all records that look alike in every quasi-identifier. The larger, the safer."]
     return Section("classes", "Classes of look-alikes", words, figures=[figure])
@@ -49,19 +50,19 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
         "sensitive",
         "Sensitive columns inside classes",
         words,
-        figures=[_guess_figure(guess) for guess in shown],
+        figures=[_guess_figure(guess, facts["counted"]) for guess in shown],
     )
 
 
-def _guess_figure(guess: dict[str, Any]) -> Figure:
+def _guess_figure(guess: dict[str, Any], whom: str) -> Figure:
     sentence = (
-        f"The best guess is right for {percent(guess['average'])} of the records, at most for "
+        f"The best guess is right for {percent(guess['average'])} of the {whom}, at most for "
         f"{percent(guess['highest'])} of a class; without classes, for {percent(guess['table'])}. "
         "Every class has at least "
         f"{counted(guess['fewest_values'], 'different value')} of {guess['values']:,}."
     )
     rows = [[f"{b['from']:.0%} to {b['to']:.0%}", percent(b["share"])] for b in guess["bins"]]
-    table = Table(("confidence", "share of records"), rows)
+    table = Table(("confidence", f"share of {whom}"), rows)
     return drawn(guess["name"], charts.guesses_chart(guess), sentence, table)
 
 
@@ -72,10 +73,11 @@ def riskiest_section(facts: dict[str, Any]) -> Section | None:
         return None
     shown = found["columns"][:12]
     guessed = bool(facts["guesses"])
-    head = ("records", "chance to find a person", *(("best guess",) if guessed else ()), *shown)
+    whom = "people" if "people" in found["classes"][0] else "records"
+    head = (whom, "chance to find a person", *(("best guess",) if guessed else ()), *shown)
     rows = [
         [
-            c["records"],
+            c[whom],
             percent(c["chance"]),
             *([percent(c["guess"])] if guessed else []),
             *map(_shown, c["values"][: len(shown)]),

@@ -60,10 +60,21 @@ def _extent(facts: dict[str, Any]) -> str:
     if not facts["quasi_identifiers"]:
         return f"{facts['records']:,} baskets; their {of_items}"
     return (
-        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}, the smallest with "
-        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
-        + (f" The {of_items}" if items else "")
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
+        f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
     )
+
+
+def _records(facts: dict[str, Any]) -> str:
+    of_people = "" if facts["people"] is None else f" of {facts['people']:,} people"
+    return f"{facts['records']:,} records{of_people}"
+
+
+def _smallest(facts: dict[str, Any]) -> str:
+    """The size of the smallest class, in records and where they were counted in people."""
+    if facts["smallest_class_people"] is None:
+        return f"the smallest with {facts['smallest_class']:,}"
+    return f"none with fewer than {facts['smallest_class_people']:,} people"
 
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
@@ -87,9 +98,9 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
     table = _models(facts)
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
-    smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
+    smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
     summary = (
-        f"{facts['records']:,} records in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]

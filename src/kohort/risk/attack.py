@@ -11,6 +11,7 @@ from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.histories import look_up_histories
 from kohort.risk.linkage import Lookup, leaves_of, look_up
+from kohort.risk.people import look_up_people
 
 __all__ = ["linkage_attack"]
 
@@ -33,11 +34,14 @@ def linkage_attack(
     if sides.baskets is not None and not chosen:  # of people without items nothing is known
         people = np.flatnonzero(sides.baskets.original.sizes > 0)
     picked = people if len(people) <= targets else np.sort(rng.choice(people, targets, replace=False))
+    items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
     if sides.histories is not None:
         before, after = look_up_histories(sides, sides.histories, chosen, picked)
+    elif sides.persons is not None:
+        before, after = look_up_people(sides, chosen, picked, rng)
     else:
-        items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
         before, after = look_up(sides, chosen, picked, items)
+    by_record = sides.histories is None and sides.persons is None
     found: dict[str, Any] = {
         "known": [names[i] for i in chosen],
         "known_items": n_items,
@@ -45,10 +49,9 @@ def linkage_attack(
         "sampled": len(picked) < len(people),
         "before": before.facts(rng, threshold),
         "after": after.facts(rng, threshold),
-        "after_withheld": None if sides.histories is not None else _withheld_maximum(sides, picked, after),
-        "histories": sides.histories is not None,
+        "after_withheld": _withheld_maximum(sides, picked, after) if by_record else None,
     }
-    return found | {"sentence": _sentence(found)}
+    return found | {"sentence": _sentence(found, _way(sides))}
 
 
 def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
@@ -58,16 +61,23 @@ def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) ->
     return float(after.chance[withheld].max()) if withheld.any() else None
 
 
-def _sentence(found: dict[str, Any]) -> str:
-    of_records = " in all records" if found["histories"] else ""
-    what = [f"{len(found['known'])} attributes{of_records}"] if found["known"] else []
+def _way(sides: BeforeAfter) -> str:
+    """How the adversary goes about it, in words."""
+    if sides.histories is not None:
+        return "in all records of theirs, and picked a pseudonym that fits"
+    if sides.persons is not None:
+        return "from one record of theirs, and picked somebody with a record that fits"
+    return "and picked a record that fits"
+
+
+def _sentence(found: dict[str, Any], picked: str) -> str:
+    what = [f"{len(found['known'])} attributes"] if found["known"] else []
     what += [f"{found['known_items']} items"] if found["known_items"] else []
     before, after = found["before"], found["after"]
     low, high = after["interval"]
     return (
-        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, and picked "
-        f"{'a pseudonym' if found['histories'] else 'a record'} that fits, found "
-        f"{percent(before['hit_rate'])} of them in the original and "
+        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, {picked}, "
+        f"found {percent(before['hit_rate'])} of them in the original and "
         f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
         f"nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
     )

@@ -80,7 +80,7 @@ def test_people_in_the_parts_of_several_groups(cases):
 
 @given(case=parted(), need=st.integers(1, 4), strict=st.booleans())
 def test_pooled_children_have_enough_people(case, need, strict):
-    """Every child that stays apart, less what it lends, has `need` people, and so has the pool, if possible."""
+    """A child that stays apart, less what it lends, has `need` people, and so has the pool, if possible."""
     persons, child, n_children = case
     size = np.bincount(child, minlength=n_children)
     apart, donor, borrowed = pooled_children(sample_of(persons, need, strict), np.array(child), size)
