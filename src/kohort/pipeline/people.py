@@ -1,15 +1,15 @@
-"""Whose record each record is: people in numbers."""
+"""Whose record each record is, and how many people of the population it stands for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kohort.data.dataset import Dataset
-from kohort.data.person_codes import person_codes
+from kohort.data.person_codes import person_codes, record_weights
 from kohort.errors import InputError, counted
 from kohort.problem.roles import Roles
 
-__all__ = ["persons_of"]
+__all__ = ["persons_of", "weights_of"]
 
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
@@ -38,3 +38,20 @@ def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
             "Name the column that tells people apart."
         )
     return persons
+
+
+def weights_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+    """The sampling weight of each record; None without a column of weights.
+
+    Raises InputError for weights that are missing, or no positive and finite numbers.
+    """
+    name = roles.only("weight")
+    if name is None:
+        return None
+    weights = record_weights(name, dataset.arrow(name))
+    if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
+        raise InputError(
+            f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
+            "finite number. Correct these, or leave the role out."
+        )
+    return weights

@@ -191,9 +191,10 @@ class Request(Options):
             raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
 
     def _check_people(self) -> None:
-        for role in ("household", "weight"):
-            if self.roles.only(role) is not None:
-                raise UnsupportedError(f"The role {role} is not yet supported.")
+        if self.roles.only("household") is not None:
+            raise UnsupportedError("The role household is not yet supported.")
+        if self.roles.only("weight") is not None and not self.roles.having("quasi-identifier"):
+            raise UnsupportedError("Weights of records are for tables with quasi-identifiers.")
         if self.roles.only("person") is not None and self.items is not None:
             raise UnsupportedError(
                 "A table with a column of items counts records, not people. Leave out the role person, if "

@@ -25,6 +25,7 @@ def risk_section(facts: dict[str, Any]) -> Section:
             "prosecutor",
             "journalist",
             "marketer",
+            "sampling_weights",
             "dominance",
             "k_map",
             "population_uniqueness",
