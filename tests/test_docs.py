@@ -139,7 +139,12 @@ def choices(annotation: Any) -> list[str]:
 
 
 def test_choices_are_found():
-    assert choices(AttributeSpec.model_fields["treatment"].annotation) == ["drop", "pseudonym", "mask"]
+    assert choices(AttributeSpec.model_fields["treatment"].annotation) == [
+        "drop",
+        "pseudonym",
+        "mask",
+        "keep",
+    ]
 
 
 @pytest.mark.parametrize("role", ROLES)
