@@ -75,7 +75,10 @@ def test_before_it_is_the_share_of_people_with_a_history_of_their_own():
     assert found["linkage"]["before"]["maximum"] == 1.0
     assert found["linkage"]["after"]["maximum"] <= 1 / 3
     assert found["prosecutor"]["after"]["maximum"] <= 1 / 3
-    assert "of 60 people, in all records of theirs, and picked a pseudonym that fits" in found["linkage"]["sentence"]
+    assert (
+        "of 60 people, in all records of theirs, and picked a pseudonym that fits"
+        in found["linkage"]["sentence"]
+    )
 
 
 def test_a_population_cannot_be_compared_with_histories():

@@ -1,4 +1,4 @@
-"""Numbers for the people that a column names."""
+"""Numbers for the people that a column names, and the numbers in a column of weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["person_codes"]
+__all__ = ["person_codes", "record_weights"]
 
 
 def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
@@ -46,3 +46,20 @@ def _blanks(values: pa.Array) -> np.ndarray:
     else:
         return np.zeros(len(values), dtype=bool)
     return pc.fill_null(blank, True).to_numpy(zero_copy_only=False)
+
+
+def record_weights(name: str, values: pa.ChunkedArray) -> np.ndarray:
+    """The numbers in a column of weights; NaN where a cell is missing.
+
+    >>> record_weights("weight", pa.chunked_array([[1, None]])).tolist()
+    [1.0, nan]
+    """
+    try:
+        if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+            raise pa.ArrowNotImplementedError
+        numbers = values.cast(pa.float64())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise InputError(
+            f"Column {name!r} has the role weight, but not all of its values are numbers. Correct them."
+        ) from None
+    return pc.fill_null(numbers, float("nan")).to_numpy()

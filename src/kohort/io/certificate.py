@@ -149,6 +149,10 @@ class Certificate(_Part):
     )
     cost: str = Field(description="The name of the cost that was kept low.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
+    weighted_loss: dict[str, Number] | None = Field(
+        default=None,
+        description="Costs that are means, weighted by the column of that role; or null.",
+    )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts.")
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
     gap: Number | None = Field(description="cost / bound - 1.")

@@ -1,17 +1,17 @@
-"""Whose record each record is: people in numbers."""
+"""Whose record each record is, and how many people of the population it stands for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kohort.data.dataset import Dataset
-from kohort.data.person_codes import person_codes
+from kohort.data.person_codes import person_codes, record_weights
 from kohort.errors import InputError, counted
 from kohort.pipeline.request import Request
 from kohort.problem.histories import Histories
 from kohort.problem.roles import Roles
 
-__all__ = ["histories_of", "persons_of"]
+__all__ = ["histories_of", "persons_of", "weights_of"]
 
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
@@ -39,9 +39,10 @@ def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.n
     pairs = np.unique(persons * (int(households.max()) + 1) + households)
     in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
     if in_several:
+        who = counted(in_several, "person of", "people of")
         raise InputError(
-            f"{counted(in_several, 'person of', 'people of')} {person!r} "
-            f"{'is' if in_several == 1 else 'are'} in more than one household of {name!r}. Correct them, or leave out the role household."
+            f"{who} {person!r} {'is' if in_several == 1 else 'are'} in more than one household of {name!r}. "
+            "Correct them, or leave out the role household."
         )
     return households
 
@@ -90,3 +91,20 @@ def _checked_slots(dataset: Dataset, name: str, persons: np.ndarray) -> np.ndarr
             "are an unordered bag."
         )
     return column.codes
+
+
+def weights_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+    """The sampling weight of each record; None without a column of weights.
+
+    Raises InputError for weights that are missing, or no positive and finite numbers.
+    """
+    name = roles.only("weight")
+    if name is None:
+        return None
+    weights = record_weights(name, dataset.arrow(name))
+    if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
+        raise InputError(
+            f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
+            "finite number. Correct these, or leave the role out."
+        )
+    return weights

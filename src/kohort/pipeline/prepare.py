@@ -15,7 +15,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.people import histories_of, persons_of
+from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, tight_domain
@@ -88,6 +88,7 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
     persons = persons_of(dataset, roles)
+    _ = weights_of(dataset, roles)  # refused at once where they are wrong
     sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):

@@ -34,6 +34,7 @@ class VerifiedRelease(HoldsOriginal):
     It touches no file. `kohort.publication.Release` is the same with methods that judge and write it.
 
     loss      every cost by its name, measured on what is published
+    weighted_loss  those that are means over records, weighted by a column with the role weight; else None
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
@@ -67,6 +68,7 @@ class VerifiedRelease(HoldsOriginal):
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
+    weighted_loss: dict[str, float] | None = None
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     cut_by_time: bool = False
@@ -158,6 +160,7 @@ class VerifiedRelease(HoldsOriginal):
             "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
+            "weighted_loss": self.weighted_loss,
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,

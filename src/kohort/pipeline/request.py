@@ -209,10 +209,10 @@ class Request(Options):
             raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
 
     def _check_people(self) -> None:
-        if self.roles.only("weight") is not None:
-            raise UnsupportedError("The role weight is not yet supported.")
         if self.roles.only("household") is not None:
             self._check_household()
+        if self.roles.only("weight") is not None and not self.roles.having("quasi-identifier"):
+            raise UnsupportedError("Weights of records are for tables with quasi-identifiers.")
         if self.roles.only("person") is not None and self.items is not None:
             raise UnsupportedError(
                 "A table with a column of items counts records, not people. Leave out the role person, if "

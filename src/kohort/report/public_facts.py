@@ -24,6 +24,7 @@ _CERTIFICATE = (
     "cautions",
     "cost",
     "loss",
+    "weighted_loss",
     "labels",
     "bound",
     "gap",

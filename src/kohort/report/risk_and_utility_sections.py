@@ -26,6 +26,7 @@ def risk_section(facts: dict[str, Any]) -> Section:
             "journalist",
             "marketer",
             "households",
+            "sampling_weights",
             "dominance",
             "k_map",
             "population_uniqueness",

@@ -45,6 +45,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + _beside_the_best(facts),
+        *_weighted(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
@@ -63,6 +64,12 @@ def _extent(facts: dict[str, Any]) -> str:
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
         f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
     )
+
+
+def _weighted(facts: dict[str, Any]) -> list[str]:
+    """What is lost where every record counts as many people as it stands for."""
+    found = (facts["weighted_loss"] or {}).get(facts["cost"])
+    return [] if found is None else [f"Weighted by what each record stands for: {number(found)}."]
 
 
 def _records(facts: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from kohort.risk.order import order_attack
 from kohort.risk.people import dominance, person_risks
 from kohort.risk.population import Population, population_of
 from kohort.risk.uniqueness import population_uniqueness
+from kohort.risk.weights import weighted_population
 
 __all__ = ["assess_risk"]
 
@@ -86,6 +87,7 @@ def assess_risk(
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "households": household_risk(sides) if release.roles.only("household") is not None else None,
+        "sampling_weights": weighted_population(release, sides, kept) if sides.attributes else None,
         "dominance": dominance(sides) if sides.attributes else None,
         "linkage": attack,
         "order": order_attack(release, sides, release.problem.k),

@@ -58,6 +58,7 @@ class Suppressions(SeparableCost):
     Which sets of values are published as `*` depends on their labels, so blocks have no price.
     """
 
+    is_mean: ClassVar[bool] = False
     name: ClassVar[str] = "suppressions"
     meaning: ClassVar[str] = "number of cells published as *"
     prices_blocks: ClassVar[bool] = False
