@@ -59,11 +59,23 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=_treatments(identifiers, *(given[role] for role in OF_ONE_COLUMN)),
+        treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
+        slot=_slot(given["history"]),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
     )
+
+
+def _slot(history: Mapping[str, str] | None) -> str | None:
+    """The column of slots that a history names."""
+    if history is None:
+        return None
+    if not isinstance(history, Mapping) or list(history) != ["slot"] or not isinstance(history["slot"], str):
+        raise InputError(
+            f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
+        )
+    return history["slot"]
 
 
 def _treatments(*columns: Any) -> dict[str, str]:

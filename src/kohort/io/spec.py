@@ -13,7 +13,7 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, Algorithm, ItemsAlgo
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
-from kohort.io.spec_parts import AttributeSpec, Decimal, ItemsSpec, Part, read_hierarchy
+from kohort.io.spec_parts import AttributeSpec, Decimal, HistorySpec, ItemsSpec, Part, read_hierarchy
 from kohort.io.spec_privacy import PrivacySpec
 from kohort.options import OPTIONS, Declared, options_of
 from kohort.pipeline.request import Items, Request
@@ -40,6 +40,9 @@ class Spec(_OptionKeys):
     privacy: PrivacySpec = Field(description="what is promised")
     parameters: dict[str, Any] = Field({}, description="the parameters of the algorithm")
     weights: dict[str, Decimal] = Field({}, description="where detail matters more")
+    history: HistorySpec | None = Field(
+        None, description="of linked records: the column that says which one of a person's it is"
+    )
     items: ItemsSpec | None = Field(
         None, description="for files of nothing but baskets: their hierarchy and shape"
     )
@@ -96,10 +99,10 @@ class Spec(_OptionKeys):
                 f"Column {person!r} has two roles: {given.role} in the spec, and person. Give it one."
             )
         others = {
-            name: AttributeSpec(role="identifier") if part.role == "person" else part
+            name: _of_role("identifier") if part.role == "person" else part
             for name, part in self.attributes.items()
         }
-        kept = given if given is not None and given.role == "person" else AttributeSpec(role="person")
+        kept = given if given is not None and given.role == "person" else _of_role("person")
         return others | {person: kept}
 
     def request(self, *, beside: str | Path = ".", **outside: Any) -> Request:
@@ -121,6 +124,7 @@ class Spec(_OptionKeys):
             orders=self._per_column("listed_order"),
             on_missing=self._per_column("on_missing"),
             treatments=self._per_column("treatment"),
+            slot=None if self.history is None else self.history.slot,
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),
@@ -166,6 +170,10 @@ class Spec(_OptionKeys):
                 "'items' is for files that hold nothing but baskets. To publish a column of items, give it "
                 "the role items."
             )
+
+
+def _of_role(role: str) -> AttributeSpec:
+    return AttributeSpec.model_validate({"role": role})
 
 
 def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:

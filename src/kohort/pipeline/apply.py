@@ -27,7 +27,8 @@ from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.problem.group_counts import group_counts
+from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Original, Verdict, verify
 from kohort.version import __version__
@@ -143,8 +144,9 @@ def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
     """The table with hierarchies of two levels: each value, and what the maps publish it as."""
     roles = settled_roles(dataset, request)
     attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
-    sensitive = sensitive_attributes(dataset, request, roles)
-    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons_of(dataset, roles))
+    persons = persons_of(dataset, roles)
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
+    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons)
 
 
 def _attribute(maps: Maps, column: Column) -> Attribute:
@@ -254,11 +256,9 @@ def _starred_note(n_starred: int, suppression: float) -> list[str]:
 
 def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Per class whether it satisfies a model."""
-    if model.attribute is None:
-        return model.holds(ClassCounts.of_sizes(sizes))
-    of = prepared.sensitive[model.attribute]
-    counts = ClassCounts.from_records(class_of, of.column.codes, len(sizes), of.n_values)
-    return model.holds(counts, of.context)
+    of = None if model.attribute is None else prepared.sensitive[model.attribute]
+    counts = group_counts(model, of, class_of, prepared.persons, slice(None), len(sizes))
+    return model.holds(counts, NO_CONTEXT if of is None else of.context)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:

@@ -15,11 +15,12 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.people import persons_of
+from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
+from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem, refuse_many_attributes
@@ -38,6 +39,7 @@ class Prepared:
     sensitive   the sensitive columns by name
     items       what is asked of the column of items; None where there is none
     persons     the number of each record's person; None where every record is that of another person
+    histories   the records of each person, where they are linked; else None
     """
 
     dataset: Dataset
@@ -47,6 +49,7 @@ class Prepared:
     sensitive: Mapping[str, SensitiveAttribute]
     items: ItemsProblem | None = None
     persons: np.ndarray | None = None
+    histories: Histories | None = None
 
     @cached_property
     def problem(self) -> Problem:
@@ -61,6 +64,7 @@ class Prepared:
             seed=request.seed,
             items=self.items,
             persons=self.persons,
+            histories=self.histories,
         )
 
     @property
@@ -83,12 +87,15 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
-    sensitive = sensitive_attributes(dataset, request, roles)
+    persons = persons_of(dataset, roles)
+    _ = weights_of(dataset, roles)  # refused at once where they are wrong
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
-    items, persons = items_problem(dataset, request), persons_of(dataset, roles)
-    return Prepared(dataset, request, roles, attributes, sensitive, items, persons)
+    items = items_problem(dataset, request)
+    histories = histories_of(dataset, request)
+    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -157,9 +164,12 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
     return hierarchy
 
 
-def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> dict[str, SensitiveAttribute]:
+def sensitive_attributes(
+    dataset: Dataset, request: Request, roles: Roles, persons: np.ndarray | None
+) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
-    return {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from secrets import token_bytes
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +19,7 @@ from kohort.data.domain import STAR
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
@@ -96,12 +98,12 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
     left = np.flatnonzero(~recoding.withheld)
-    if request.suppressed == "drop" and prepared.attributes:
+    if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
         return Published(prepared.dataset, columns, left)
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
     shown = starred([columns[attribute.name] for attribute in prepared.attributes])
-    broken = broken_by(request.table_models, prepared.sensitive, shown)
+    broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     return Published(prepared.dataset, columns, left if broken else None, broken)
 
 
@@ -121,15 +123,22 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
 
 
 def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
-    """The identifiers as they are published: masked or as pseudonyms; None: dropped."""
+    """Columns with a treatment as they are published: masked, as pseudonyms, shifted; None: dropped."""
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
+    linked_by = request.linked_by
+    secret = token_bytes(32) if request.key is None else request.key
     columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
     for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
-            columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
+            key = secret if name == linked_by else request.key
+            columns[name] = pseudonyms(dataset.column(name), key, join=request.joins.get(name))
         elif treatment == "mask":
             columns[name] = masked(dataset.n_records)
+        elif treatment == "shift":
+            assert linked_by is not None
+            days = days_of_people(dataset.column(linked_by), secret, request.shift_days)
+            columns[name] = shifted(name, dataset.arrow(name), dataset.column(name).kind, days)
     return columns
 
 

@@ -52,6 +52,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + _beside_the_best(facts),
+        *_weighted(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
@@ -71,11 +72,27 @@ def _extent(facts: dict[str, Any]) -> str:
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return (
-        f"{counted(facts['records'], 'record')} in {counted(facts['classes'], 'class', 'classes')}, the "
-        "smallest with "
-        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
-        + (f" The {of_items}" if items else "")
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
+        f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
     )
+
+
+def _weighted(facts: dict[str, Any]) -> list[str]:
+    """What is lost where every record counts as many people as it stands for."""
+    found = (facts["weighted_loss"] or {}).get(facts["cost"])
+    return [] if found is None else [f"Weighted by what each record stands for: {number(found)}."]
+
+
+def _records(facts: dict[str, Any]) -> str:
+    of_people = "" if facts["people"] is None else f" of {facts['people']:,} people"
+    return f"{counted(facts['records'], 'record')}{of_people}"
+
+
+def _smallest(facts: dict[str, Any]) -> str:
+    """The size of the smallest class, in records and where they were counted in people."""
+    if facts["smallest_class_people"] is None:
+        return f"the smallest with {facts['smallest_class']:,}"
+    return f"none with fewer than {facts['smallest_class_people']:,} people"
 
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
@@ -99,10 +116,9 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
     table = _models(facts)
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
-    smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
+    smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
     summary = (
-        f"{counted(facts['records'], 'record')} in "
-        f"{counted(facts['classes'], 'class', 'classes')}{smallest}; "
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]
