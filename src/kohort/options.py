@@ -54,14 +54,16 @@ class Options:
     algorithm: Annotated[
         str | Solver,
         Option(
-            "how to search", flag="Instead of the spec's; see 'kohort algorithms'.", check=_known_algorithm
+            "how to search",
+            flag="The algorithm to use instead of the spec's; see 'kohort algorithms'.",
+            check=_known_algorithm,
         ),
     ] = "auto"
     cost: Annotated[
         str,
         Option(
             "the measure to keep low",
-            flag="The measure to minimise, instead of the spec's.",
+            flag="The measure to minimise instead of the spec's.",
             check=_known_cost,
         ),
     ] = "loss"
@@ -72,41 +74,67 @@ class Options:
     ] = "star"
     labels: Annotated[
         Literal["hierarchy", "tight"],
-        Option("what is published"),
+        Option("which labels are published"),
     ] = "hierarchy"
     nulls: Annotated[
         Literal["value", "star", "refuse"],
-        Option("what a missing value is", in_maps=True),
+        Option("how missing values are treated", in_maps=True),
     ] = "value"
     formulas: Annotated[
         Literal["keep", "escape"],
-        Option("texts that begin like a formula, in CSV files", in_maps=True),
+        Option("what becomes of text that begins like a formula, in CSV files", in_maps=True),
     ] = "keep"
-    scheme: Annotated[Scheme | None, Option("how values may be merged, in all records alike")] = None
+    scheme: Annotated[Scheme | None, Option("how values may be merged, in the same way in all records")] = (
+        None
+    )
     diversify_weight: Annotated[
-        Share, Option("where groups are united for a privacy model: how much the cost counts")
+        Share, Option("how much the cost counts where groups are united for a privacy model")
     ] = 0.15
     shuffle: Annotated[
         Literal["auto"] | bool,
         Option(
-            "whether the records are put in another order",
+            "whether the records are published in another order",
             flag="The order of the records: auto, true or false, instead of the spec's.",
             in_maps=True,
         ),
     ] = "auto"
     seed: Annotated[
         Seed,
-        Option("for everything that is drawn at random", flag="Instead of the spec's seed.", in_maps=True),
+        Option(
+            "the seed for everything that is drawn at random",
+            flag="The seed to use instead of the spec's.",
+            in_maps=True,
+        ),
     ] = 0
     time_limit: Annotated[
         Seconds | None,
         Option(
             "seconds after which the best release so far is used",
-            flag="Seconds; the best release so far is used then.",
+            flag="Seconds after which the best release so far is used.",
+        ),
+    ] = None
+    title: Annotated[
+        str | None,
+        Option(
+            "the name of the data set, for the report and the certificate",
+            flag="The name of the data set, for the report.",
+        ),
+    ] = None
+    owner: Annotated[
+        str | None,
+        Option(
+            "who is responsible for the release, for the report and the certificate",
+            flag="The person or office responsible for the release, for the report.",
         ),
     ] = None
     engine: Annotated[
-        str, Option("where to compute", flag="Where to compute: local.", in_spec=False, check=_known_engine)
+        str,
+        Option(
+            "where to compute",
+            flag="Where to compute: only 'local' for now.",
+            in_spec=False,
+            check=_known_engine,
+        ),
     ] = "local"
 
 

@@ -1,7 +1,7 @@
 """Checks that parameters of algorithms, builders and options have the type that their annotation declares.
 
 A frozen dataclass calls `check_parameters(self)` when it is made. Nothing is converted but the scalars of
-NumPy: "2" is no number, 'off' is neither true nor false, and NaN is within no limits.
+NumPy: "2" is not a number, 'off' is neither true nor false, and NaN is within no limits.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Within:
         if self.least is None and self.above is None:
             return f"up to {_plain(self.most)}"
         if self.most is None:
-            return first if self.above is not None else f"{first} on"
+            return first if self.above is not None else f"of at least {_plain(self.least)}"
         return f"{first}, at most {_plain(self.most)}" if self.above is not None else _from_to(self)
 
 
@@ -194,13 +194,13 @@ _WORDS: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    str: "a text",
+    str: "text",
     bytes: "bytes",
 }
 
 
 def _several(annotation: Any) -> str:
-    words = {str: "texts", int: "whole numbers", float: "numbers"}
+    words = {str: "text values", int: "whole numbers", float: "numbers"}
     return words.get(annotation) or wanted(annotation)
 
 
@@ -213,14 +213,14 @@ def shown(value: Any) -> str:
     """A parameter's value for a message, with its type where that is not plain to see.
 
     >>> shown("2"), shown(3), shown([3])
-    ("'2' (a text)", '3', '[3] (list)')
+    ("'2' (text)", '3', '[3] (list)')
     """
     if isinstance(value, int) and abs(value) >= 10**_LONGEST:
         return f"a whole number of over {_LONGEST} digits"  # Python refuses to write out the longest
     text = repr(value)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     if isinstance(value, str):
-        return f"{text} (a text)"
+        return f"{text} (text)"
     return text if value is None or type(value) in (bool, int, float) else f"{text} ({type(value).__name__})"
 
 

@@ -26,5 +26,5 @@ def run(*words) -> Ran:
         except SystemExit as stop:
             code = int(stop.code or 0)
     assert "Traceback" not in err.getvalue()
-    assert "bug of Kohort" not in err.getvalue()
+    assert "bug in Kohort" not in err.getvalue()
     return Ran(code, out.getvalue(), err.getvalue())

@@ -83,5 +83,5 @@ def test_nothing_is_written_where_there_are_no_maps(folder):
 def test_what_is_read_is_not_replaced(folder):
     assert run("apply", "maps.json", "people.csv", "--out", "people.csv").exit == 2
     assert (folder / "people.csv").read_text() == PEOPLE
-    assert "no map file" in run("apply", "people.csv", "people.csv", "--out", "x.csv").err
+    assert "not a map file" in run("apply", "people.csv", "people.csv", "--out", "x.csv").err
     assert "There are no maps" in run("apply", "none.json", "people.csv", "--out", "x.csv").err

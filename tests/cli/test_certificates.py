@@ -118,8 +118,8 @@ def test_a_missing_signature_is_found_out(signed):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["release.csv"], "--spec, or --certificate"),
-        (["release.csv", "--spec", "spec.yaml", "--public-key", "key.pem.pub"], "--certificate, too"),
+        (["release.csv"], "--spec, --certificate, or both"),
+        (["release.csv", "--spec", "spec.yaml", "--public-key", "key.pem.pub"], "--certificate as well"),
         (["release.csv", "--certificate", "c.json", "--k", "2"], "leave out --k"),
         (["release.csv", "--certificate", "spec.yaml"], "not JSON"),
         (["release.csv", "--certificate", "c.json", "--public-key", "key.pem"], "not a public key"),
@@ -131,7 +131,7 @@ def test_a_missing_signature_is_found_out(signed):
         ),
         (
             ["release.csv", "--certificate", "c.json", "--original", "people.csv", "--salt", "spec.yaml"],
-            "holds no salt",
+            "does not hold a salt",
         ),
     ],
 )
@@ -146,7 +146,7 @@ def test_wrong_words_are_exit_2(signed, words, message):
         (["--sign", "key.pem"], "--certificate"),
         (["--certificate", "x.json", "--sign", "people.csv"], "not a private key"),
         (["--report", "r.docx"], ".html or .pdf"),
-        (["--salt", "people.csv"], "holds no salt"),
+        (["--salt", "people.csv"], "does not hold a salt"),
         (["--salt", "nowhere/salt"], "does not exist"),
         (["--salt", "x.json", "--certificate", "x.json"], "the same name"),
         (["--salt", "salt", "--certificate", "salt"], "this run reads"),
@@ -278,7 +278,7 @@ def formulas(choice):
 def test_cells_like_formulas_are_kept_and_noted(folder):
     text, said = formulas("")
     assert ",=1+1\n" in text and ",=illness\n" in text
-    assert "16 published cells begin like a formula" in said and "add formulas: escape to the spec" in said
+    assert "16 published cells begin like a formula" in said and "Add formulas: escape to the spec" in said
     assert "'=illness'" in said
 
 

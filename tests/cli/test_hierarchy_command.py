@@ -112,14 +112,14 @@ def test_build_overwrites_only_by_force(tmp_path, people):
         ("age", ("--intervals", "5,ten"), "--intervals takes numbers"),
         ("age", ("--intervals", "5,12"), "a multiple of the one before"),
         ("age", ("--intervals", "nan"), "finite number"),
-        ("age", ("--intervals", "5", "--mask", "right"), "Say one way"),
-        ("age", ("--flat", "--auto"), "Say one way"),
-        ("age", ("--frequency", "3", "--fanout", "3"), "Say one way"),
-        ("age", ("--top", "90"), "Say one way"),
-        ("age", ("--mask", "right", "--top", "90"), "takes no 'top'"),
+        ("age", ("--intervals", "5", "--mask", "right"), "Choose one way"),
+        ("age", ("--flat", "--auto"), "Choose one way"),
+        ("age", ("--frequency", "3", "--fanout", "3"), "Choose one way"),
+        ("age", ("--top", "90"), "Choose one way"),
+        ("age", ("--mask", "right", "--top", "90"), "does not take 'top'"),
         ("age", ("--mask", "rigth"), "right or left"),
-        ("age", ("--fanout", "1"), "from 2 on"),
-        ("age", ("--fanout", "2.5"), "from 2 on"),
+        ("age", ("--fanout", "1"), "of at least 2"),
+        ("age", ("--fanout", "2.5"), "of at least 2"),
         ("age", ("--order", "sorted"), "Unknown order"),
         ("city", ("--order", "Oslo,Bergen"), "2 values are missing"),
         ("age", ("--date", "year,month"), "from short to long"),
@@ -189,7 +189,7 @@ def test_show_notes_values_that_are_missing(tmp_path, people):
     file.write_text("Oslo;*\n", encoding="utf-8")
     ran = run("hierarchy", "show", file, "--data", people, "--column", "city")
     assert ran.exit == 0
-    assert "2 values (3 records) are not in it" in ran.err
+    assert "2 values are not in the hierarchy (3 records)" in ran.err
     assert not any(value in ran.out + ran.err for value in SECRETS)
 
 
@@ -225,11 +225,11 @@ def test_what_show_refuses(tmp_path, cities, people):
 
 
 def test_check_in_order(cities, people):
-    assert "The hierarchy is in order." in run("hierarchy", "check", cities).out
+    assert "The hierarchy can be used as it is." in run("hierarchy", "check", cities).out
     ran = run("hierarchy", "check", cities, "--data", people, "--column", "city")
     assert ran.exit == 0
     assert ran.out.splitlines() == [
-        "The hierarchy is in order.",
+        "The hierarchy can be used as it is.",
         "Note: 1 of its 4 leaves are not in the data.",
     ]
     assert run("hierarchy", "check", cities, "--quiet") == (0, "", "")

@@ -77,7 +77,7 @@ def test_a_missing_row_fails(files):
     edit(files / "release.csv", lambda header, rows: rows[:-1])
     result = verify(files, "--original", files / "people.csv")
     assert result.exit == 1
-    assert "The original has 5638 records, the release 5637." in result.err
+    assert "The original has 5,638 records, the release 5,637." in result.err
 
 
 def test_a_changed_sensitive_value_fails(files):

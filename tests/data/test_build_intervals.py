@@ -62,7 +62,7 @@ def test_top_and_bottom_coding_cut_the_intervals():
 
 
 def test_infinite_numbers_need_a_top():
-    with pytest.raises(InputError, match="1 values that are infinite or too large"):
+    with pytest.raises(InputError, match="1 value that is infinite or too large"):
         intervals(5).build(column([1.0, np.inf]))
     assert paths(intervals(5, top=90), [1.0, np.inf])["inf"] == (">= 90", "*")
     with pytest.raises(InputError, match="too large for intervals this narrow"):

@@ -17,7 +17,7 @@ def column(values):
 def test_a_good_hierarchy():
     findings = check(PATHS, column(["cat", "dog", "cow", None]))
     assert not findings.errors
-    assert findings.message() == "The hierarchy is in order."
+    assert findings.message() == "The hierarchy can be used as it is."
     assert findings.offending() == {}
     findings.raise_if_broken("animal")
     assert check(Hierarchy.from_paths(PATHS)) == check(PATHS)
@@ -31,10 +31,10 @@ def test_everything_is_told_at_once_and_no_value_of_the_data():
         "1 leaf is listed with different ancestors ('dog'). List each leaf once.",
         "2 values are missing from it (3 records, 60.0% of all). 1 differ from a leaf only in case, spaces "
         "or the form of a number. Add them, or set on_missing: suppress.",
-        "Note: 1 lines repeat a leaf with the same ancestors; harmless.",
+        "Note: 1 line repeats a leaf with the same ancestors, which does no harm.",
         "Note: 1 label is both a leaf and an inner node ('pet'); inner ones are published with their "
         "parent's name.",
-        "Note: 2 lines do not end in the root; they were put under *.",
+        "Note: 2 lines do not end in the root and got the root *.",
         "Note: 4 of its 5 leaves are not in the data.",
     ]
     assert findings.offending() == {
@@ -63,7 +63,7 @@ def test_at_most_five_labels_are_named():
 
 def test_files_written_root_first_are_recognised():
     message = check([("*", "pet", "cat"), ("*", "pet", "dog")]).message()
-    assert "Is the file written root first?" in message
+    assert "Does the file name the root first?" in message
 
 
 def test_no_leaves():

@@ -142,7 +142,7 @@ def test_pairs_that_are_no_tree(write):
     assert set(read.findings.cycles) == {"b", "c"}
     assert read.findings.two_parents == ("d",)
     assert read.findings.repeated == 1
-    with pytest.raises(InputError, match="1 lines have more than two cells"):
+    with pytest.raises(InputError, match="1 line has more than two cells"):
         read_hierarchy(write("a;b;c\n"), kind="pairs")
 
 

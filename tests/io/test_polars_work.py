@@ -85,5 +85,5 @@ def test_a_command_ends_with_an_error_even_so(tmp_path, monkeypatch, capsys):
         main()
     assert stop.value.code == 1
     said = capsys.readouterr().err
-    assert "a bug of Kohort's (PanicException). Nothing was written." in said
+    assert "a bug in Kohort (PanicException). Nothing was written." in said
     assert "SECRET" not in said

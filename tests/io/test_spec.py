@@ -291,7 +291,7 @@ def test_a_key_that_is_used_twice_is_refused(spec_file, text, line):
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "- a\n- b\n", "just words\n", "42\n"])
 def test_a_spec_that_is_no_mapping_is_refused(spec_file, text):
-    assert "a spec is a mapping" in refused(read_spec, spec_file(text))
+    assert "a spec must be a mapping" in refused(read_spec, spec_file(text))
 
 
 @pytest.mark.parametrize(

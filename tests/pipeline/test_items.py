@@ -164,7 +164,7 @@ def test_an_item_missing_from_the_hierarchy_is_counted_not_named():
     [
         ({"k": 5}, InfeasibleError, "k can be at most 4"),
         ({"items": "nothing"}, InputError, "no column 'nothing'"),
-        ({"items": ko.Items("items", separator=";")}, InputError, "no texts"),
+        ({"items": ko.Items("items", separator=";")}, InputError, "not text"),
         ({"algorithm": "mondrian"}, UnsupportedError, "apriori-items"),
         ({"cost": "tree"}, UnsupportedError, "ncp"),
         ({"suppression": 0.1}, UnsupportedError, "suppression"),
@@ -202,4 +202,4 @@ def test_items_without_a_promise_and_a_promise_without_items_are_refused():
 
 
 def test_m_larger_than_any_basket_is_told():
-    assert any("more than any basket" in note for note in anonymized(fig_2(), m=9).notes)
+    assert any("larger than any basket" in note for note in anonymized(fig_2(), m=9).notes)

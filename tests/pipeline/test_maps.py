@@ -141,7 +141,8 @@ def test_values_that_the_first_table_lacked_are_published_by_hierarchy_and_inter
     assert applied.table.column_names == ["age", "animal", "illness"]
     assert applied.verdict is None and applied.facts()["holds"] is None
     assert applied.notes == (
-        "Nothing is promised about this table: it was recoded, not verified. Ask for a k.",
+        "Nothing is promised about this table: it was recoded, but not verified. To have it verified, give "
+        "a k (--k on the command line).",
     )
 
 
@@ -183,7 +184,7 @@ def test_dates_lie_in_intervals_too(tmp_path):
 def test_a_k_is_verified_or_refused(maps):
     verdict = ko.apply_maps(maps, others(), k=2).verdict
     assert verdict.holds and verdict.smallest_class == 2
-    with pytest.raises(InfeasibleError, match="does not keep what is asked"):
+    with pytest.raises(InfeasibleError, match="does not satisfy what was asked for"):
         ko.apply_maps(maps, others(), k=3)
 
 
@@ -286,7 +287,7 @@ def test_local_recodings_tight_labels_and_items_have_no_maps(tmp_path):
             "no map file of this version of Kohort, see kohort",
         ),
         (lambda text: text.replace('"published": "farm"', '"published": 3'), "see columns.animal"),
-        (lambda text: text.replace('"k": 2', '"q": 2'), "names no privacy model"),
+        (lambda text: text.replace('"k": 2', '"q": 2'), "names a privacy model that this version"),
         (lambda text: text.replace('["cow", "pig"]', '["cow", "cow"]'), "a value twice"),
         (lambda text: text.replace('"age": "quasi-identifier"', '"age": "sensitive"'), "must be the quasi"),
     ],

@@ -92,7 +92,7 @@ def test_the_attack_is_part_of_the_risk():
     assert "sorted by 'age'" in found["sentence"]
     shuffled = released(patients("age", n=2000), privacy=[ko.KAnonymity(10)]).risk()["order"]
     assert (shuffled["orders"], shuffled["records_below_k"], shuffled["exact_values"]) == ([], 0, 0)
-    assert "sorted by no quasi-identifier" in shuffled["sentence"]
+    assert "not sorted by any quasi-identifier" in shuffled["sentence"]
 
 
 # -- an order that a published column gives back -----------------------------------------------------
@@ -222,7 +222,7 @@ def test_the_order_file_tells_which_record_is_which(tmp_path):
     verdict = ko.verify(release.table, spec=SPEC, original=table, order_file=file)
     assert verdict.holds and "order file" in records_check(verdict).detail
     without = ko.verify(release.table, spec=SPEC, original=table)
-    assert without.holds and "only the order file can tell" in records_check(without).detail
+    assert without.holds and "Only the order file can show" in records_check(without).detail
 
 
 def test_a_wrong_record_is_found_through_the_order_file_alone(tmp_path):

@@ -62,7 +62,7 @@ def test_a_population_that_is_another_is_told():
     )
     found = release.risk(population=pa.table({"age": [2, 3, 4]}))["k_map"]
     assert found["after"] == 0 and found["not_in_population"] == 2
-    assert "is not the one they are from" in found["sentence"]
+    assert "is not a sample of this population" in found["sentence"]
 
 
 def restaurant(theta, alpha, n, rng):

@@ -16,7 +16,7 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Auto"]
+__all__ = ["Auto", "obstacle"]
 
 _MOST_RECORDS = 500_000
 
@@ -26,9 +26,9 @@ class Auto(Algorithm):
     """Chooses the algorithm by the problem, and says which and why."""
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "chooses the algorithm by the problem, and says which and why"
+    summary: ClassVar[str] = "chooses an algorithm for the problem, and says which one and why"
     paper: ClassVar[str] = ""
-    promise: ClassVar[str] = "that of the algorithm it chooses"
+    promise: ClassVar[str] = "the guarantee of the algorithm that it chooses"
     recoding: ClassVar[type[Groups]] = Groups
     withholds: ClassVar[bool] = True
     scheme_search: ClassVar[str | None] = "optimal-recoding"
@@ -47,12 +47,16 @@ class Auto(Algorithm):
             f"{counted(problem.n_records, 'record')} and "
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
-        obstacle = _obstacle(problem)
-        if obstacle is None:
+        obstacle_found = obstacle(problem)
+        if obstacle_found is None:
             seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
-            return Improve(), (f"improve was chosen for {table}: it loses least, in {seconds} at most.",)
+            return Improve(), (
+                f"improve was chosen for {table}: it usually loses the least information, and takes at most "
+                f"{seconds}.",
+            )
         return Mondrian(), (
-            f"mondrian was chosen for {table}: it is near-linear and meets every privacy model; {obstacle}.",
+            f"mondrian was chosen for {table}: it is fast on tables of any size and supports every privacy "
+            f"model; {obstacle_found}.",
         )
 
     def refuse(self, problem: Problem) -> None:
@@ -62,10 +66,10 @@ class Auto(Algorithm):
         return self.choice_for(problem, run.seconds_left)[0].solve(problem, run)
 
 
-def _obstacle(problem: Problem) -> str | None:
-    """Why improve cannot be taken, or None."""
+def obstacle(problem: Problem) -> str | None:
+    """Why the algorithm improve cannot be used for this problem, in words; None if it can be."""
     if problem.items is not None:
-        return "beside items, groups of many sizes are made and compared"
+        return "with a column of items, groups of many sizes are made and compared"
     if problem.persons is not None:
         return "it counts people itself, of whom some have several records"
     if problem.n_records > _MOST_RECORDS:
@@ -73,5 +77,5 @@ def _obstacle(problem: Problem) -> str | None:
     try:
         Improve().refuse(problem)
     except UnsupportedError as error:
-        return f"improve cannot be taken ({str(error).split('. ')[0].rstrip('.')})"
+        return f"improve cannot be used here ({str(error).split('. ')[0].rstrip('.')})"
     return None

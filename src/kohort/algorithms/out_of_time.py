@@ -16,6 +16,6 @@ SHARE_BEFORE = 0.8  # share of the time after which an algorithm gives up; mondr
 
 def mondrian_instead(problem: Problem, run: Run, unfinished: str) -> Groups:
     """The groups that mondrian finds in the time that is left, with a note that says what was unfinished."""
-    note = f"Stopped at the time limit before {unfinished}: these are groups of mondrian, with no guarantee."
+    note = f"Stopped at the time limit before {unfinished}: mondrian made the groups, without a guarantee."
     groups = Mondrian().solve(problem, run)
     return replace(groups, notes=(note, *groups.notes))

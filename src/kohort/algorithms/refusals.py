@@ -47,4 +47,4 @@ def refuse_wide_hierarchies(problem: Problem) -> None:
     tables = problem.coded.tables
     n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
     if (n_leaves[tables.kind == TREE].astype(float) ** 2).sum() > _MOST_PAIRS:
-        raise UnsupportedError("The hierarchies have too many leaves to improve groups. Choose mondrian.")
+        raise UnsupportedError("The hierarchies have too many leaves for improve. Choose mondrian.")

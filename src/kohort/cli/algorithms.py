@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kohort.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["algorithms"]
 
 
 def algorithms(json: Json = False) -> None:
-    """List the algorithms: what each does and what it promises.
+    """List the algorithms: what each does, what it guarantees, which models and costs it supports.
 
     Example: **kohort algorithms --json**
     """
-    from rich.table import Column, Table
-
     from kohort.cli.console import Output
-    from kohort.problem.costs import COSTS
-    from kohort.problem.models import MODELS
 
     output, rows = Output(as_json=json), _rows()
     output.result(rows)
-    table = Table(Column("algorithm", no_wrap=True), "what it does", "guarantee", show_lines=True)
-    for heading in ("models", "costs"):
-        table.add_column(heading, no_wrap=True)
-    for row in rows:
-        lists = (_listed(row["models"], MODELS), _listed(row["costs"], COSTS))
-        table.add_row(row["name"], row["summary"], row["guarantee"], *lists)
-    output.show(table)
+    output.show(_table(rows))
 
 
 def _rows() -> list[dict[str, Any]]:
     """The facts about every algorithm, by its name."""
-    from kohort.algorithms import EVERY_ALGORITHM, parameters_of
+    from kohort.algorithms import EVERY_ALGORITHM
 
     return [
         {
@@ -44,12 +37,44 @@ def _rows() -> list[dict[str, Any]]:
             "guarantee": algorithm.promise,
             "models": list(algorithm.models),
             "costs": list(algorithm.costs),
-            "parameters": parameters_of(algorithm()),
+            "parameters": _parameters(algorithm),
         }
         for name, algorithm in EVERY_ALGORITHM.items()
     ]
 
 
+def _parameters(algorithm: Any) -> dict[str, dict[str, Any]]:
+    """The type, in words, and the default of every parameter, by its name."""
+    from kohort.algorithms import parameters_of
+    from kohort.parameters import annotations_of, wanted
+
+    defaults = parameters_of(algorithm())
+    return {
+        name: {"type": wanted(annotation), "default": defaults[name]}
+        for name, annotation in annotations_of(algorithm).items()
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """A table that fits a terminal of 80 columns."""
+    from rich.table import Table
+
+    from kohort.problem.costs import COSTS
+    from kohort.problem.models import MODELS
+
+    table = Table("algorithm", "what it does", show_lines=True)
+    table.columns[0].no_wrap = True
+    for row in rows:
+        lines = [
+            row["summary"],
+            f"guarantee: {row['guarantee']}",
+            f"models: {_listed(row['models'], MODELS)}",
+            f"costs: {_listed(row['costs'], COSTS)}",
+        ]
+        table.add_row(row["name"], "\n".join(lines))
+    return table
+
+
 def _listed(names: Sequence[str], known: Collection[str]) -> str:
-    """The names, one a line; `all` where it is all of them, which would leave no room for the rest."""
-    return "all" if set(names) == set(known) else "\n".join(names)
+    """The names in a line; `all` where it is all of them."""
+    return "all" if set(names) == set(known) else ", ".join(names)

@@ -29,7 +29,8 @@ class Writing:
 
     report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None
     report_version: Annotated[
-        str, typer.Option(help="internal shows values of the data; public may go with the release.")
+        str,
+        typer.Option(help="'internal' shows values of the data; 'public' may be published with the release."),
     ] = "internal"
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None
     sign: Annotated[
@@ -38,32 +39,49 @@ class Writing:
     salt: Annotated[
         Path | None,
         typer.Option(
-            help="Commit to the original with this secret, made if the file is missing; keep it to yourself."
+            help=(
+                "Commit to the original with this secret, which is created if the file does not exist. Keep "
+                "it private."
+            )
         ),
     ] = None
     maps: Annotated[
         Path | None,
         typer.Option(
-            help="Also write how each value is published (JSON), for 'kohort apply'. It lists the values."
+            help=(
+                "Also write how each value is published (JSON), for 'kohort apply'. It lists values of the "
+                "data."
+            )
         ),
     ] = None
     order_file: Annotated[
         Path | None,
-        typer.Option(help="Also write which original each record is (JSON), for 'kohort verify'. Private."),
+        typer.Option(
+            help=(
+                "Also write which original record each published one is (JSON), for 'kohort verify'. Keep "
+                "it private."
+            )
+        ),
     ] = None
     hierarchies: Annotated[
         Path | None,
         typer.Option(
-            help="Also write the hierarchies to this folder, to read labels by. Their leaves are the values."
+            help=(
+                "Also write the hierarchies to this folder, to explain the labels. They list values of the "
+                "data."
+            )
         ),
     ] = None
     hierarchy_levels: Annotated[
         str | None,
-        typer.Option(help="What of them: all, or above (what is above the leaves only).", show_default="all"),
+        typer.Option(
+            help="What --hierarchies writes: all, or above (only what is above the values).",
+            show_default="all",
+        ),
     ] = None
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace hierarchy files that are there already.")
-    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Replace hierarchy files that already exist.")] = (
+        False
+    )
 
     def files(self, out: Path) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
@@ -117,9 +135,10 @@ def anonymize(
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
         "spec": written.text,
+        "data": data.name,
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
-    with output.progress() as progress:
+    with output.progress(time_limit=request.time_limit) as progress:
         release = release_file(data, request, progress, origin=origin, **reading.options())
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None
@@ -138,7 +157,7 @@ def _signing_key(sign: Path | None, certificate: Path | None) -> Any:
     if sign is None:
         return None
     if certificate is None:
-        raise InputError("--sign signs the certificate: say where to write it with --certificate.")
+        raise InputError("--sign signs the certificate: add --certificate with the file to write.")
     return read_private_key(sign)
 
 
@@ -146,7 +165,9 @@ def _levels(levels: str | None, hierarchies: Path | None) -> str:
     from kohort.errors import InputError
 
     if levels is not None and hierarchies is None:
-        raise InputError("--hierarchy-levels says what --hierarchies writes: name the folder with it.")
+        raise InputError(
+            "--hierarchy-levels says what --hierarchies writes: add --hierarchies with the folder."
+        )
     return levels or "all"
 
 

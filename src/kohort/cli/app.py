@@ -72,7 +72,7 @@ def main() -> None:
             raise
         # its text could hold a cell of the data, so only its kind is shown
         _fail(
-            f"This is a bug of Kohort's ({type(error).__name__}). {_what_was_written()} Please report it; "
+            f"This is a bug in Kohort ({type(error).__name__}). {_what_was_written()} Please report it; "
             "KOHORT_DEBUG=1 shows where it happened, and may show data.",
             "InternalError",
             1,
@@ -93,7 +93,7 @@ def _what_was_written() -> str:
     from kohort.files.atomic import written_files
 
     written = ", ".join(str(path) for path in written_files())
-    return f"Written before, and whole: {written}." if written else "Nothing was written."
+    return f"Complete files that had been written before: {written}." if written else "Nothing was written."
 
 
 def _exit_code(error: KohortError) -> int:

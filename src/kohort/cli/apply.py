@@ -16,16 +16,23 @@ __all__ = ["apply"]
 @command
 def apply(
     maps: Annotated[
-        Path, typer.Argument(help="The maps of a release: kohort anonymize --maps.", show_default=False)
+        Path,
+        typer.Argument(
+            help="The maps of a release, written by 'kohort anonymize --maps'.", show_default=False
+        ),
     ],
     data: Data,
     out: Annotated[Path, typer.Option(help="The recoded table; its ending names the format.")],
     *,
     unseen: Annotated[
-        str, typer.Option(help="Values that the maps do not have: error, or suppress (publish them as *).")
+        str,
+        typer.Option(
+            help="What to do with values that are not in the maps: error, or suppress (publish them as *)."
+        ),
     ] = "error",
     k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Also verify: what the maps promise, with this k.")
+        int | None,
+        typer.Option("--k", "-k", help="Also verify the result: the models of the release, with this k."),
     ] = None,
     key_file: KeyFile = None,
     reading: Reading,
@@ -40,9 +47,9 @@ def apply(
     """
     from rich.text import Text
 
-    from kohort.cli.console import plural
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
+    from kohort.errors import counted
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_data
     from kohort.io.maps import read_maps
@@ -70,5 +77,5 @@ def apply(
     if facts["verdict"] is not None:
         output.show(verdict_panel(facts["verdict"]))
     output.show(
-        Text(f"Written: {out}, {plural(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
+        Text(f"Written: {out}, {counted(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
     )

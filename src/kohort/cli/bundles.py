@@ -152,7 +152,7 @@ def _types(annotation: Any) -> set[Any]:
 
 
 _FLAGS = {name: declared for name, declared in OPTIONS.items() if declared.option.flag is not None}
-_K = Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")]
+_K = Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")]
 _PERSON = Annotated[
     str | None,
     typer.Option("--person", help="The column that says whose record it is, instead of the spec's."),

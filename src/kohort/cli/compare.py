@@ -28,8 +28,12 @@ class Sweep:
     l: Annotated[  # noqa: E741
         str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")
     ] = None
-    alpha: Annotated[str | None, typer.Option(help="Values of alpha, for the spec's alpha.")] = None
-    t: Annotated[str | None, typer.Option("--t", help="Values of t, for the spec's closeness.")] = None
+    alpha: Annotated[
+        str | None, typer.Option(help="Values of alpha, such as 0.2,0.5, instead of the spec's.")
+    ] = None
+    t: Annotated[
+        str | None, typer.Option("--t", help="Values of t, such as 0.1,0.2, for the spec's closeness.")
+    ] = None
 
     def values(self, k: str | None) -> dict[str, list[Any] | None]:
         """The values of each parameter, k among them."""
@@ -40,9 +44,9 @@ class Sweep:
 class Measuring:
     """How the releases are measured."""
 
-    queries: Annotated[int, typer.Option(help="COUNT queries for the query error.")] = 1000
+    queries: Annotated[int, typer.Option(help="How many COUNT queries to ask for the query error.")] = 1000
     seed: Annotated[int, typer.Option(help="The seed of the queries and of the people looked up.")] = 0
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for each release.")] = None
+    time_limit: Annotated[float | None, typer.Option(help="Seconds allowed for each release.")] = None
 
     def settings(self, spec: Path, out: Path | None) -> Settings:
         from kohort.comparison import Settings
@@ -54,7 +58,10 @@ class Measuring:
 def compare(
     data: Data,
     spec: SpecFile,
-    out: Annotated[Path, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
+    ],
     *,
     k: Annotated[
         str | None, typer.Option("--k", "-k", help="Values of k, such as 5,10,50.", show_default="the spec's")
@@ -114,14 +121,15 @@ def frontier(
     spec: SpecFile,
     *,
     out: Annotated[
-        Path | None, typer.Option(help="The table of all figures (CSV); goes on where it stopped.")
+        Path | None,
+        typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
     ] = None,
     k: Annotated[
         str | None,
         typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100"),
     ] = None,
     sweep: Sweep,
-    algorithm: Annotated[str | None, typer.Option(help="Instead of the spec's.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="The algorithm to use instead of the spec's.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw risk against loss (SVG).")] = None,
     measuring: Measuring,
     reading: Reading,
@@ -176,7 +184,7 @@ def _numbers(text: str | None, kind: Callable[[str], Any] = float) -> list[Any] 
         return None if text is None else [kind(word) for word in _words(text) or []]
     except ValueError:
         whole = "whole numbers, such as 5,10,50" if kind is int else "numbers, such as 0.2,0.5"
-        raise InputError(f"{text!r} is no list of {whole}.") from None
+        raise InputError(f"{text!r} is not a list of {whole}.") from None
 
 
 def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kohort.cli.time_left import TimeLeft, in_words
 
 if TYPE_CHECKING:
     from kohort.io.tables import TableFile
 
-__all__ = ["Output", "plural"]
+__all__ = ["Output"]
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _PLAIN_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -51,20 +53,15 @@ class Output:
             self.note(note)
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[str, float], None]]:
-        """A progress bar with an estimate, once the work has taken two seconds."""
+    def progress(self, *, time_limit: float | None = None) -> Iterator[Callable[[str, float], None]]:
+        """A progress bar; it shows how long the current step will still take once that can be estimated."""
         if self.quiet:
             yield lambda what, share: None
         elif self.errors.is_terminal:
             with _bar(self.errors) as bar:
-                yield _Bar(bar)
+                yield _Bar(bar, TimeLeft(time_limit=time_limit))
         else:
-            yield _PlainLines(self.errors)
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """A number and its noun: `1 record`, `2,000 records`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+            yield _PlainLines(self.errors, TimeLeft(time_limit=time_limit))
 
 
 def _escaped(text: str) -> str:
@@ -77,31 +74,29 @@ def _bar(console: Console) -> Progress:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=console,
         transient=True,
     )
 
 
 class _Bar:
-    def __init__(self, bar: Progress) -> None:
-        self.bar = bar
-        self.task = bar.add_task("starting (the first run compiles its kernels)", total=1.0)
+    def __init__(self, bar: Progress, left: TimeLeft) -> None:
+        self.bar, self.left = bar, left
+        self.task = bar.add_task("starting (the first run compiles its kernels)", total=1.0, left="")
 
     def __call__(self, what: str, share: float) -> None:
-        self.bar.update(self.task, description=what, completed=share)
+        left = in_words(self.left.after(share)).removeprefix(", ")
+        self.bar.update(self.task, description=what, completed=share, left=left)
 
 
 class _PlainLines:
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, console: Console, left: TimeLeft) -> None:
+        self.console, self.left = console, left
         self.start = self.last = time.monotonic()
 
     def __call__(self, what: str, share: float) -> None:
-        now = time.monotonic()
+        now, left = time.monotonic(), self.left.after(share)
         if now - self.start > _PATIENCE and now - self.last > _PLAIN_EVERY:
             self.last = now
-            left = (now - self.start) * (1 - share) / share if share > 0 else None
-            estimate = "" if left is None else f", about {left:.0f} s left"
-            self.console.print(f"{what}: {share:.0%}{estimate}")
+            self.console.print(f"{what}: {share:.0%}{in_words(left)}")

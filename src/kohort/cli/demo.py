@@ -14,8 +14,10 @@ __all__ = ["demo"]
 
 @command
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for its files; made if need be.")] = Path("demo"),
-    k: Annotated[int, typer.Option("--k", "-k", help="The smallest class.")] = 10,
+    out: Annotated[Path, typer.Option(help="The folder for the files; created if it does not exist.")] = Path(
+        "demo"
+    ),
+    k: Annotated[int, typer.Option("--k", "-k", help="How many records must look alike, at least.")] = 10,
     *,
     printing: Printing,
 ) -> None:
@@ -70,7 +72,7 @@ def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
         for path in copies:
             path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"The folder {str(path.parent)!r} cannot be made: {error.strerror}.") from None
+        raise InputError(f"The folder {str(path.parent)!r} cannot be created: {error.strerror}.") from None
     with Outputs([people, *copies]).drafts() as draft_of:
         write_table(load_health(year=1), draft_of[people])
         for path, original in copies.items():
@@ -88,5 +90,5 @@ def _refuse_others(draft_of: dict[Path, Path], results: list[Path]) -> None:
         others = [path for path in results if path.exists()]
     if others:
         raise InputError(
-            f"{others[0]} is there already, and is not the demo's. Choose another folder (--out)."
+            f"{others[0]} already exists and was not written by the demo. Choose another folder (--out)."
         )

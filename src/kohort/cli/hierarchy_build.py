@@ -27,27 +27,40 @@ _WAYS = ("auto", "intervals", "quantiles", "mask", "date", "order", "frequency",
 class Building:
     """How a hierarchy is built: one of the ways, and what goes with it."""
 
-    auto: Annotated[bool, typer.Option("--auto", help="Let the values decide (the default).")] = False
-    intervals: Annotated[str | None, typer.Option(help="Numbers by these widths: 5,10,20.")] = None
-    origin: Annotated[str | None, typer.Option(help="Where the intervals count from.")] = None
-    top: Annotated[str | None, typer.Option(help="Numbers from here on are one interval.")] = None
-    bottom: Annotated[str | None, typer.Option(help="Numbers below this are one interval.")] = None
-    quantiles: Annotated[
-        int | None, typer.Option(help="Numbers in N equal parts, each of these in N again.")
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Choose the kind of hierarchy by the values (the default).")
+    ] = False
+    intervals: Annotated[
+        str | None, typer.Option(help="Intervals of numbers with these widths, such as 5,10,20.")
     ] = None
-    depth: Annotated[int | None, typer.Option(help="How often quantiles are cut.")] = None
-    mask: Annotated[str | None, typer.Option(help="Codes, masked from the right or the left.")] = None
-    char: Annotated[str | None, typer.Option(help="The character that masks.")] = None
-    date: Annotated[str | None, typer.Option(help="Dates by these periods: month,quarter,year.")] = None
+    origin: Annotated[str | None, typer.Option(help="A number at which an interval begins.")] = None
+    top: Annotated[str | None, typer.Option(help="Numbers from this one upwards become one interval.")] = None
+    bottom: Annotated[str | None, typer.Option(help="Numbers below this one become one interval.")] = None
+    quantiles: Annotated[
+        int | None,
+        typer.Option(
+            help="Split numbers into N parts of about equally many records, and each part into N again."
+        ),
+    ] = None
+    depth: Annotated[int | None, typer.Option(help="How many times quantiles are split.")] = None
+    mask: Annotated[
+        str | None, typer.Option(help="Mask codes character by character, from the right or the left.")
+    ] = None
+    char: Annotated[str | None, typer.Option(help="The character used for masking.")] = None
+    date: Annotated[
+        str | None, typer.Option(help="Group dates into these periods, such as month,quarter,year.")
+    ] = None
     order: Annotated[
         str | None,
-        typer.Option(help="Neighbours in this order: natural, frequency, file, or the values: a,b,c."),
+        typer.Option(
+            help="Group neighbours in this order: natural, frequency, file, or a list of the values: a,b,c."
+        ),
     ] = None
-    fanout: Annotated[str | None, typer.Option(help="How many neighbours make a node, such as 4 or 4,2.")] = (
-        None
-    )
-    frequency: Annotated[int | None, typer.Option(help="Rare values first, N at a time.")] = None
-    flat: Annotated[bool, typer.Option("--flat", help="The value or *.")] = False
+    fanout: Annotated[
+        str | None, typer.Option(help="How many neighbours form a group, level by level, such as 4 or 4,2.")
+    ] = None
+    frequency: Annotated[int | None, typer.Option(help="Group the rarest values first, N at a time.")] = None
+    flat: Annotated[bool, typer.Option("--flat", help="Publish either the value itself or *.")] = False
 
     def asked(self) -> dict[str, Any]:
         """The options that are given, as a spec writes them."""
@@ -68,10 +81,12 @@ class Building:
 def build(
     data: Data,
     column: Annotated[str, typer.Argument(help="The column.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The hierarchy to write: a line per value, the value first.")],
+    out: Annotated[
+        Path, typer.Option(help="The hierarchy file to write: one line per value, the value first.")
+    ],
     *,
     building: Building,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it already exists.")] = False,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -133,7 +148,7 @@ def _builder(asked: dict[str, Any], column: Column) -> tuple[Builder, str | None
     ways = [way for way in _WAYS if way in asked]
     if len(ways) > 1 or (asked and not ways):
         got = ", ".join(f"--{name}" for name in ways or asked)
-        raise InputError(f"Say one way to build it: --{', --'.join(_WAYS)}. Got {got}.")
+        raise InputError(f"Choose one way to build the hierarchy: --{', --'.join(_WAYS)}. Got {got}.")
     described = from_spec(asked or "auto")
     assert described is not None and not isinstance(described, FileSource)  # no option names a file
     if not isinstance(described, Auto):
@@ -142,9 +157,9 @@ def _builder(asked: dict[str, Any], column: Column) -> tuple[Builder, str | None
 
 
 def _written(tree: Hierarchy, out: Path, why: str | None) -> str:
-    from kohort.cli.console import plural
+    from kohort.errors import counted
 
-    leaves, height = plural(len(tree.leaves), "leaf", "leaves"), plural(tree.height, "level")
+    leaves, height = counted(len(tree.leaves), "leaf", "leaves"), counted(tree.height, "level")
     lines = [
         *([] if why is None else [why]),
         f"Written: {out}, {leaves} and {height} above them.",

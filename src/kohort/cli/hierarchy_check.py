@@ -23,7 +23,10 @@ def check(
     data: DataOption = None,
     column: ColumnOption = None,
     offending: Annotated[
-        Path | None, typer.Option(help="Write the values behind each problem to this file. They are data.")
+        Path | None,
+        typer.Option(
+            help="Write the values that cause each problem to this file. It holds values of the data."
+        ),
     ] = None,
     kind: Kind = "auto",
     header: Headings = False,
@@ -52,13 +55,15 @@ def check(
     output.console.soft_wrap = True
     output.show(Text("\n".join(_sentences(findings))))
     if offending is not None:
-        output.show(Text(f"The values behind it are in {offending}."))
+        output.show(Text(f"The values that cause this are in {offending}."))
     if findings.errors:
         raise typer.Exit(2)
 
 
 def _sentences(findings: Findings) -> list[str]:
-    verdict = "The hierarchy cannot be used as it is." if findings.errors else "The hierarchy is in order."
+    verdict = (
+        "The hierarchy cannot be used as it is." if findings.errors else "The hierarchy can be used as it is."
+    )
     return [verdict, *(line for line in findings.message().splitlines() if line != verdict)]
 
 

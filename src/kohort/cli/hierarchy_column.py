@@ -16,14 +16,18 @@ __all__ = ["ColumnOption", "DataOption", "File", "Headings", "Kind", "optional_c
 File = Annotated[
     Path,
     typer.Argument(
-        help="A hierarchy: a line per value, the value first, then its ancestors; pairs; or a YAML tree.",
+        help="A hierarchy file: one line per value, followed by its ancestors; pairs; or a YAML tree.",
         show_default=False,
     ),
 ]
-DataOption = Annotated[Path | None, typer.Option("--data", help="The table whose values it is for.")]
+DataOption = Annotated[Path | None, typer.Option("--data", help="A table with values of the hierarchy.")]
 ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
-Kind = Annotated[str, typer.Option(help="How it is written: leaf-first, pairs, tree, or auto.")]
-Headings = Annotated[bool, typer.Option("--header", help="Its first line holds headings.")]
+Kind = Annotated[
+    str, typer.Option(help="The layout of the hierarchy file: leaf-first, pairs, tree, or auto.")
+]
+Headings = Annotated[
+    bool, typer.Option("--header", help="The first line of the hierarchy file holds headings.")
+]
 
 
 def read_column(output: Output, data: Path, name: str, reading: dict[str, Any]) -> Column:
@@ -45,5 +49,5 @@ def optional_column(
     if data is None and name is None:
         return None
     if data is None or name is None:
-        raise InputError("--data and --column go together: a table, and which of its columns.")
+        raise InputError("--data and --column go together: give a table and the name of one of its columns.")
     return read_column(output, data, name, reading)

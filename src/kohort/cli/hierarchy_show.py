@@ -25,9 +25,9 @@ def show(
     data: DataOption = None,
     column: ColumnOption = None,
     depth: Annotated[
-        int | None, typer.Option(min=0, help="Levels below the root to draw.", show_default="all")
+        int | None, typer.Option(min=0, help="How many levels below the root to draw.", show_default="all")
     ] = None,
-    children: Annotated[int, typer.Option(min=2, help="The most children of a node to draw.")] = 12,
+    children: Annotated[int, typer.Option(min=2, help="How many children of a node to draw at most.")] = 12,
     kind: Kind = "auto",
     header: Headings = False,
     reading: ColumnReading,
@@ -40,7 +40,7 @@ def show(
     from rich.text import Text
 
     from kohort.data.draw_hierarchy import tree_lines
-    from kohort.errors import InputError
+    from kohort.errors import InputError, counted
     from kohort.io.hierarchies import read_hierarchy
 
     output = printing.output()
@@ -55,7 +55,8 @@ def show(
         output.show(Text(line))
     if coded is not None and (missing := read.against(coded)).missing:
         output.note(
-            f"{len(missing.missing):,} values ({missing.missing_records:,} records) are not in it. "
+            f"{counted(len(missing.missing), 'value is', 'values are')} not in the hierarchy "
+            f"({counted(missing.missing_records, 'record')}). "
             "See kohort hierarchy check."
         )
 

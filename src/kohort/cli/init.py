@@ -11,6 +11,7 @@ from kohort.cli.baskets import FoundBaskets, basket_profile
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
+from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -23,10 +24,10 @@ __all__ = ["init"]
 @command
 def init(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The spec to write (YAML).")],
+    out: Annotated[Path, typer.Option(help="The spec file to write (YAML).")],
     *,
-    k: Annotated[int, typer.Option("--k", "-k", help="How many records are to look alike.")] = 10,
-    force: Annotated[bool, typer.Option("--force", help="Replace the spec if it is there.")] = False,
+    k: Annotated[int, typer.Option("--k", "-k", help="How many records must look alike, at least.")] = 10,
+    force: Annotated[bool, typer.Option("--force", help="Replace the spec if it already exists.")] = False,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -89,7 +90,7 @@ def _init_baskets(
     output.console.soft_wrap = True  # a command is to be copied whole
     output.show(
         Text(
-            f"Written: {out}. The file holds one basket a line: {found.records:,} of them, with "
+            f"Written: {out}. The file holds one basket per line: {counted(found.records, 'basket')} with "
             f"{found.items:,} different items.\nNext: read it, then\n  {command}"
         )
     )
@@ -102,7 +103,8 @@ def _refuse_k(k: int, records: int) -> None:
     KAnonymity(k)
     if k > records:
         raise InfeasibleError(
-            f"k = {k} is impossible: the table has {records} records, so k can be at most {records}."
+            f"k = {k} is impossible: the table has {counted(records, 'record')}, so k can be at most "
+            f"{records}."
         )
 
 

@@ -12,10 +12,16 @@ __all__ = ["key"]
 
 def key(
     private: Annotated[
-        Path, typer.Argument(help="The private key, to sign with: keep it.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Where to write the private key, which signs. Keep it secret.", show_default=False
+        ),
     ],
     public: Annotated[
-        Path | None, typer.Option(help="The public key, to give away.", show_default="PRIVATE.pub")
+        Path | None,
+        typer.Option(
+            help="Where to write the public key, for those who check signatures.", show_default="PRIVATE.pub"
+        ),
     ] = None,
 ) -> None:
     """Make keys to sign certificates with (Ed25519, PEM, as openssl makes them).

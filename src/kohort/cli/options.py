@@ -26,16 +26,23 @@ Data = Annotated[
         help="A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata.", show_default=False
     ),
 ]
-SpecFile = Annotated[Path, typer.Option(help="What each column is and what is promised (YAML).")]
+SpecFile = Annotated[
+    Path, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
+]
 KeyFile = Annotated[
-    Path | None, typer.Option(help="Secret for pseudonyms, else KOHORT_KEY.", show_default=False)
+    Path | None,
+    typer.Option(
+        help="A file with the secret for pseudonyms, instead of the variable KOHORT_KEY.", show_default=False
+    ),
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the cells of a CSV file.", show_default="detected")
+    str | None,
+    typer.Option(help="The character that separates the cells of a CSV file.", show_default="detected"),
 ]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="detected")]
 Sheet = Annotated[
-    str | None, typer.Option(help="The sheet of an Excel file.", show_default="the first that is not hidden")
+    str | None,
+    typer.Option(help="The sheet of an Excel file to read.", show_default="the first that is not hidden"),
 ]
 
 
@@ -50,4 +57,4 @@ def header_option(name: str, what: str) -> typer.models.OptionInfo:
 
 Header = Annotated[bool | None, header_option("header", "a CSV or Excel file")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]

@@ -10,6 +10,7 @@ from kohort.cli.baskets import basket_profile
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
+from kohort.errors import counted
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -32,9 +33,9 @@ def profile(
     reading: Reading,
     printing: Printing,
 ) -> None:
-    """Look at a table before publishing it: its columns, suggested roles, and the risk as it is.
+    """Look at a table before publishing it: its columns, suggested roles, and how many people stand out.
 
-    No value of the table is shown, unless asked for. A file with one basket a line is recognized.
+    No value of the table is shown unless you ask for it. A file with one basket per line is recognized.
 
     Example: **kohort profile people.csv**
     """
@@ -70,7 +71,10 @@ def _columns(found: Profile, *, show_values: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{found.records:,} records, {len(found.columns):,} columns", title_justify="left")
+    table = Table(
+        title=f"{counted(found.records, 'record')}, {counted(len(found.columns), 'column')}",
+        title_justify="left",
+    )
     table.add_column("column", overflow="fold")
     table.add_column("type")
     for heading in ("distinct", "missing", "unique"):
@@ -112,7 +116,7 @@ def _risk(found: Profile) -> Panel:
         parts += [Text(), _worst(worst)]
     return Panel(
         Group(*parts),
-        title="How many people stand out, as it is",
+        title="How many people stand out in this table",
         border_style="red" if found.unique_share else "yellow",
         expand=False,
     )
@@ -125,14 +129,19 @@ def _sentences(found: Profile) -> list[str]:
     risk = f"{found.highest_risk:.1%} at worst, {found.average_risk:.1%} on average"
     sentences = [
         f"Likely quasi-identifiers: {', '.join(found.quasi_identifiers)}.",
-        f"{unique:,} of {found.records:,} records ({found.unique_share:.1%}) are unique on them together.",
-        f"{found.classes:,} classes of look-alikes, the smallest with {found.smallest_class:,}.",
+        f"{unique:,} of {found.records:,} records ({found.unique_share:.1%}) are the only ones with their "
+        "combination of values in these columns.",
+        f"Classes of records that look alike: {found.classes:,}; the smallest has "
+        f"{counted(found.smallest_class, 'record')}.",
         f"Prosecutor risk: {risk}: the chance that someone who knows these columns of a person in the table "
         "finds the person's record.",
     ]
     if found.combinations.sampled:
         looked_at = f"{found.combinations.records:,} records drawn at random"
-        sentences.append(f"The combinations below were counted in {looked_at}, which makes them look worse.")
+        sentences.append(
+            f"The combinations below were counted in {looked_at}, which overstates how many records they "
+            "single out."
+        )
     return sentences
 
 

@@ -23,7 +23,10 @@ class Adversary:
     """What the adversary knows, and how the risk is judged."""
 
     known: Annotated[
-        str | None, typer.Option(help="Quasi-identifiers the adversary knows.", show_default="all")
+        str | None,
+        typer.Option(
+            help="The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
+        ),
     ] = None
     population: Annotated[
         Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
@@ -33,9 +36,13 @@ class Adversary:
         float | None, typer.Option(help="The share of the population that the table holds.")
     ] = None
     threshold: Annotated[
-        float | None, typer.Option(help="Above it a record is at risk.", show_default="1/k, else 0.2")
+        float | None,
+        typer.Option(
+            help="A record whose chance of being found is above this is at risk.",
+            show_default="1/k, else 0.2",
+        ),
     ] = None
-    targets: Annotated[int, typer.Option(help="People whom the adversary looks up.")] = 1000
+    targets: Annotated[int, typer.Option(help="How many people the adversary looks up.")] = 1000
 
     def options(self) -> dict[str, Any]:
         """The options as keywords of `Release.risk`; the table of the population is read."""
@@ -60,13 +67,15 @@ def risk(
     spec: SpecFile,
     *,
     adversary: Adversary,
-    utility: Annotated[bool, typer.Option("--utility", help="Also measure what it is good for.")] = False,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of the people looked up, and of queries.")] = 0,
+    utility: Annotated[
+        bool, typer.Option("--utility", help="Also measure how useful the release still is.")
+    ] = False,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed for choosing people to look up, and queries.")] = 0,
     reading: Reading,
     printing: Printing,
 ) -> None:
-    """Judge the release that a spec makes of a table: who is found, before and after. Nothing is written.
+    """Estimate how likely people are found in a table, before and after it is anonymized by a spec.
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
@@ -78,7 +87,7 @@ def risk(
 
     output = printing.output()
     read = read_spec(spec).overridden(k=k)
-    with output.progress() as progress:
+    with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
         request = read.request(beside=spec.parent)
         origin = Origin(shape=read.shape)

@@ -24,12 +24,14 @@ __all__ = ["verify"]
 class Evidence:
     """What a release is checked against."""
 
-    spec: Annotated[Path | None, typer.Option(help="What each column is and what is promised (YAML).")] = None
+    spec: Annotated[
+        Path | None, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
+    ] = None
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
     ] = None
     order_file: Annotated[
-        Path | None, typer.Option(help="Which original each record is: kohort anonymize --order-file.")
+        Path | None, typer.Option(help="The order file, written by 'kohort anonymize --order-file'.")
     ] = None
     certificate: Annotated[
         Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
@@ -39,7 +41,9 @@ class Evidence:
     ] = None
     salt: Annotated[
         Path | None,
-        typer.Option(help="Also check that the original is the one certified, by the salt of anonymize."),
+        typer.Option(
+            help="Also check, with the salt given to anonymize, that the original is the certified one."
+        ),
     ] = None
 
     def refuse_incomplete(self) -> None:
@@ -47,11 +51,17 @@ class Evidence:
         from kohort.errors import InputError
 
         if self.order_file is not None and (self.original is None or self.spec is None):
-            raise InputError("--order-file compares with the original: give --original and --spec, too.")
+            raise InputError(
+                "--order-file is used to compare with the original: give --original and --spec as well."
+            )
         if self.certificate is None and self.spec is None:
-            raise InputError("What is promised? Give --spec, or --certificate, or both.")
+            raise InputError(
+                "There is nothing to verify the release against. Give --spec, --certificate, or both."
+            )
         if self.certificate is None and self.public_key is not None:
-            raise InputError("--public-key is for the signature of a certificate: give --certificate, too.")
+            raise InputError(
+                "--public-key checks the signature of a certificate: give --certificate as well."
+            )
         if self.salt is not None and (self.certificate is None or self.original is None):
             raise InputError(
                 "--salt checks an original against a certificate: give --certificate and --original."
@@ -75,9 +85,9 @@ def verify(
     *,
     evidence: Evidence,
     violations: Annotated[
-        Path | None, typer.Option(help="Write the classes or itemsets that fail to this file.")
+        Path | None, typer.Option(help="Write the classes or itemsets that break a promise to this file.")
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Instead of the spec's k.")] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
     reading: ReleaseReading,
     printing: Printing,
 ) -> None:
@@ -223,5 +233,5 @@ def _explain(found: Verification, claims: list[Claim]) -> None:
         typer.echo(f"Broken: {reason}", err=True)
     for claim in claims:
         if claim.holds is False:
-            reason = claim.detail or f"the certificate says {claim.certified}, found was {claim.found}."
+            reason = claim.detail or f"the certificate says {claim.certified}, but {claim.found} was found."
             typer.echo(f"Broken: {claim.claim}: {reason}", err=True)

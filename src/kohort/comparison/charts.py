@@ -39,7 +39,9 @@ def comparison_chart(rows: Sequence[Row]) -> Chart:
         description="Information loss of each algorithm against k, and against the seconds it took.",
         hconcat=[
             _lines("Loss against k", "k", "k", {"values": ks}, loss),
-            _lines("Loss against time, a point for each k", "seconds", "CPU seconds", {"tickCount": 5}, loss),
+            _lines(
+                "Loss against time, one point for each k", "seconds", "CPU seconds", {"tickCount": 5}, loss
+            ),
         ],
     )
 

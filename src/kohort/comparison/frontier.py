@@ -17,6 +17,7 @@ from kohort.algorithms import Progress
 from kohort.charts import write_svg
 from kohort.comparison.charts import frontier_chart
 from kohort.comparison.compare import Settings, run_cells
+from kohort.comparison.comparison_display import frontier_display
 from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row
 from kohort.errors import InputError, percent
@@ -31,7 +32,7 @@ _RISKS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """Risk and loss for each value of a parameter, and the knee between them.
 
@@ -58,7 +59,7 @@ class Frontier:
         if self.knee is None:
             return (
                 f"There is no knee between the {len(self.points)} releases: each step costs about as much as "
-                f"the one before. Choose {self.parameter} by the risk that you can answer for."
+                f"the one before. Choose {self.parameter} by the highest risk that you can accept."
             )
         at = next(p for p in self.points if p[self.parameter] == self.knee)
         first, last = self.points[0], self.points[-1]
@@ -72,6 +73,12 @@ class Frontier:
 
     def _name(self, point: Row) -> str:
         return f"{self.parameter} = {point[self.parameter]:g}"
+
+    def __repr__(self) -> str:
+        return frontier_display(self.points, self.failed, self.parameter, self.sentence).text()
+
+    def _repr_html_(self) -> str:
+        return frontier_display(self.points, self.failed, self.parameter, self.sentence).html()
 
     def facts(self) -> dict[str, Any]:
         """The frontier as plain data."""

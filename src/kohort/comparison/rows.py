@@ -52,7 +52,7 @@ def _row(path: Path, number: int, cells: list[str]) -> Row:
         return {name: _value(name, text) for name, text in zip(COLUMNS, cells, strict=True)}
     except ValueError:
         raise InputError(
-            f"{path}: row {number} is damaged. Remove that row, and its release is made again, or choose "
+            f"{path}: row {number} is damaged. Remove that row, so that its release is made again, or choose "
             "another output."
         ) from None
 

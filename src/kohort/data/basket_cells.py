@@ -34,7 +34,7 @@ def split(name: str, values: pa.ChunkedArray | pa.Array, separator: str) -> pa.C
         or pa.types.is_dictionary(values.type)
     ):
         raise InputError(
-            f"Column {name!r} has a separator, but its cells are no texts. Leave the separator out."
+            f"Column {name!r} has a separator, but its cells are not text. Leave the separator out."
         )
     texts = values.cast(pa.string())
     chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]

@@ -79,8 +79,8 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
         values = pa.chunked_array([values])
     if not _is_list(values.type):
         raise InputError(
-            f"Column {name!r} has the role items, but holds no lists. If a cell is a text such as 'a;b;c', "
-            "say its separator: {role: items, separator: ';'}."
+            f"Column {name!r} has the role items, but does not hold lists. If a cell is text such as "
+            "'a;b;c', name its separator: {role: items, separator: ';'}."
         )
     flat, missing = pc.list_flatten(values), pc.is_null(values).to_numpy(zero_copy_only=False)
     if flat.null_count:

@@ -82,7 +82,9 @@ def _for_dates(column: Column) -> Choice:
         levels = _thinning(days, ("week",), len(days))
     if not levels:
         return Choice(Flat(), "value or *", "its dates lie too close together or are too few for periods")
-    return Choice(Dates(levels), f"periods ({', '.join(levels)})", "its dates fall into several of each")
+    return Choice(
+        Dates(levels), f"periods ({', '.join(levels)})", "its dates fall into several periods of each kind"
+    )
 
 
 def _thinning(days: np.ndarray, levels: tuple[str, ...], n: int) -> tuple[str, ...]:
@@ -100,7 +102,11 @@ def _for_numbers(column: Column, numbers: np.ndarray) -> Choice:
     span = float(numbers[-1]) - float(numbers[0])
     reach = max(abs(float(numbers[0])), abs(float(numbers[-1])))
     if not _FINEST_SPAN < span < _WIDEST_SPAN or reach > span * 2**40:
-        return Choice(Order(), "neighbours in order", "its numbers are too close or too far for round limits")
+        return Choice(
+            Order(),
+            "neighbours in order",
+            "its numbers lie too close together or too far apart for intervals with round limits",
+        )
     count = f"{len(numbers)} different numbers"
     if _is_skewed(numbers, column.counts[: len(numbers)], span):
         why = f"most records lie in a small part of the range of its {count}"

@@ -94,7 +94,7 @@ def days_of(column: Column) -> np.ndarray:
         return np.array(local_days(texts), dtype=np.int64)
     raise InputError(
         f"Column {column.name!r} holds {column.kind} values, not dates such as 2024-03-05 or "
-        "2024-03-05 14:30. Write the dates so, or use intervals for numbers and order for text."
+        "2024-03-05 14:30. Write the dates in this form, or use intervals for numbers and order for text."
     )
 
 

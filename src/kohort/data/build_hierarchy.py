@@ -114,12 +114,13 @@ def _from_mapping(spec: dict[Any, Any]) -> Builder | FileSource:
             raise InputError(f"Unknown key {key!r} in a hierarchy. {did_you_mean(str(key), known)}")
     name = next((name for name in _FORMS if name in spec), None)
     if name is None:
-        raise InputError(f"A hierarchy must say what it is made of: {', '.join(_FORMS)}.")
+        raise InputError(f"A hierarchy must name the way it is built: {', '.join(_FORMS)}.")
     form = _FORMS[name]
     for key in spec:
         if key != name and key not in form.options:
             raise InputError(
-                f"A hierarchy by {name!r} takes no {key!r}. Options: {', '.join(form.options) or 'none'}."
+                f"A hierarchy by {name!r} does not take {key!r}. Options: "
+                f"{', '.join(form.options) or 'none'}."
             )
     return form.make(spec.pop(name), **spec)
 
@@ -134,7 +135,7 @@ def _tree(value: Any, **options: Any) -> Groups | FileSource:
     if not isinstance(value, Mapping):
         return FileSource(value, kind="tree", **options)
     if options:
-        raise InputError(f"A tree that is written out takes no {', '.join(options)}.")
+        raise InputError(f"A tree that is written out does not take {', '.join(options)}.")
     if len(value) == 1:
         [(root, below)] = value.items()
         return Groups(below, root=str(root))

@@ -15,7 +15,7 @@ import numpy as np
 from kohort.data.builder import labels_of, tree_over, values_of
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.parameters import shown
 
 __all__ = ["Intervals", "intervals", "numbers_of"]
@@ -203,8 +203,8 @@ def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
     far = int((~(np.abs(numbers.astype(float)) * grid.unit / grid.width < 2**52)).sum())
     if far:
         raise InputError(
-            f"Column {name!r} has {far} values that are infinite or too large for intervals this narrow. "
-            "Set top and bottom, or widen the intervals."
+            f"Column {name!r} has {counted(far, 'value that is', 'values that are')} infinite or too large "
+            "for intervals this narrow. Set top and bottom, or widen the intervals."
         )
 
 

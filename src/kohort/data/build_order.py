@@ -54,7 +54,7 @@ class Order:
         for fanout in self._fanouts:
             require_fanout(fanout)
         if not self._fanouts:
-            raise InputError("The 'fanout' must be one or more whole numbers from 2 on. Got none.")
+            raise InputError("The 'fanout' must be one or more whole numbers of at least 2. Got none.")
 
     def build(self, column: Column) -> Hierarchy:
         values = self._in_order(column)
@@ -81,7 +81,8 @@ class Order:
             return self.values
         if self.values == "cooccurrence":
             raise InputError(
-                f"Column {column.name!r}: the order cooccurrence is for items. Take frequency or another."
+                f"Column {column.name!r}: the order cooccurrence is for items. Use frequency or another "
+                "order."
             )
         values = values_of(column)
         if self.values == "frequency":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.path_tree import Label, PathTree
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 
 __all__ = ["Findings", "check", "compare"]
 
@@ -48,7 +48,7 @@ class Findings:
 
     def message(self) -> str:
         """The findings, a line each, with what to do. No value of the data is shown."""
-        return "\n".join([*self._error_lines(), *self._note_lines()]) or "The hierarchy is in order."
+        return "\n".join([*self._error_lines(), *self._note_lines()]) or "The hierarchy can be used as it is."
 
     def offending(self) -> dict[str, list[Label]]:
         """The values behind the message, by problem, for a file that the user keeps."""
@@ -67,7 +67,9 @@ class Findings:
         if not self.leaves and not self.cycles:
             lines.append("It has no leaves. Write one line per value: the value, then its ancestors.")
         if self.contradicting:
-            hint = " Is the file written root first? It must be leaf first." if self.leaves == 1 else ""
+            hint = (
+                " Does the file name the root first? It must name the leaf first." if self.leaves == 1 else ""
+            )
             lines.append(
                 f"{_count(self.contradicting, 'leaf', 'leaves')} listed with different ancestors "
                 f"({_named(self.contradicting)}). List each leaf once.{hint}"
@@ -75,7 +77,7 @@ class Findings:
         if self.cycles:
             lines.append(
                 f"{_count(self.cycles, 'label', 'labels')} among their own ancestors "
-                f"({_named(self.cycles)}). Remove a pair from each circle."
+                f"({_named(self.cycles)}). Remove one pair from each cycle."
             )
         if self.two_parents:
             lines.append(
@@ -90,21 +92,28 @@ class Findings:
         share = self.missing_records / max(self.records, 1)
         near = f" {self.near_misses:,} differ from a leaf only in case, spaces or the form of a number."
         return (
-            f"{_count(self.missing, 'value', 'values')} missing from it ({self.missing_records:,} records, "
+            f"{_count(self.missing, 'value', 'values')} missing from it "
+            f"({counted(self.missing_records, 'record')}, "
             f"{share:.1%} of all).{near if self.near_misses else ''} Add them, or set on_missing: suppress."
         )
 
     def _note_lines(self) -> list[str]:
         lines = []
         if self.repeated:
-            lines.append(f"Note: {self.repeated:,} lines repeat a leaf with the same ancestors; harmless.")
+            lines.append(
+                f"Note: {counted(self.repeated, 'line repeats', 'lines repeat')} a leaf with the same "
+                "ancestors, which does no harm."
+            )
         if self.leaf_and_inner:
             lines.append(
                 f"Note: {_count(self.leaf_and_inner, 'label', 'labels')} both a leaf and an inner node "
                 f"({_named(self.leaf_and_inner)}); inner ones are published with their parent's name."
             )
         if self.rootless:
-            lines.append(f"Note: {self.rootless:,} lines do not end in the root; they were put under *.")
+            lines.append(
+                f"Note: {counted(self.rootless, 'line does', 'lines do')} not end in the root and got the "
+                "root *."
+            )
         if self.unused:
             lines.append(f"Note: {len(self.unused):,} of its {self.leaves:,} leaves are not in the data.")
         return lines

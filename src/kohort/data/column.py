@@ -198,7 +198,8 @@ def _python_values(name: str, dictionary: pa.Array) -> list:
         raise
     except (OverflowError, ValueError):
         raise InputError(
-            f"Column {name!r} has dates or times outside the years 1 to 9999. Correct them, or use text."
+            f"Column {name!r} has dates or times outside the years 1 to 9999. Correct them, or convert the "
+            "column to text."
         ) from None
 
 

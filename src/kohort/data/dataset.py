@@ -54,7 +54,8 @@ class Dataset:
             return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
-                f"Column {name!r} mixes values of different types, or has a type that Arrow does not have. "
+                f"Column {name!r} mixes values of different types, or has a type that Arrow does not "
+                "support. "
                 "Convert it to one type, such as text."
             ) from None
 
@@ -107,7 +108,7 @@ def _eager_frame(data: Any) -> nw.DataFrame:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if not all(isinstance(name, str) for name in frame.columns):
-        raise InputError("Column names must be texts. Rename those that are numbers or something else.")
+        raise InputError("Column names must be text. Rename those that are numbers or something else.")
     return frame
 
 
@@ -115,5 +116,5 @@ def _unreadable(data: Any) -> str:
     names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        return f"Column names are used twice: {', '.join(map(repr, twice))}. Rename them."
-    return "The table could not be read. Column names must be texts, each used once."
+        return f"Some column names are used more than once: {', '.join(map(repr, twice))}. Rename them."
+    return "The table could not be read. Column names must be text, and each may be used only once."

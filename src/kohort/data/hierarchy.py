@@ -11,7 +11,7 @@ import numpy as np
 
 from kohort.data.domain import STAR
 from kohort.data.path_tree import PathTree
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 
 __all__ = ["Hierarchy"]
 
@@ -62,7 +62,7 @@ class Hierarchy:
             raise InputError("A hierarchy needs at least one leaf.")
         if tree.contradicting:
             raise InputError(
-                f"{len(tree.contradicting)} leaves of the hierarchy are listed with two different parents. "
+                f"{counted(len(tree.contradicting), 'leaf has', 'leaves have')} two different parents. "
                 "A hierarchy is a tree: list each leaf once."
             )
         return _with_ranges(*tree.depth_first(), frozenset(hidden))
@@ -145,7 +145,7 @@ class Hierarchy:
         """A copy of the hierarchy with more leaves right under the root."""
         taken = [text for text in extra if text in self.leaf_of]
         if taken:
-            raise InputError(f"{len(taken)} leaves are in the hierarchy already.")
+            raise InputError(f"{counted(len(taken), 'leaf is', 'leaves are')} in the hierarchy already.")
         new = list(dict.fromkeys(extra))  # the last children of the root come last in depth-first order
         leaf = np.arange(len(self.leaf_node), len(self.leaf_node) + len(new), dtype=np.int32)
         hi = np.concatenate([self.hi, leaf])

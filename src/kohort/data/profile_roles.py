@@ -63,7 +63,10 @@ def suggest(column: Column) -> Suggestion:
         or _by_single_value(column)
         or _by_other_name(column)
         or _by_distinctness(column)
-        or Suggestion("quasi-identifier", "Nothing says that others cannot know it." + _singling_out(column))
+        or Suggestion(
+            "quasi-identifier",
+            "Others may know it: neither its name nor its values suggest otherwise." + _singling_out(column),
+        )
     )
 
 

@@ -58,7 +58,7 @@ def read_basket_file(
     header = reading.pop("header", None)
     if any(value is not None for value in reading.values()):
         raise InputError(
-            "A file of baskets takes no delimiter, encoding or sheet. Say its separator in the spec."
+            "A file of baskets takes no delimiter, encoding or sheet. Give its separator in the spec."
         )
     if shape.id is not None:
         return _read_long(Path(path), shape, header, header_option)
@@ -89,7 +89,7 @@ def _read_lines(path: Path, shape: BasketShape) -> TableFile:
             encoding = detect_encoding(source)
             lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
         except (*DAMAGED, UnicodeError):
-            raise InputError(f"{path} is damaged, or no text.") from None
+            raise InputError(f"{path} is damaged, or not a text file.") from None
     if not lines:
         raise InputError(f"{path} has no baskets.")
     lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
@@ -105,7 +105,7 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
     if extra:
         raise InputError(
             f"{path} has other columns than {shape.id!r} and {shape.item!r}: {', '.join(map(repr, extra))}. "
-            "Remove them; what is known of a basket besides its items goes into a table with lists."
+            "Remove them; to publish more about a basket than its items, use a table with a column of lists."
         )
     ids, items = dataset.column(str(shape.id)), dataset.column(str(shape.item))
     if items.has_null or ids.has_null:

@@ -34,17 +34,19 @@ class CertifiedModel(_Part):
     promise: str = Field(description="The promise in words.")
     parameters: dict[str, Any] = Field(description="All parameters of the model.")
     asked: Number | None = Field(description="The parameter that `measured` is to be compared with.")
-    measured: Number | None = Field(description="What the worst class attains; null if infinite or no class.")
+    measured: Number | None = Field(
+        description="What was measured in the worst class; null if it is infinite or there is no class."
+    )
     failing_classes: int = Field(ge=0, description="Classes that break the promise.")
-    holds: bool = Field(description="Whether none does.")
+    holds: bool = Field(description="Whether no class breaks the promise.")
 
 
 class CertifiedCheck(_Part):
     """One check of the published table."""
 
-    check: str = Field(description="Its name.")
-    holds: bool | None = Field(description="True, false, or null: could not be checked.")
-    detail: str = Field(description="A sentence.")
+    check: str = Field(description="The name of the check.")
+    holds: bool | None = Field(description="True or false; null if it could not be checked.")
+    detail: str = Field(description="What was found, in a sentence.")
 
 
 class CertifiedCaution(_Part):
@@ -69,11 +71,15 @@ class CertifiedItems(_Part):
     hierarchy: Any = Field(
         description="How the hierarchy of the items was built, as in the spec, or `given`."
     )
-    items: int = Field(ge=0, description="Different items.")
-    occurrences: int = Field(ge=0, description="Items in all baskets.")
-    published_items: int = Field(ge=0, description="Different items and nodes that are published.")
-    withheld: int = Field(ge=0, description="Records whose items are not published.")
-    class_size: int | None = Field(description="Beside quasi-identifiers: the smallest class asked for.")
+    items: int = Field(ge=0, description="The number of different items.")
+    occurrences: int = Field(ge=0, description="The number of items in all baskets together.")
+    published_items: int = Field(
+        ge=0, description="The number of different items and nodes that are published."
+    )
+    withheld: int = Field(ge=0, description="The number of records whose items are not published.")
+    class_size: int | None = Field(
+        description="With quasi-identifiers beside the items: the smallest class asked for."
+    )
     ncp: float
     bound: float | None = Field(description="A lower bound on the least possible NCP.")
 
@@ -84,7 +90,7 @@ class CertifiedScheme(_Part):
     attributes: dict[str, str] = Field(description="The scheme of every quasi-identifier, such as ops.")
     bound: Number = Field(description="No recoding of these schemes costs less.")
     gap: Number | None = Field(description="cost / bound - 1; 0 where the recoding is proven to be the best.")
-    nodes: int = Field(ge=0, description="How many nodes of the search were looked at.")
+    nodes: int = Field(ge=0, description="How many nodes of the search were examined.")
 
 
 class CertifiedOrder(_Part):
@@ -93,10 +99,12 @@ class CertifiedOrder(_Part):
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
     shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
     tells: list[str] = Field(
-        description="Columns about which the original order gives something away, or `the classes`."
+        description="Columns about which the original order reveals something, or `the classes`."
     )
     attack: dict[str, Any] | None = Field(
-        description="Where the order is kept and the records are sorted: what an attack on it comes to."
+        description=(
+            "What an attack on the order achieves, where the order is kept and the records are sorted."
+        )
     )
 
 
@@ -105,7 +113,9 @@ class CertifiedFiles(_Part):
 
     input: str | None = Field(
         pattern=SHA256,
-        description="Null, as it would let anybody test guesses of the original; version 0.1.0 wrote it.",
+        description=(
+            "Always null, because it would let anybody test guesses of the original; version 0.1.0 wrote it."
+        ),
     )
     output: str | None = Field(pattern=SHA256, description="The SHA-256 of the file written.")
 
@@ -115,14 +125,18 @@ class Certificate(_Part):
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
     version: str = Field(description="The version of Kohort.")
+    title: str | None = Field(None, description="The name of the data set, if it was given.")
+    owner: str | None = Field(None, description="Who is responsible for the release, if it was said.")
     holds: bool = Field(description="Whether every promise holds.")
-    records: int = Field(ge=1, description="Records of the original.")
-    suppressed: int = Field(ge=0, description="Records that are withheld.")
+    records: int = Field(ge=1, description="The number of records of the original.")
+    suppressed: int = Field(ge=0, description="The number of records that are withheld.")
     suppressed_as: Literal["star", "drop"] | None = Field(
-        None, description="What withheld records became: `*` everywhere, left out, or null: there are none."
+        None, description="What withheld records became: `*` everywhere, or left out; null if there are none."
     )
-    classes: int = Field(ge=0, description="Classes of look-alikes, withheld records aside.")
-    smallest_class: int | None = Field(description="Records in the smallest class.")
+    classes: int = Field(
+        ge=0, description="The number of classes of records that look alike, without withheld records."
+    )
+    smallest_class: int | None = Field(description="The number of records in the smallest class.")
     counted: Literal["records", "people"] = Field(
         default="records", description="What was counted: people, where a column has the role person."
     )
@@ -137,26 +151,26 @@ class Certificate(_Part):
     cautions: list[CertifiedCaution] = Field(
         default=[], description="What the promises do not cover; version 0.1.0 did not say."
     )
-    cost: str = Field(description="The name of the cost that was kept low.")
+    cost: str = Field(description="The name of the cost that was minimised.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
     weighted_loss: dict[str, Number] | None = Field(
         default=None,
         description="Costs that are means, weighted by the column of that role; or null.",
     )
-    labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts.")
+    labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
     gap: Number | None = Field(description="cost / bound - 1.")
     guarantee: Number | None = Field(description="The approximation factor proven for this run.")
     scheme: CertifiedScheme | None = Field(description="What a search for schemes has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
-    parameters: dict[str, Any] = Field(description="Its parameters.")
+    parameters: dict[str, Any] = Field(description="The parameters of the algorithm.")
     seed: int = Field(ge=0)
     cut_by_time: bool | None = Field(
         default=None,
         description="Whether a time limit cut the search, so that the same input and seed may give another "
         "release; null in certificates of version 0.1.0, which did not say.",
     )
-    quasi_identifiers: list[str] = Field(description="Their names.")
+    quasi_identifiers: list[str] = Field(description="The names of the quasi-identifiers.")
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")
     suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
@@ -164,7 +178,7 @@ class Certificate(_Part):
         None, description="The order of the records; null in documents of version 0.1."
     )
     notes: list[str] = Field(description="Sentences that the person who signs should read.")
-    seconds: dict[str, Number] = Field(description="By phase.")
+    seconds: dict[str, Number] = Field(description="The seconds that each phase took.")
     sha256: CertifiedFiles
     commitment: str | None = Field(
         default=None,

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.io.columns import has_no_text, plain_slices, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
@@ -134,7 +134,8 @@ def _refuse_open_quote(path: Path, layout: Layout, table: pa.Table) -> None:
             ending = (ending + text)[-1000:].rstrip("\r\n") or ending
     if not ending.endswith('"'):
         raise InputError(
-            f"{path}: a quote is opened and never closed, within the last {last.count(chr(10))} lines."
+            f"{path}: a quote is opened and never closed, within the last "
+            f"{counted(last.count(chr(10)), 'line')}."
         )
 
 
@@ -161,5 +162,5 @@ def _uneven(path: Path, line: int, found: int, layout: Layout, spans_lines: bool
     first = "header" if layout.has_header else "first line"
     return (
         f"{path}: line {line} has {fields}, but the {first} has {len(layout.header)}. {hint}"
-        "Quote cells that hold the delimiter, or pass the delimiter (--delimiter)."
+        "Put cells that contain the delimiter in quotes, or give the right delimiter (--delimiter)."
     )

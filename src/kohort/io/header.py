@@ -75,7 +75,7 @@ def _doubled(names: list[str]) -> str | None:
     if not doubled:
         return None
     places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name in doubled)
-    return f"the first line has the same text in several columns ({places}), so it may be no header."
+    return f"the first line has the same text in several columns ({places}), so it may not be a header."
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _reason(names: list[str], below: list[list[str]]) -> str | None:
 
 def _in_words(places: int, what: str) -> str:
     cells = "1 of its cells is" if places == 1 else f"{counted(places, 'cell')} of it are"
-    return f"the first line may be a record and no header: {cells} {what}."
+    return f"the first line may be a record instead of a header: {cells} {what}."
 
 
 def _are_numbered(names: list[str]) -> bool:

@@ -17,7 +17,7 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.pairs import Pairs
 from kohort.data.path_tree import Label, PathTree
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.files.checked import write_checked
 from kohort.io.compressed import DAMAGED, plain_suffix
 from kohort.io.source_file import opened
@@ -127,7 +127,8 @@ def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
     long = sum(any(cell.strip() for cell in row[2:]) for row in rows)
     if long:
         raise InputError(
-            f"Hierarchy file {name!r}: {long} lines have more than two cells, but pairs are child "
+            f"Hierarchy file {name!r}: {counted(long, 'line has', 'lines have')} more than two cells, but "
+            "pairs are child "
             "and parent. Is it a leaf-first file?"
         )
     pairs = Pairs.of([(row[0] or None, (row[1] or None) if len(row) > 1 else None) for row in rows])
@@ -160,7 +161,7 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError(f"Unknown encoding {encoding!r}. Use a name such as utf-8 or cp1252.") from None
     except UnicodeError:
         raise InputError(
-            f"Hierarchy file {str(path)!r} is not written in {encoding}. Name another."
+            f"Hierarchy file {str(path)!r} is not written in {encoding}. Give another encoding."
         ) from None
     except DAMAGED as error:
         raise InputError(f"Hierarchy file {str(path)!r} cannot be read: {type(error).__name__}.") from None

@@ -79,4 +79,4 @@ def _explanation(path: Path, raw: bytes) -> str:
             return f"{path}, line {number}: this is not text in UTF-8."
         except InputError as error:
             return str(error)
-    return f"{path}: some keys hold values that do not go together, such as objects and numbers."
+    return f"{path}: some keys hold values of different kinds, such as objects and numbers."

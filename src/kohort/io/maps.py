@@ -126,13 +126,13 @@ def read_maps(path: str | Path) -> Maps:
     except OSError as error:
         raise InputError(f"The maps {str(path)!r} cannot be read: {error.strerror}.") from None
     except InputError as error:
-        raise InputError(f"{path.name} is no map file: it is not JSON in UTF-8. {error}") from None
+        raise InputError(f"{path.name} is not a map file: it is not JSON in UTF-8. {error}") from None
     try:
         file = _File.model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"][:2])
         raise InputError(
-            f"{path.name} is no map file of this version of Kohort{f', see {place}' if place else ''}. "
+            f"{path.name} is not a map file of this version of Kohort{f', see {place}' if place else ''}. "
             "Write it again with 'kohort anonymize --maps'."
         ) from None
     return _maps(file, path.name)
@@ -173,7 +173,9 @@ def _model(parameters: Mapping[str, Any], name: str) -> Model:
             raise TypeError
         return model(**given)
     except TypeError:
-        raise InputError(f"{name}: 'models' names no privacy model of this version of Kohort.") from None
+        raise InputError(
+            f"{name}: 'models' names a privacy model that this version of Kohort does not have."
+        ) from None
 
 
 def _hierarchy(paths: Sequence[Sequence[_Text]]) -> Hierarchy:

@@ -56,7 +56,7 @@ def parse_spec(content: Mapping[str, Any]) -> Spec:
 
 def _validated(content: Any, name: str, places: Mapping[tuple, Place]) -> Spec:
     if not isinstance(content, dict):
-        raise InputError(f"{name}: a spec is a mapping with the keys attributes and privacy.")
+        raise InputError(f"{name}: a spec must be a mapping with the keys attributes and privacy.")
     try:
         return Spec.model_validate(content)
     except ValidationError as error:
@@ -104,7 +104,7 @@ _PLAIN_WORDS = {  # instead of pydantic's own
     "model_type": "this must be a mapping, such as {role: sensitive}.",
     "dict_type": "this must be a mapping.",
     "list_type": "this must be a list.",
-    "string_type": "this must be a text: put it in quotes.",
+    "string_type": "this must be text: put it in quotes.",
     "float_type": "this must be a number.",
     "bool_type": "this must be true or false.",
     "finite_number": "this must be a finite number.",

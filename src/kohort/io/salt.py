@@ -44,7 +44,8 @@ def read_salt(path: str | Path) -> bytes:
         raise InputError(f"The salt {str(path)!r} cannot be read: {error.strerror}.") from None
     if not _HEX.fullmatch(text):
         raise InputError(
-            f"{str(path)!r} holds no salt, which is {2 * SALT_BYTES} hexadecimal digits. Name another file: "
+            f"{str(path)!r} does not hold a salt, which has {2 * SALT_BYTES} hexadecimal digits. Name "
+            "another file: "
             "'kohort anonymize --salt' writes a new one where there is none."
         )
     return bytes.fromhex(text)

@@ -51,7 +51,7 @@ def choose_sheet(path: Path, book: fastexcel.ExcelReader, sheet: str | int | Non
         return _sheet(book, names.index(sheet))[0]
     if sheet is not None:
         if not 0 <= sheet < len(names):
-            raise InputError(f"{path} has {len(names)} sheets; sheet {sheet} is not among them.")
+            raise InputError(f"{path} has {counted(len(names), 'sheet')}; sheet {sheet} is not among them.")
         return _sheet(book, sheet)[0]
     for place in range(len(names)):
         chosen, visible = _sheet(book, place)

@@ -93,9 +93,7 @@ def make_keys() -> tuple[bytes, bytes]:
 
 def _checked(key: Any, kind: type, path: str | Path) -> Any:
     if not isinstance(key, kind):
-        raise InputError(
-            f"The key {str(path)!r} is of another kind than Ed25519. Make one with: kohort key mine.pem"
-        )
+        raise InputError(f"The key {str(path)!r} is not an Ed25519 key. Make one with: kohort key mine.pem")
     return key
 
 

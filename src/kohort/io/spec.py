@@ -158,10 +158,13 @@ class Spec(_OptionKeys):
             if a.role != "items" and (a.separator is not None or a.multiset):
                 raise InputError(f"Column {name!r} has a separator or multiset, but not the role items.")
         if self.items is not None and self.formulas == "escape":
-            raise UnsupportedError("formulas: escape is for tables. A file of baskets is written as it is.")
+            raise UnsupportedError(
+                "formulas: escape is for tables; a file of baskets is written as it is. Leave it out."
+            )
         if self.items is not None and self.attributes:
             raise InputError(
-                "'items' is for files that hold nothing but baskets. A column takes the role items."
+                "'items' is for files that hold nothing but baskets. To publish a column of items, give it "
+                "the role items."
             )
 
 

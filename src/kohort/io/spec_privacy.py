@@ -127,7 +127,9 @@ class PrivacySpec(_ModelKeys):
         if self.m is None:
             return None
         if self.k is None:
-            raise InputError("privacy has an 'm' but no 'k': m known items must leave k records.")
+            raise InputError(
+                "privacy has an 'm' but no 'k': add the number of records that must match m known items."
+            )
         return KmAnonymity(self.k, self.m)
 
     def item_confidence(self) -> ItemConfidence | None:
@@ -135,7 +137,9 @@ class PrivacySpec(_ModelKeys):
         if self.confidence is None:
             return None
         if self.m is None:
-            raise InputError("privacy has 'confidence' but no 'm': say how many items others may know.")
+            raise InputError(
+                "privacy has 'confidence' but no 'm': add the number of items that others may know."
+            )
         return self.confidence.model(m=self.m)
 
     def models(self) -> tuple[Model, ...]:

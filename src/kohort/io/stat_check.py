@@ -33,7 +33,7 @@ def check_written(frame: pl.DataFrame, path: Path, read: Callable[[Path], pl.Dat
         if not _agree(frame[name], found[name]):
             raise InputError(
                 f"Column {name!r} does not come back from the {title} file as it was written. "
-                "Is there room on the disk? Else write CSV or Parquet."
+                "Is there room on the disk? If there is, write CSV or Parquet instead."
             )
 
 

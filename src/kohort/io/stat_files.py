@@ -113,7 +113,8 @@ def _write(table: pa.Table, path: Path, function: str, title: str, **options: An
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
             f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
-            "letters, digits and underscores (at most 32) and be no reserved word. Is there room on the disk?"
+            "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
+            "the disk?"
         ) from None
     check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
 

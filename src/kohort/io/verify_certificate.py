@@ -63,8 +63,14 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
             "signature", None, None, False, f"the certificate is not signed: {signature.name} is missing."
         )
     if is_signed_by(content, signature, key):
-        return Claim("signature", None, None, True, "The certificate is as the owner of the key signed it.")
-    detail = "it is not of this key, or the certificate was changed after it was signed."
+        return Claim(
+            "signature",
+            None,
+            None,
+            True,
+            "The certificate has not changed since the owner of the key signed it.",
+        )
+    detail = "the signature was not made with this key, or the certificate was changed after it was signed."
     return Claim("signature", None, None, False, detail)
 
 
@@ -72,7 +78,7 @@ def check_release_file(certificate: Certificate, found: str) -> Claim:
     """Whether the release is the file that the certificate is about, by its SHA-256."""
     certified = certificate.sha256.output
     if certified is None:
-        detail = "The certificate names no release: it was made from a dataframe."
+        detail = "The certificate does not name a release file: the release was a dataframe."
         return Claim("sha256 of the release", None, found, None, detail)
     return Claim("sha256 of the release", certified, found, certified == found)
 
@@ -107,7 +113,8 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
     """
     if certificate.items is not None:
         raise InputError(
-            "The certificate is about items, and how they are written is in the spec. Give --spec, too."
+            "The certificate is about items, and only the spec says how they are written. Give --spec as "
+            "well."
         )
     published.require(certificate.quasi_identifiers)
     promised = [_model(certified) for certified in certificate.models]
@@ -209,7 +216,7 @@ def _promise(certified: CertifiedModel, certificate: Certificate, verdict: Verdi
         certified.measured,
         None,
         None,
-        "The spec promises something else, or is needed: give the one used.",
+        "The spec does not promise this, or none was given. Give the spec of the release.",
     )
 
 

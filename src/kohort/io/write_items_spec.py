@@ -10,8 +10,8 @@ __all__ = ["items_spec_text"]
 
 _M = 2
 _HIERARCHY = (
-    "Items are published as they are, or as groups of this hierarchy. A file of your own, in which items "
-    "of a kind stand together, keeps more of their meaning: hierarchy: products.csv."
+    "Items are published as they are, or as groups of this hierarchy. A file of your own that groups "
+    "similar items keeps more of their meaning: hierarchy: products.csv."
 )
 _MORE = """\
 #seed: 1               # the same seed gives the same release
@@ -23,7 +23,7 @@ def items_spec_text(found: BasketProfile, shape: BasketShape, *, data: str, comm
     """A valid spec for the baskets in the file `data`; `command` is what to do with it next."""
     about = (
         f"A starting spec for {data} ({found.records:,} baskets of {found.items:,} different items), by "
-        "kohort init. The file looks as if it held one basket a line. If it is a table, say --header or "
+        "kohort init. The file seems to hold one basket per line. If it is a table, pass --header or "
         "--no-header."
     )
     items: dict[str, object] = {} if shape.separator is None else {"separator": shape.separator}

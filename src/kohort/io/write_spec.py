@@ -12,6 +12,7 @@ import yaml
 
 from kohort.algorithms import ALGORITHMS
 from kohort.data.profile import ColumnProfile, Profile
+from kohort.errors import counted
 
 __all__ = ["comment", "dumped", "printable", "spec_text", "suggested_attribute"]
 
@@ -68,7 +69,8 @@ def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
 
 def _header(found: Profile, data: str, command: str) -> str:
     about = (
-        f"A starting spec for {data} ({found.records:,} records), by kohort init. The roles are suggestions, "
+        f"A starting spec for {data} ({counted(found.records, 'record')}), by kohort init. The roles are "
+        "suggestions, "
         "from names and values: check each one, as you answer for the release."
     )
     return (
@@ -90,7 +92,7 @@ def _privacy(found: Profile, k: int) -> str:
         return lines
     even = [c for c in diverse if max(c.most_common_share, c.nulls / c.records) <= _ALPHA]
     why = (
-        "Records that look alike may still share one sensitive value, which is then known of them all. "
+        "Records that look alike may still share one sensitive value, which is then known for all of them. "
         "Diversity asks for several values among them, alpha that none has more than this share, closeness "
         "for about the shares of the whole table."
     )

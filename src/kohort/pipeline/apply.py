@@ -74,7 +74,10 @@ class Applied(HoldsOriginal):
         ]
         notes += self.remarks
         if self.verdict is None:
-            notes.append("Nothing is promised about this table: it was recoded, not verified. Ask for a k.")
+            notes.append(
+                "Nothing is promised about this table: it was recoded, but not verified. To have it "
+                "verified, give a k (--k on the command line)."
+            )
         return (*notes, *formula_notes(self.published, self.maps.request))
 
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
@@ -112,7 +115,7 @@ def apply_maps(
     recoding = _recoding(maps, prepared)
     published = publish(prepared, recoding)
     if not len(published.rows):
-        raise InfeasibleError("Every record would be withheld: no class keeps what the maps promise.")
+        raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
     verdict = None if k is None else _verified(prepared, published)
     order = settle_order(prepared, published)
     n_withheld = int(recoding.withheld.sum())
@@ -243,7 +246,7 @@ def _verified(prepared: Prepared, published: Published) -> Verdict:
     verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
     if not verdict.holds:
         raise InfeasibleError(
-            "The recoded table does not keep what is asked, so nothing was made of it. Make a release of "
+            "The recoded table does not satisfy what was asked for, so it was not made. Make a release of "
             "this table with 'kohort anonymize', or ask for a smaller k.\n" + "\n".join(verdict.reasons())
         )
     return verdict

@@ -60,7 +60,7 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
     assert items is not None
     if not is_for_items(request.algorithm) and request.algorithm_name != "auto":
         raise UnsupportedError(
-            f"{request.algorithm_name} is for quasi-identifiers, and no column is one. Choose "
+            f"{request.algorithm_name} is for quasi-identifiers, but no column has that role. Choose "
             f"{', '.join(list(ITEMS_ALGORITHMS)[:-1])} or {list(ITEMS_ALGORITHMS)[-1]}."
         )
     if request.cost not in ("loss", "ncp"):
@@ -68,7 +68,8 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
     others = [model.name for model in request.models if model.name != "k-anonymity"]
     if others:
         raise UnsupportedError(
-            f"{', '.join(others)} is about classes of quasi-identifiers, and no column is one. Leave it out."
+            f"{', '.join(others)} is about classes of quasi-identifiers, but no column has that role. Leave "
+            "it out."
         )
     solver = WithItems(None, items, weight=1.0, null_is_star=False)
     return Choice(solver, items.name, parameters_of(items), items=items)
@@ -99,21 +100,21 @@ def _asked(request: Request) -> Algorithm:
     asked = request.algorithm
     if is_for_items(asked):
         if request.items is None:
-            raise UnsupportedError(f"{request.algorithm_name} is for a column of items, and there is none.")
+            raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
     if request.scheme is not None or request.schemes:
         algorithm = for_scheme(algorithm, request.scheme, request.schemes)
     if request.suppression == 1 and not algorithm.takes_scheme:
         raise InputError(
-            f"'suppression' must be below 1: {algorithm.name} might withhold every record. Searches for a "
-            "scheme take 1, which lets them withhold whatever is in small classes."
+            f"'suppression' must be below 1: {algorithm.name} might withhold every record. Only searches for "
+            "a scheme accept 1, which lets them withhold all records in small classes."
         )
     return algorithm
 
 
 def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
-    """Names of the models that the algorithm does not meet; uniting its groups will meet them.
+    """Names of the models that the algorithm does not support; uniting its groups will meet them.
 
     Raises where that is impossible: some model does not survive unions, or there are no groups.
     """
@@ -123,7 +124,7 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
-            f"{algorithm.name} does not meet {', '.join(unmet)}. "
+            f"{algorithm.name} does not support {', '.join(unmet)}. "
             f"Choose an algorithm that does: {', '.join(able)}."
         )
     return unmet
@@ -141,6 +142,6 @@ def _for_items(request: Request) -> ItemsAlgorithm:
     if request.confidence is not None and request.confidence.name not in algorithm.models:
         able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
         raise UnsupportedError(
-            f"{algorithm.name} does not meet {request.confidence.name}. Choose {' or '.join(able)}."
+            f"{algorithm.name} does not support {request.confidence.name}. Choose {' or '.join(able)}."
         )
     return algorithm

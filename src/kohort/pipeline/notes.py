@@ -50,7 +50,7 @@ def release_notes(
 def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
     if not problem.attributes or not problem.max_withheld or n_withheld:
         return []
-    return [f"Up to {problem.max_withheld:,} records may be withheld; none was."]
+    return [f"Up to {counted(problem.max_withheld, 'record')} could have been withheld; none was."]
 
 
 def _model_notes(problem: Problem) -> list[str]:
@@ -71,18 +71,21 @@ def _basket_notes(items: ItemsProblem | None) -> list[str]:
     if baskets.repeated:
         notes.append(
             f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "
-            "multiset: true tells them apart."
+            "multiset: true keeps the repetitions."
         )
     sensitive = 0 if items.sensitive is None else items.sensitive.sizes
     if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
         are = counted(empty, "empty basket is", "empty baskets are")
-        notes.append(f"{are} published as they are: there is nothing to be known by.")
+        notes.append(f"{are} published as such: they hold nothing by which somebody could be recognized.")
     if items.confidence is not None and items.sensitive is not None:
         absent = len(items.confidence.sensitive) - len(items.sensitive.items.texts)
         if absent:
             notes.append(f"{counted(absent, 'sensitive item occurs', 'sensitive items occur')} in no basket.")
     if items.model.m > int(baskets.sizes.max(initial=0)):
-        notes.append(f"m = {items.model.m} is more than any basket has: whole baskets may be known.")
+        notes.append(
+            f"m = {items.model.m} is larger than any basket, so the promise holds even if others know a "
+            "whole basket."
+        )
     return notes
 
 
@@ -96,8 +99,8 @@ def formula_notes(published: Published, request: Request) -> list[str]:
     if request.formulas == "escape":
         return [f"{where}: a CSV file has an apostrophe before each of them (formulas: escape)."]
     return [
-        f"{where}: spreadsheet programs may compute them when they open a CSV file. To have an apostrophe "
-        "written before each of them, add formulas: escape to the spec."
+        f"{where}: spreadsheet programs may compute them when they open a CSV file. Add formulas: escape to "
+        "the spec to have an apostrophe written before each of them."
     ]
 
 

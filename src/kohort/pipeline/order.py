@@ -86,7 +86,7 @@ class PublishedOrder:
     def notes(self) -> list[str]:
         if self.shuffled and self.asked == "auto":
             what = f"something about {_listed(self.tells)}" if self.tells else "who is who"
-            return [f"The records are published in another order: the original one tells {what}."]
+            return [f"The records are published in another order, because the original order reveals {what}."]
         return []
 
     @property
@@ -94,11 +94,11 @@ class PublishedOrder:
         """A sentence that says what the kept order gives away."""
         kept = "The original order of the records is kept"
         if self.tells:
-            kept += f", and it tells something about {_listed(self.tells)}"
+            kept += f", and it reveals something about {_listed(self.tells)}"
         return f"{kept}." if self.attack is None else f"{kept}. {attack_sentence(self.attack)}"
 
 
-ADVICE = "Say shuffle: auto, which publishes the records in an order that tells nothing."
+ADVICE = "Set shuffle: auto, which publishes the records in an order that reveals nothing."
 
 
 def attack_sentence(found: OrderAttack) -> str:
@@ -109,7 +109,7 @@ def attack_sentence(found: OrderAttack) -> str:
 def sorter_sentence(sorter: Sorter) -> str:
     """A sentence that says what sorting the records by a published column reveals."""
     return (
-        f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, has them sorted "
+        f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, gets them sorted "
         f"{_orders(sorter.attack)}, too, and {_gain(sorter.attack)}"
     )
 

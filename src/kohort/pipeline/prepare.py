@@ -126,7 +126,7 @@ def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
     if request.nulls == "refuse" and column.has_null:
         raise InputError(
             f"Column {name!r} has {column.counts[-1]} missing values and nulls: refuse is set. "
-            "Fill them in, or say nulls: value or nulls: star."
+            "Fill them in, or set nulls: value or nulls: star."
         )
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
@@ -201,6 +201,6 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
         if hidden or (null_is_star and attribute.column.has_null) or STAR in attribute.column.texts:
             raise UnsupportedError(
                 f"Column {attribute.name!r} publishes some of its values as `*` (missing ones, or values "
-                "that its hierarchy lacks), which alpha with rounding: ceiling cannot cope with. "
+                "that its hierarchy lacks), which does not go together with alpha and rounding: ceiling. "
                 "Leave rounding out."
             )

@@ -55,7 +55,7 @@ def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemConfidence, column: 
     if clashes := inner.intersection(confidence.sensitive):
         raise InputError(
             f"The hierarchy of {column!r} has {counted(len(clashes), 'group')} named like a sensitive item: "
-            "nobody could tell them apart. Rename them in the hierarchy."
+            "readers could not distinguish the two. Rename them in the hierarchy."
         )
 
 

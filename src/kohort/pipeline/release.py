@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.dataset import Dataset
+from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.order import PublishedOrder
@@ -130,7 +131,8 @@ class VerifiedRelease(HoldsOriginal):
     def __repr__(self) -> str:
         promises = "; ".join(model.promise for model in self.verdict.models)
         return (
-            f"<Release of {self.dataset.n_records:,} records in {self.verdict.classes:,} classes: "
+            f"<Release of {counted(self.dataset.n_records, 'record')} in "
+            f"{counted(self.verdict.classes, 'class', 'classes')}: "
             f"{promises}; {self.cost_name} {self.cost:.4g}>"
         )
 
@@ -146,6 +148,8 @@ class VerifiedRelease(HoldsOriginal):
         return {
             "kohort": "release",
             "version": __version__,
+            "title": self.request.title,
+            "owner": self.request.owner,
             "holds": verdict["holds"],
             "records": self.dataset.n_records,
             "suppressed": verdict["suppressed"],

@@ -172,11 +172,12 @@ class Request(Options):
             )
         if named and self.km is None:
             raise InputError(
-                f"Column {named[0]!r} has the role items, but nothing is promised of it. Say how many items "
-                "others may know, such as privacy: {k: 5, m: 2}, or drop it with the role identifier."
+                f"Column {named[0]!r} has the role items, but nothing is promised about it. Say how many "
+                f"items others may know, such as privacy: {{k: 5, m: 2}}, or drop it with the role "
+                "identifier."
             )
         if self.km is not None and not named:
-            raise InputError("'m' is about a column of items, and no column has the role items.")
+            raise InputError("'m' is about a column of items, but no column has the role items.")
         if self.confidence is not None:
             self._check_confidence()
         if named and self.suppression > 0:
@@ -184,7 +185,7 @@ class Request(Options):
 
     def _check_confidence(self) -> None:
         if self.items is None:
-            raise InputError("'confidence' is about a column of items, and no column has the role items.")
+            raise InputError("'confidence' is about a column of items, but no column has the role items.")
         if self.roles.having("quasi-identifier"):
             raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
         if self.items.multiset:

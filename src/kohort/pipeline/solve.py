@@ -52,6 +52,6 @@ def _cut_note(asked: float | None) -> tuple[str, ...]:
     """The note on a search that a time limit cut: the one asked for, or the algorithm's own."""
     limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
     return (
-        f"The search was cut by {limit}: the same input, spec, version and seed may give another release the "
-        "next time, or on another machine. Without a cut they give the same one.",
+        f"The search was stopped by {limit}. The same input, spec, version and seed may give another release "
+        "next time, or on another machine; a search that is not stopped gives the same one.",
     )

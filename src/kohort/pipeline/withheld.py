@@ -68,7 +68,8 @@ def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:
             return
         reason = "without them the other classes do not keep t-closeness"
     raise InfeasibleError(
-        f"The withheld records cannot be published as `*`, as they do not keep {broken} by themselves, and "
+        "The withheld records cannot be published as `*`, because on their own they do not satisfy "
+        f"{broken}, and "
         f"they cannot be left out: {reason}. Set suppression: 0, or a smaller share."
     )
 
@@ -82,8 +83,8 @@ def withheld_notes(n_withheld: int, n_left_out: int, broken: str | None) -> list
         return []
     if broken is not None:
         return [
-            f"Withheld records are left out. As `*` they would not keep {broken} by themselves, and "
-            "anybody who fits no class would be known to be one of them."
+            f"Withheld records are left out. Published as `*` they would not satisfy {broken} on their own, "
+            "and anybody who fits no class would be known to be one of them."
         ]
     if n_left_out:
         return ["Withheld records are left out."]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kohort.errors import InfeasibleError, InputError, UnsupportedError
+from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
@@ -36,7 +36,8 @@ def refuse_many_attributes(n_attributes: int) -> None:
     if n_attributes > MOST_ATTRIBUTES:
         raise UnsupportedError(
             f"The table has {n_attributes:,} quasi-identifiers; at most {MOST_ATTRIBUTES:,} are possible. "
-            "Give this role only to columns that others may know about a person, and drop what nobody needs."
+            "Give this role only to columns that others may know about a person, and drop columns that "
+            "nobody needs."
         )
 
 
@@ -173,7 +174,7 @@ class Problem:
     def _refuse_infeasible(self) -> None:
         if self.k > self.n_records:
             raise InfeasibleError(
-                f"k = {self.k} is impossible: the table has {self.n_records} records, "
+                f"k = {self.k} is impossible: the table has {counted(self.n_records, 'record')}, "
                 f"so k can be at most {self.n_records}."
             )
         if self.k > self.n_people:
@@ -215,6 +216,6 @@ class Problem:
 
 def _one_k(models: Sequence[Model]) -> None:
     if not models:
-        raise InputError("No privacy model is asked for. Say at least k, such as privacy: {k: 10}.")
+        raise InputError("No privacy model is asked for. Give at least k, such as privacy: {k: 10}.")
     if sum(isinstance(model, KAnonymity) for model in models) > 1:
         raise InputError("k-anonymity is asked for twice: keep the larger k.")

@@ -72,7 +72,7 @@ class Roles:
             raise InputError(
                 f"{counted(len(unnamed), 'column has', 'columns have')} no role: "
                 f"{', '.join(map(repr, unnamed))}. Give each one a role (identifier, quasi-identifier, "
-                "sensitive or insensitive), or say others: keep or others: drop."
+                "sensitive or insensitive), or set others: keep or others: drop."
             )
         rest: Role = "insensitive" if self.others == "keep" else "identifier"
         return Roles({name: self.of.get(name, rest) for name in names}, "error")

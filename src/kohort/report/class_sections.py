@@ -19,17 +19,25 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
         return None
     whom = sizes["counted"]
     if facts["classes"] == 1:
-        sentence = f"One class of {sizes['largest']:,} {whom}."
+        sentence = f"All {_number(sizes['largest'], whom)} form one class."
     else:
         sentence = (
-            f"{facts['classes']:,} classes: the smallest has {sizes['smallest']:,} {whom}, the one in the "
-            f"middle {sizes['median']:,.0f}, the largest {sizes['largest']:,}."
+            f"There are {facts['classes']:,} classes. The smallest has "
+            f"{_number(sizes['smallest'], whom)}, the median is {sizes['median']:,.0f}, and the largest "
+            f"has {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
     table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)
     figure = drawn("Sizes of classes", charts.class_sizes_chart(sizes), sentence, table)
-    words = ["A class is all records that look alike in every quasi-identifier. The larger, the safer."]
-    return Section("classes", "Classes of look-alikes", words, figures=[figure])
+    words = [
+        "A class holds all records that look alike in every quasi-identifier. The larger a class, the safer "
+        "its records."
+    ]
+    return Section("classes", "Classes of records that look alike", words, figures=[figure])
+
+
+def _number(number: int, whom: str) -> str:
+    return counted(number, "person" if whom == "people" else "record", whom)
 
 
 def sensitive_section(facts: dict[str, Any]) -> Section | None:
@@ -37,15 +45,18 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
     if not facts["guesses"]:
         if facts["sensitive"] or not facts["quasi_identifiers"]:
             return None
-        words = ["No column is called sensitive, so nothing is said about what a class gives away."]
+        words = [
+            "No column has the role sensitive, so this report says nothing about what a class may reveal."
+        ]
         return Section("sensitive", "Sensitive columns inside classes", words)
     words = [
-        "The best guess about a person whose class is known is its most frequent value. How often is that "
-        "right? The line is what anybody would guess without looking at classes."
+        "Somebody who knows the class of a person would guess the most frequent value in that class. The "
+        "bars show how often this guess is right. The dashed line shows how often a guess is right without "
+        "classes: that of the most frequent value in the whole table."
     ]
     shown = facts["guesses"][:12]
     if len(shown) < len(facts["guesses"]):
-        words.append(f"Shown are the first {len(shown)} of {len(facts['guesses'])} sensitive columns.")
+        words.append(f"The charts show the first {len(shown)} of {len(facts['guesses'])} sensitive columns.")
     return Section(
         "sensitive",
         "Sensitive columns inside classes",
@@ -56,18 +67,26 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
 
 def _guess_figure(guess: dict[str, Any], whom: str) -> Figure:
     sentence = (
-        f"The best guess is right for {percent(guess['average'])} of the {whom}, at most for "
+        f"The guess is right for {percent(guess['average'])} of all {whom}, and for up to "
         f"{percent(guess['highest'])} of a class; without classes, for {percent(guess['table'])}. "
-        "Every class has at least "
-        f"{counted(guess['fewest_values'], 'different value')} of {guess['values']:,}."
+        f"{_variety(guess)}"
     )
     rows = [[f"{b['from']:.0%} to {b['to']:.0%}", percent(b["share"])] for b in guess["bins"]]
     table = Table(("confidence", f"share of {whom}"), rows)
     return drawn(guess["name"], charts.guesses_chart(guess), sentence, table)
 
 
+def _variety(guess: dict[str, Any]) -> str:
+    """A sentence on the class with the fewest different values."""
+    if guess["values"] == 1:
+        return "All records have the same value."
+    return (
+        f"The least varied class has {guess['fewest_values']:,} of the {guess['values']:,} different values."
+    )
+
+
 def riskiest_section(facts: dict[str, Any]) -> Section | None:
-    """The section on the classes that give most away."""
+    """The section on the classes that reveal most."""
     found = facts.get("riskiest")
     if not found:
         return None
@@ -85,9 +104,9 @@ def riskiest_section(facts: dict[str, Any]) -> Section | None:
         for c in found["classes"]
     ]
     which = "All classes" if len(rows) == found["of"] else f"{len(rows)} of {found['of']:,} classes"
-    words = [f"{which}: those where most could be given away come first."]
+    words = [f"{which}, beginning with those that reveal most."]
     if len(shown) < len(found["columns"]):
-        words.append(f"The table has the first {len(shown)} of {len(found['columns'])} quasi-identifiers.")
+        words.append(f"The table shows the first {len(shown)} of {len(found['columns'])} quasi-identifiers.")
     return Section("riskiest", "The riskiest classes", words, tables=[Table(head, rows)])
 
 

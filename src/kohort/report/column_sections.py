@@ -22,7 +22,7 @@ def columns_section(facts: dict[str, Any]) -> Section | None:
     if not shares:
         return None
     left_out = len(shares) - _MOST_ROWS
-    sentences = ["What was generalized least serves analysis best."]
+    sentences = ["The less a column was generalized, the more useful it is for analysis."]
     if left_out > 0:
         sentences.append(f"The charts show the first {_MOST_ROWS} columns, the table all {len(shares)}.")
     figures = [_steps_figure(shares)]
@@ -34,11 +34,12 @@ def columns_section(facts: dict[str, Any]) -> Section | None:
 
 
 def _steps_figure(shares: list[tuple[str, dict[str, float]]]) -> Figure:
-    kept = sum(steps["as it was"] for _, steps in shares) / len(shares)
+    kept = sum(steps["unchanged"] for _, steps in shares) / len(shares)
     stars = sum(steps["*"] for _, steps in shares) / len(shares)
     sentence = (
-        f"{capitalized(percent(kept))} of all cells are published as they were, {percent(stars)} as *. "
-        "Between them, the darker, the more values a cell stands for."
+        f"{capitalized(percent(kept))} of all cells are published unchanged, {percent(stars)} as *. The "
+        "steps in between say how far a cell is on the way from its own value to *: the darker, the less it "
+        "says."
     )
     chart = charts.steps_chart(shares[:_MOST_ROWS])
     table = Table(("column", *STEPS), [[name, *map(percent, steps.values())] for name, steps in shares])
@@ -51,10 +52,13 @@ def _losses_figure(attributes: list[dict[str, Any]]) -> Figure:
     most = max(attributes, key=lambda a: a["loss"])
     least = min(attributes, key=lambda a: a["loss"])
     if most["loss"] == least["loss"]:
-        extent = f"Every column lost the same ({most['loss']:.2f})"
+        extent = f"Every column lost the same share ({most['loss']:.2f})"
     else:
-        extent = f"{most['name']} lost most ({most['loss']:.2f}), {least['name']} least ({least['loss']:.2f})"
-    sentence = f"{extent}. 0: every value as it was; 1: nothing but *."
+        extent = (
+            f"{most['name']} lost the most ({most['loss']:.2f}), "
+            f"{least['name']} the least ({least['loss']:.2f})"
+        )
+    sentence = f"{extent}. 0 means that every value is unchanged, 1 that every value is *."
     losses = [(a["name"], a["loss"]) for a in attributes]
     chart = charts.bars_chart(losses[:_MOST_ROWS], title="loss", shares=False)
     return drawn("What each column lost", chart, sentence, Table(("column", "loss"), losses))
@@ -74,7 +78,7 @@ def _attributes_table(attributes: list[dict[str, Any]]) -> Table:
         ]
         for a in attributes
     ]
-    head = ("column", "kind", "values", "published", "as they were", "as *", "cells at each level", "loss")
+    head = ("column", "kind", "values", "published", "unchanged", "as *", "cells at each level", "loss")
     return Table(head, rows)
 
 
@@ -94,14 +98,14 @@ def distributions_section(facts: dict[str, Any]) -> Section | None:
     kinds = {a["name"]: a for a in facts["attributes"]}
     figures = [_distribution_figure(name, rows, kinds[name]) for name, rows in found.items()]
     sentences = [
-        "Wide pale bars: the records of the original. Narrow dark bars: what a reader of the release would "
-        "guess, who spreads every published value evenly over the values that it covers."
+        "Wide pale bars show the records of the original. Narrow dark bars show what a reader of the "
+        "release would estimate by spreading every published value evenly over the values that it covers."
     ]
     left_out = len(facts["attributes"]) - len(figures)
     if left_out > 0:
         sentences.append(
-            f"Drawn are the {len(figures)} columns that lost most; "
-            f"the other {left_out:,} are in the table above."
+            f"Only the {len(figures)} columns that lost the most are drawn; the other {left_out:,} are in "
+            "the table above."
         )
     return Section("distributions", "Before and after", sentences, figures=figures)
 
@@ -109,7 +113,7 @@ def distributions_section(facts: dict[str, Any]) -> Section | None:
 def _distribution_figure(name: str, rows: list[dict[str, Any]], attribute: dict[str, Any]) -> Figure:
     total = sum(row["before"] for row in rows) or 1
     moved = sum(abs(row["before"] - row["after"]) for row in rows) / 2 / total
-    sentence = f"The two differ by {percent(moved)} of the records."
+    sentence = f"Before and after differ by {percent(moved)} of the records."
     ordered = attribute["binned"]
     table = Table(
         ("from" if ordered else "value", "before", "after"),

@@ -6,10 +6,12 @@ of it, may go with the release.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Progress, Run
+from kohort.algorithms.auto import obstacle
 from kohort.errors import InputError
 from kohort.pipeline.release import VerifiedRelease
 from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
@@ -34,11 +36,14 @@ def report_facts(
     making: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """All that a report shows, as plain data. `making` may hold the `command` and the `spec`.
+    """All that a report shows, as plain data.
+
+    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`.
 
     The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
     """
     check_version(version)
+    making = {} if making is None else making
     run = Run(progress=progress)
     run.report("report: classes", 0.0)
     facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
@@ -46,7 +51,13 @@ def report_facts(
         "original_sha256": (sha256 or {}).get("input"),
         "report": "internal",
         **_table_facts(release),
-        "making": dict(making or {}),
+        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
+        "about": {
+            "original": making.get("data"),
+            "release": making.get("release"),
+            "date": datetime.date.today().isoformat(),
+        },
+        "improvable": obstacle(release.problem) is None,
     }
     run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release)
@@ -59,7 +70,7 @@ def report_facts(
 def check_version(version: str) -> None:
     """Raise InputError unless the version of a report is one that exists."""
     if version not in get_args(Version):
-        raise InputError(f"The version of a report is internal or public. Got {version!r}.")
+        raise InputError(f"The version of a report must be internal or public. Got {version!r}.")
 
 
 def _table_facts(release: VerifiedRelease) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.files.checked import write_checked
 from kohort.report.facts import report_facts
 from kohort.report.public_facts import public_certificate
@@ -43,7 +43,7 @@ def check_report_path(path: str | Path) -> None:
     """Refuse an ending that no report has, and PDF where it cannot be made: best asked before long work."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".html", ".htm", ".pdf"):
-        raise InputError(f"A report ends in .html or .pdf. Got {Path(path).name!r}.")
+        raise InputError(f"The name of a report must end in .html or .pdf. Got {Path(path).name!r}.")
     if suffix == ".pdf":
         from kohort.report.pdf import require_weasyprint
 
@@ -55,6 +55,8 @@ def report_page(facts: dict[str, Any]) -> str:
     template = _templates().get_template("report.html")
     return template.render(
         facts=facts,
+        title=_title(facts),
+        about=_about(facts),
         light=traffic_light_of(facts),
         verdict=verdict_sentences(facts),
         advice=advice_of(facts),
@@ -62,6 +64,25 @@ def report_page(facts: dict[str, Any]) -> str:
         figures=_big_figures(facts),
         sections=sections(facts),
     )
+
+
+def _title(facts: dict[str, Any]) -> str:
+    """The title of the page: the name of the data set, else of a file."""
+    about = facts["about"]
+    return facts["title"] or about["original"] or about["release"] or "Release of a table"
+
+
+def _about(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What stands under the title: which data this is about, when and how it was made, and who owns it."""
+    about = facts["about"]
+    files = [("Original", about["original"]), ("Release", about["release"])]
+    return [
+        *((name, file) for name, file in files if file is not None),
+        ("Records", f"{facts['records']:,}"),
+        ("Date", about["date"]),
+        ("Made with", f"Kohort {facts['version']}"),
+        ("Owner", facts["owner"] or "not named"),
+    ]
 
 
 def notebook_page(release: VerifiedRelease) -> str:
@@ -88,6 +109,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["number"] = number
+    found.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
     found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
     found.tests["figure_like"] = _figure_like
     return found
@@ -118,12 +140,13 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
     name = "k-anonymity" if facts["quasi_identifiers"] else "km-anonymity"
     place, model = next(((i, m) for i, m in enumerate(facts["models"]) if m["model"] == name), (0, None))
     if model is None:
-        size, note = facts["smallest_class"], f"records, in {facts['classes']:,} classes"
+        size = facts["smallest_class"]
+        note = f"records; {counted(facts['classes'], 'class', 'classes')} in all"
         return [_figure("smallest class", "smallest_class", size, number(size), note)]
     asked, measured = model["asked"], model["measured"]
-    kept = "k was kept" if model["holds"] else "k was not kept"
+    kept = "the promise holds" if model["holds"] else "the promise does not hold"
     return [
-        _figure("k asked", f"models.{place}.asked", asked, number(asked), "records alike, at least"),
+        _figure("k asked", f"models.{place}.asked", asked, number(asked), "records that must look alike"),
         _figure("k measured", f"models.{place}.measured", measured, number(measured), kept),
     ]
 
@@ -131,7 +154,7 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
 def _loss(facts: dict[str, Any]) -> dict[str, Any]:
     cost, value = facts["cost"], facts["loss"][facts["cost"]]
     ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
-    note = "0 nothing lost, 1 everything" if ranged else "less is better"
+    note = "0: nothing is lost, 1: everything" if ranged else "less is better"
     return _figure(cost, f"loss.{cost}", value, number(value), note)
 
 
@@ -139,5 +162,5 @@ def _gap(facts: dict[str, Any]) -> dict[str, Any]:
     gap = facts["gap"]
     if gap is None:
         return _figure("proven gap", "gap", gap, "unknown", "no lower bound is known")
-    note = "nothing better is possible" if gap == 0 else "at most above the best possible"
+    note = "nothing better is possible" if gap == 0 else "more than the best possible, at most"
     return _figure("proven gap", "gap", gap, percent(gap), note)

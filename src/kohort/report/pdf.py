@@ -24,8 +24,9 @@ def require_weasyprint() -> Any:
         import weasyprint
     except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
         raise MissingPackageError(
-            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see how "
-            "WeasyPrint is installed). Or write HTML and print it from a browser: it is made for paper, too."
+            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see "
+            "the installation page of WeasyPrint). You can also write HTML and print it from a browser: its "
+            "layout is made for paper as well."
         ) from None
     logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it warns of CSS for screens, which it skips
     return weasyprint

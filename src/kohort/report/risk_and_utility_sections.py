@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import percent
 
 __all__ = ["risk_section", "utility_section"]
+
+_WORTH_LEARNING = 0.02  # how much better than guessing a model of the original must be
 
 
 def risk_section(facts: dict[str, Any]) -> Section:
@@ -68,9 +71,9 @@ def _attack(risk: dict[str, Any]) -> Figure:
         if side is not None
     ]
     rates = [[row["side"], *(percent(row[key]) for key in ("rate", "low", "high"))] for row in rows]
-    allowed = f"The dashed line is the chance that was allowed, {percent(risk['threshold'])}."
+    allowed = f"The dashed line is the highest chance allowed, {percent(risk['threshold'])}."
     return drawn(
-        "An attack, carried out",
+        "A simulated attack",
         charts.attack_chart(rows, risk["threshold"]),
         f"{_attack_sentence(attack)} {allowed}",
         Table(("table", "people found", "from", "to"), rates),
@@ -82,8 +85,8 @@ def _attack_sentence(attack: dict[str, Any]) -> str:
     """A sentence about what the attack found; in public reports, about the release alone."""
     if "sentence" in attack:
         return attack["sentence"]
-    what = [f"{len(attack['known'])} columns"] if attack["known"] else []
-    what += [f"{attack['known_items']} items"] if attack["known_items"] else []
+    what = [counted(len(attack["known"]), "column")] if attack["known"] else []
+    what += [counted(attack["known_items"], "item")] if attack["known_items"] else []
     after = attack["after"]
     low, high = map(percent, after["interval"])
     return (
@@ -101,14 +104,16 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
     if queries is not None:
         figures.append(_queries(queries))
     if learnt is not None and "accuracy" in learnt:
-        figures.append(_classification(learnt))
+        figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
+            _nothing_learnt(learnt)
+        )
     elif learnt is not None:
         sentences.append(learnt["sentence"])
     if pairs is not None:
         figures.append(_association(pairs)) if pairs.get("pairs") else sentences.append(pairs["sentence"])
     if not figures and not sentences:
         return None
-    return Section("utility", "What is it still good for?", sentences, figures=figures)
+    return Section("utility", "How useful is the release?", sentences, figures=figures)
 
 
 def _queries(found: dict[str, Any]) -> Figure:
@@ -119,26 +124,45 @@ def _queries(found: dict[str, Any]) -> Figure:
     ]
     table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
     chart = charts.bars_chart(rows, title="relative error")
-    return drawn("Counting: the error of queries", chart, found["sentence"], table)
+    return drawn("Counting: errors of COUNT queries", chart, found["sentence"], table)
 
 
 def _classification(found: dict[str, Any]) -> Figure:
     rows = [
-        ("most frequent class", found["floor"]),
+        ("most frequent value", found["floor"]),
         ("learnt from the release", found["accuracy"]),
         ("learnt from the original", found["ceiling"]),
     ]
     table = Table(("model", "right"), [[name, percent(share)] for name, share in rows])
-    chart = charts.bars_chart(rows, title="right predictions")
-    tried = f" It learnt from {found['trained_on']:,} records and was tried on {found['tested_on']:,}"
+    chart = charts.bars_chart(rows, title="correct predictions")
+    tried = (
+        f" The models learnt from {found['trained_on']:,} records and were tested on {found['tested_on']:,}"
+    )
     sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
     return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
+
+
+def _learnable(found: dict[str, Any]) -> bool:
+    """Whether the original teaches a model anything; where it does not, equal bars would mislead."""
+    return found["ceiling"] - found["floor"] >= _WORTH_LEARNING
+
+
+def _nothing_learnt(found: dict[str, Any]) -> str:
+    """A sentence that explains why there is no chart of a model."""
+    return (
+        f"Learning: the quasi-identifiers say little about {found['target']!r}. Even a model that learns "
+        "from "
+        f"the original is right for {percent(found['ceiling'])} of people it has not seen, and always "
+        "guessing "
+        f"the most frequent value for {percent(found['floor'])}; learnt from the release, it is "
+        f"{percent(found['accuracy'])}. So learning shows nothing about what the release has lost."
+    )
 
 
 def _association(found: dict[str, Any]) -> Figure:
     rows = [[" and ".join(pair["attributes"]), pair["before"], pair["after"]] for pair in found["pairs"]]
     strongest = sorted(rows, key=lambda row: -row[1])[:20]
-    sentence = f"{found['sentence']} Dots on the dashed line did not change."
+    sentence = f"{found['sentence']} Pairs on the dashed line did not change."
     table = Table(("strongest pairs", "before", "after"), strongest)
     chart = charts.pairs_chart(found["pairs"])
-    return drawn("Columns that go together", chart, sentence, table, shape="Dots, one per pair of columns")
+    return drawn("Columns that are associated", chart, sentence, table, shape="Dots, one per pair of columns")

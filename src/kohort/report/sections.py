@@ -67,7 +67,7 @@ def _losses(facts: dict[str, Any]) -> Section:
         [name, value, COSTS[name].meaning if name in COSTS else ""] for name, value in facts["loss"].items()
     ]
     table = Table(("measure", "value", "what it counts"), rows)
-    return Section("losses", "All measures of what was lost", tables=[table])
+    return Section("losses", "All measures of information loss", tables=[table])
 
 
 def _notes(facts: dict[str, Any]) -> Section | None:
@@ -81,13 +81,14 @@ def _files(facts: dict[str, Any]) -> list[list[Any]]:
         rows.insert(0, ["commitment to the original", facts["commitment"]])
     if facts["report"] == "internal":
         hashed = facts["original_sha256"] or "not from a file"
-        rows.insert(0, ["SHA-256 of the original (not for the public)", hashed])
+        rows.insert(0, ["SHA-256 of the original (keep it private)", hashed])
     return rows
 
 
-_SAME = "The same input, spec, version and seed give the same release, byte by byte."
+_SAME = "The same input, spec, version and seed give the same release, byte for byte."
 _CUT = (
-    "A time limit cut the search, so the same input, spec, version and seed may give another release, which "
+    "A time limit stopped the search, so the same input, spec, version and seed may give another release, "
+    "which "
     "keeps the same promises."
 )
 
@@ -101,7 +102,7 @@ def _reproduce(facts: dict[str, Any]) -> Section:
             ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
         ],
         ["seed", str(facts["seed"])],
-        ["cut by a time limit", "yes" if facts["cut_by_time"] else "no"],
+        ["stopped by a time limit", "yes" if facts["cut_by_time"] else "no"],
         ["labels", facts["labels"]],
         *_files(facts),
     ]

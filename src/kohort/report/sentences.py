@@ -19,6 +19,8 @@ __all__ = [
     "withheld_text",
 ]
 
+_SMALL_GAP = 0.05  # below it, no search can bring much
+
 
 def percent(share: float | None) -> str:
     """A share as text for people: 0 and 100 % only where they are exact, never with an exponent.
@@ -73,10 +75,11 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
 
 def _look_alikes(facts: dict[str, Any]) -> str:
     if facts["smallest_class_people"] is None:
-        return f"{facts['smallest_class']:,} records that look alike, and cannot tell which one is theirs."
+        records = counted(facts["smallest_class"], "record")
+        return f"{records} that look alike, and cannot know which of them is that person's."
     people, records = facts["smallest_class_people"], facts["smallest_class"]
     return (
-        f"{people:,} people whose records look alike ({records:,} records or more), and cannot tell which of "
+        f"{people:,} people whose records look alike ({records:,} records or more), and cannot know which of "
         "them it is."
     )
 
@@ -92,20 +95,23 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     if quasi:
         words.append(
             f"The {counted(len(quasi), 'quasi-identifier')} ({_listed(quasi)}) may be known to others, so "
-            f"{'its' if len(quasi) == 1 else 'their'} values were made general until every promise held."
+            f"{'its' if len(quasi) == 1 else 'their'} values were generalized until every promise held."
         )
     if facts.get("items"):
         items = facts["items"]
         words.append(
-            f"The {items['items']:,} items of {items['column']!r} are published as "
-            f"{items['published_items']:,}, by {items['algorithm']}."
+            f"The {counted(items['items'], 'item')} of {items['column']!r} were generalized to "
+            f"{items['published_items']:,} by {items['algorithm']}."
         )
     if sensitive:
-        words.append(f"Published as they are, though nobody may be tied to them: {_listed(sensitive)}.")
+        words.append(
+            f"Sensitive columns are published unchanged: {_listed(sensitive)}. The table below says "
+            "what is promised about them."
+        )
     roles = facts.get("roles", {})
     identifiers = [name for name, role in roles.items() if role == "identifier"]
     if identifiers:
-        words.append(f"Taken out, or replaced, as they name people: {_listed(identifiers)}.")
+        words.append(f"These columns were dropped or replaced: {_listed(identifiers)}.")
     return words
 
 
@@ -117,10 +123,10 @@ def _listed(names: list[str], most: int = 12) -> str:
 def _algorithm(facts: dict[str, Any]) -> list[str]:
     known: Any = (ALGORITHMS | ITEMS_ALGORITHMS).get(facts["algorithm"])
     if known is None:  # an algorithm of the user's own
-        return [f"It was made by {facts['algorithm']}."]
+        return [f"The release was made by {facts['algorithm']}."]
     with_parameters = ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items())
     return [
-        f"It was made by {facts['algorithm']}{f' ({with_parameters})' if with_parameters else ''}: "
+        f"The release was made by {facts['algorithm']}{f' ({with_parameters})' if with_parameters else ''}: "
         f"{_sentence(known.summary)} Its guarantee: {_sentence(known.promise)}"
     ]
 
@@ -132,18 +138,20 @@ def _sentence(text: str) -> str:
 def _quality(facts: dict[str, Any]) -> list[str]:
     cost = facts["cost"]
     meaning = f" ({COSTS[cost].meaning})" if cost in COSTS else ""
-    words = [f"It kept the cost {cost!r} low{meaning}: {number(facts['loss'][cost])}."]
+    words = [f"It minimised the cost {cost!r}{meaning}, and reached {number(facts['loss'][cost])}."]
     if facts["gap"] == 0:
         words.append("No release that keeps these promises can cost less.")
     elif facts["gap"] is not None and facts["gap"] <= 1:
         words.append(
-            f"No release that keeps these promises can cost less than {number(facts['bound'])}: this one "
-            f"is at most {percent(facts['gap'])} above the best possible."
+            f"No release that keeps these promises can cost less than {number(facts['bound'])}, so this one "
+            f"costs at most {percent(facts['gap'])} more than the best possible."
         )
     elif facts["bound"] is not None:
         words.append(f"It is proven that no release can cost less than {number(facts['bound'])}.")
     if facts["guarantee"] is not None:
-        words.append(f"Proven for this run: at most {number(facts['guarantee'])} times the least cost.")
+        words.append(
+            f"Proven for this run: the cost is at most {number(facts['guarantee'])} times the least possible."
+        )
     return words
 
 
@@ -165,7 +173,7 @@ def _about_attack(facts: dict[str, Any]) -> list[str]:
     if attack is None or attack["after"]["maximum"] <= allowed * (1 + 1e-9):
         return []
     return [
-        f"The attack found somebody with a chance of {percent(attack['after']['maximum'])}, more than the "
+        f"The attack found one person with a chance of {percent(attack['after']['maximum'])}, more than the "
         f"{percent(allowed)} that k allows."
     ]
 
@@ -174,17 +182,30 @@ def _about_cautions(facts: dict[str, Any]) -> list[str]:
     if not facts["cautions"]:
         return []
     return [
-        "Decide about what is not protected, at the top of this page: do what is said there and run again, "
-        "or be sure that nobody is harmed by it."
+        "Decide about what is not protected (see the top of this page): follow the advice there and run "
+        "again, or make sure that nobody can be harmed by it."
     ]
 
 
 def _about_loss(facts: dict[str, Any]) -> list[str]:
+    """Advice where much detail is lost; another algorithm only where it could help."""
     lost = facts["loss"].get("loss")
     if lost is None or lost < 0.5:
         return []
     worst = max(facts["attributes"], key=lambda attribute: attribute["loss"])
     return [
-        f"Much detail is lost. {worst['name']!r} lost most: give it a finer hierarchy or leave it out; ask "
-        "whether others really know every quasi-identifier; or try a smaller k, or the algorithm improve."
+        f"Much detail is lost, most of it in {worst['name']!r}. Give that column a finer hierarchy or leave "
+        "it out, ask whether others really know every quasi-identifier, or try a smaller k."
+        + _search_longer(facts)
     ]
+
+
+def _search_longer(facts: dict[str, Any]) -> str:
+    """What another search could bring; empty where the release is nearly the best possible."""
+    if facts["gap"] is not None and facts["gap"] < _SMALL_GAP:
+        return ""
+    if facts["algorithm"] == "improve":
+        return " A longer time limit may find a better release." if facts["cut_by_time"] else ""
+    if not facts["improvable"]:
+        return ""
+    return " The algorithm improve may find a release that loses less."

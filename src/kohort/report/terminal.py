@@ -49,17 +49,21 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _making(facts),
     ]
     if facts["guarantee"] is not None:
-        sentences.append(f"Proven for this run: at most {facts['guarantee']:.2f} times the least cost.")
+        sentences.append(
+            f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
+        )
     return sentences
 
 
 def _extent(facts: dict[str, Any]) -> str:
     items = facts["items"]
     of_items = (
-        "" if items is None else f"{items['items']:,} items are published as {items['published_items']:,}."
+        ""
+        if items is None
+        else f"{counted(items['items'], 'item is', 'items are')} published as {items['published_items']:,}."
     )
     if not facts["quasi_identifiers"]:
-        return f"{facts['records']:,} baskets; their {of_items}"
+        return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return (
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
         f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
@@ -74,7 +78,7 @@ def _weighted(facts: dict[str, Any]) -> list[str]:
 
 def _records(facts: dict[str, Any]) -> str:
     of_people = "" if facts["people"] is None else f" of {facts['people']:,} people"
-    return f"{facts['records']:,} records{of_people}"
+    return f"{counted(facts['records'], 'record')}{of_people}"
 
 
 def _smallest(facts: dict[str, Any]) -> str:
@@ -89,8 +93,8 @@ def _beside_the_best(facts: dict[str, Any]) -> str:
     if facts["gap"] is None:
         return "."
     if facts["gap"] > 1:
-        return f"; no release can have less than {number(facts['bound'])}."
-    return f", at most {facts['gap']:.1%} above the best possible."
+        return f"; no release can lose less than {number(facts['bound'])}."
+    return f", at most {facts['gap']:.1%} more than the best possible."
 
 
 def _making(facts: dict[str, Any]) -> str:

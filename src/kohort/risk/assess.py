@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.errors import InputError, did_you_mean, percent
+from kohort.errors import InputError, counted, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Classes
 from kohort.pipeline.release import VerifiedRelease
@@ -152,8 +152,8 @@ def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[
     found["sentence"] = (
         "Somebody who knows that a person is in the table, and all quasi-identifiers of that person, finds "
         f"{whom} with a chance of at most {percent(found['after']['maximum'])}, "
-        f"{percent(found['after']['average'])} on average; "
-        f"before it was {percent(before['maximum'])} and {percent(before['average'])}."
+        f"{percent(found['after']['average'])} on average; in the original it was "
+        f"{percent(before['maximum'])} and {percent(before['average'])}."
     )
     return found
 
@@ -179,9 +179,9 @@ def _journalist(
         found = _prosecutor(sides, kept, threshold)
         found["basis"] = "sample"
         found["sentence"] = (
-            "Somebody who wants to find anybody, not knowing who is in the table, does at most as well as "
-            f"one who knows it: {percent(found['after']['maximum'])} at most. "
-            "A table of the population would show how well."
+            "Somebody who wants to find any person, without knowing who is in the table, succeeds with a "
+            f"chance of at most {percent(found['after']['maximum'])}. With a table of the population, this "
+            "chance could be computed."
         )
         return found
     before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
@@ -191,8 +191,10 @@ def _journalist(
         "after": after,
         "basis": "population",
         "sentence": (
-            f"Somebody who wants to find anybody, and compares with the population of {people.records:,} "
-            f"people, finds a record with a chance of at most {percent(after['maximum'])}; before it was "
+            "Somebody who wants to find any person, and compares the table with the population of "
+            f"{people.records:,} "
+            f"people, finds a record with a chance of at most {percent(after['maximum'])}; in the original "
+            "it was "
             f"{percent(before['maximum'])}."
         ),
     }
@@ -210,8 +212,8 @@ def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -
         "after": {"average": after},
         "basis": "sample" if people is None else "population",
         "sentence": (
-            "Somebody who links all records at once, and does not mind errors, gets "
-            f"{percent(after)} of them right on average; before it was {percent(before)}."
+            "Somebody who links all records at once, and accepts errors, gets "
+            f"{percent(after)} of them right on average; in the original it was {percent(before)}."
         ),
     }
 
@@ -230,9 +232,10 @@ def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None
     }
     found["sentence"] = (
         f"Every published class fits at least {least or 0:,} of {people.records:,} people of the population "
-        f"(k-map); of the original, every record fitted at least {found['before']:,}."
+        f"(k-map); every record of the original fitted at least {found['before']:,}."
         + (
-            f" {unseen:,} records fit nobody there: the population is not the one they are from."
+            f" {counted(unseen, 'record fits', 'records fit')} nobody there: the table is not a sample of "
+            "this population."
             if unseen
             else ""
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kohort.errors import percent
+from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.linkage import Lookup, leaves_of, look_up
 from kohort.risk.people import look_up_people
@@ -58,8 +58,8 @@ def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) ->
 
 
 def _sentence(found: dict[str, Any], *, of_people: bool) -> str:
-    what = [f"{len(found['known'])} attributes"] if found["known"] else []
-    what += [f"{found['known_items']} items"] if found["known_items"] else []
+    what = [counted(len(found["known"]), "column")] if found["known"] else []
+    what += [counted(found["known_items"], "item")] if found["known_items"] else []
     before, after = found["before"], found["after"]
     low, high = after["interval"]
     picked = "and picked a record that fits"
@@ -69,7 +69,7 @@ def _sentence(found: dict[str, Any], *, of_people: bool) -> str:
         f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, {picked}, "
         f"found {percent(before['hit_rate'])} of them in the original and "
         f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
-        f"nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
+        f"and nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
     )
 
 
@@ -78,7 +78,7 @@ def _warning(found: dict[str, Any]) -> str:
     best = found["after_withheld"]
     if best is None or best < found["after"]["maximum"]:
         return ""
-    return " That record is withheld as `*`, and few others fit the person: suppressed: drop leaves it out."
+    return " That record is withheld as `*`, and few others fit the person. Set suppressed: drop to omit it."
 
 
 def _items_known(

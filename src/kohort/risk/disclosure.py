@@ -39,9 +39,9 @@ def _disclosure(sides: BeforeAfter, column: Column, show_values: bool) -> dict[s
     }
     found["sentence"] = (
         f"Anybody who knows the published class of a person guesses {column.name!r} right in "
-        f"{percent(found['after']['average'])} of cases on average and is at most "
-        f"{percent(found['after']['maximum'])} sure; on the original it was "
-        f"{percent(found['before']['average'])}, and without any table {percent(baseline)}."
+        f"{percent(found['after']['average'])} of cases on average, and is never more than "
+        f"{percent(found['after']['maximum'])} sure; with the original it was "
+        f"{percent(found['before']['average'])}, and without either table it would be {percent(baseline)}."
     )
     return found
 

@@ -15,7 +15,8 @@ from kohort.verification.label_narrowing import attack_ranks, sighted_column
 __all__ = ["order_attack"]
 
 _NOTHING = (
-    "The published records are sorted by no quasi-identifier, so that no label can be narrowed by its place."
+    "The published records are not sorted by any quasi-identifier, so no label can be narrowed down by its "
+    "position."
 )
 
 

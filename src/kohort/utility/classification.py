@@ -51,8 +51,8 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
         "floor": floor,
         "sentence": (
             f"A model that learns {target.name!r} from the release is right for {percent(accuracy)} of "
-            f"people it has not seen; learnt from the original it is {percent(ceiling)}, and always guessing "
-            f"the most frequent class gives {percent(floor)}."
+            f"people it has not seen; a model that learns from the original is right for {percent(ceiling)}, "
+            f"and always guessing the most frequent value for {percent(floor)}."
         ),
     }
 

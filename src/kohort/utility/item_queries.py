@@ -34,7 +34,8 @@ def item_query_error(pair: BasketPair, *, queries: int, seed: int) -> dict[str, 
     true, estimated = item_answers(pair, asked)
     figures = relative_errors(true, estimated)
     sentence = (
-        f"Of {queries:,} random questions how many baskets hold an item or two, half are answered from the "
+        f"Of {queries:,} random queries for the number of baskets that hold one or two items, half are "
+        "answered from the "
         f"release with an error of at most {percent(figures['median_relative_error'])}."
     )
     return {"queries": queries, **figures, "sentence": sentence}

@@ -45,7 +45,7 @@ def check_columns(
         problems.append(f"columns were not in the original: {', '.join(map(repr, extra))}")
     if problems:
         return Check("columns", False, f"The columns differ: {'; '.join(problems)}.")
-    return Check("columns", True, "The columns are as they should be; no identifier is published.")
+    return Check("columns", True, "The columns are those of the spec; no identifier is published.")
 
 
 def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
@@ -80,7 +80,7 @@ def _coverage(labels: Column, reading: Reading, rows: np.ndarray) -> Check:
         return Check(name, True, f"Every value of {attribute.name!r} covers its original.")
     unread = int((~reading.understood).sum())
     labels_unread = counted(unread, "published label is", "published labels are")
-    hint = f" {labels_unread} no value, node, interval, set or *." if unread else ""
+    hint = f" {labels_unread} not a value, node, interval, set or *." if unread else ""
     wrong = int(uses[~covered].sum())
     fails = "does not cover its original" if wrong == 1 else "do not cover their originals"
     return Check(name, False, f"{counted(wrong, 'value')} of {attribute.name!r} {fails}.{hint}")

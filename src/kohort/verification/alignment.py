@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
@@ -119,11 +119,11 @@ class _Comparison:
         before, after = self.original.dataset.n_records, self.published.n_records
         if before == after:
             rows: np.ndarray | None = np.arange(before)
-            detail = f"All {before} records are there, in their order."
+            detail = f"The release has all {counted(before, 'record')}, in the original order."
         else:
             untouched = self.original.untouched
             rows = matching_rows(self.published, self.original.dataset, self.readings, untouched)
-            detail = f"The {after} published records are, in their order, some of the original's."
+            detail = f"The {after} published records are some of the original's, in the same order."
         if rows is None:
             return None
         return self._aligned(rows, (Check("records", True, detail),))
@@ -133,7 +133,7 @@ class _Comparison:
         detail = self._no_order_fits("this order or any other")
         if kept is None or self.demands.shuffle is True:
             return Alignment(None, (Check("records", False, detail),))
-        detail = f"{detail} What follows compares them in their order."
+        detail = f"{detail} The following checks compare them in this order."
         return replace(kept, checks=(Check("records", None, detail), *kept.checks[1:]))
 
     def _no_order_fits(self, which: str) -> str:
@@ -151,10 +151,10 @@ class _Comparison:
             return self._aligned(rows, (Check("records", True, detail),))
         detail += (
             "They can be assigned to different original records that they cover, with all untouched values "
-            "the same. Whether this is the true assignment, only the order file can tell."
+            "the same. Only the order file can show whether this is the true assignment."
         )
         found = self._aligned(rows, ())
-        assigned = [replace(check, detail=f"So assigned: {check.detail}") for check in found.checks]
+        assigned = [replace(check, detail=f"With this assignment: {check.detail}") for check in found.checks]
         return Alignment(rows, (Check("records", True, detail), *assigned), sure=False)
 
     def _aligned(self, rows: np.ndarray, checks: Sequence[Check]) -> Alignment:
@@ -175,4 +175,6 @@ class _Comparison:
     def _number(self) -> Check:
         before, after = self.original.dataset.n_records, self.published.n_records
         fine = after == before or (self.demands.may_drop and after < before)
-        return Check("number of records", fine, f"The original has {before} records, the release {after}.")
+        return Check(
+            "number of records", fine, f"The original has {counted(before, 'record')}, the release {after:,}."
+        )

@@ -80,8 +80,8 @@ def covering_of(reading: Reading) -> Covering:
     unread = int((~reading.understood).sum())
     if unread:
         raise InputError(
-            f"Column {attribute.name!r}: {counted(unread, 'published label is', 'published labels are')} no "
-            "value, node, interval, set or *. Give the spec with which the release was made."
+            f"Column {attribute.name!r}: {counted(unread, 'published label is', 'published labels are')} not "
+            "a value, node, interval, set or *. Give the spec with which the release was made."
         )
     by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
     place = attribute.leaf_of_code if by_leaf else np.arange(len(attribute.column.texts))

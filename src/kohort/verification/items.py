@@ -222,7 +222,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
     if not lost and not invented:
         return Check(title, True, f"The items of {name!r} stand for their originals, and for nothing else.")
     hint = (
-        f" {counted(unknown, 'published label is', 'published labels are')} no item and no node."
+        f" {counted(unknown, 'published label is', 'published labels are')} neither an item nor a node."
         if unknown
         else ""
     )
@@ -230,7 +230,7 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
         title,
         False,
         f"{counted(lost, 'item')} of {name!r} are not covered, {counted(invented, 'published item')} "
-        f"stand for no original.{hint}",
+        f"do not stand for any original item.{hint}",
     )
 
 

@@ -34,7 +34,7 @@ def sensitive_caution(
     return Caution(
         kind="known-for-certain" if promised else "no-promise",
         what=_known(name, known, _whose(records, whom), promised=promised) if known else _guessed(name, sure),
-        advice="Ask for diversity: several different values in every class, l: 2 at least.",
+        advice="Ask for diversity: several different values in every class (l: 2 or more).",
         column=name,
         records=known,
         add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},
@@ -53,7 +53,9 @@ def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
     of_columns = [
         Caution(
             kind="no-promise",
-            what=f"Nothing is promised of {name!r}: baskets that share some items may share its value, too.",
+            what=(
+                f"Nothing is promised about {name!r}: baskets that share some items may share its value, too."
+            ),
             advice="Publish it as sensitive items of the baskets (confidence), or leave the column out.",
             column=name,
         )
@@ -69,19 +71,23 @@ def _whose(number: int, whom: str) -> str:
 def _known(name: str, known: int, everybody: str, *, promised: bool) -> str:
     who = f"{known:,} of {everybody} {'is' if known == 1 else 'are'}"
     if promised:
-        return f"{who} in classes that give {name!r} away for certain, which its promise allows."
-    return f"Nothing is promised of {name!r}, and {who} in classes that give it away for certain."
+        return f"{who} in classes that reveal {name!r} for certain, which its promise allows."
+    return f"Nothing is promised about {name!r}, and {who} in classes that reveal it for certain."
 
 
 def _guessed(name: str, sure: float) -> str:
-    return f"Nothing is promised of {name!r}; the best guess is right for up to {percent(sure)} of a class."
+    return (
+        f"Nothing is promised about {name!r}; the best guess is right for up to {percent(sure)} of a class."
+    )
 
 
 def _constant(name: str, records: int) -> Caution:
     return Caution(
         kind="one-value",
-        what=f"All records have the same value of {name!r}, so it is known for certain of everybody.",
-        advice="No promise can change that. If nobody may know it, leave the column out (role: identifier).",
+        what=f"All records have the same value of {name!r}, so everybody's value is known for certain.",
+        advice=(
+            "No promise can change that. If nobody should know it, leave the column out (role: identifier)."
+        ),
         column=name,
         records=records,
     )

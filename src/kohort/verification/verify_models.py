@@ -159,7 +159,7 @@ def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
     return Check(
         "withheld records",
         withheld <= allowed,
-        f"{withheld} of {records} records are withheld; {allowed} are allowed.",
+        f"Withheld: {withheld} of {counted(records, 'record')}; allowed: {allowed}.",
     )
 
 
@@ -172,7 +172,7 @@ def _starred_checks(
     broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
     records = counted(n_withheld, "record is", "records are")
     detail = (
-        f"{records} withheld as `*`, and together they do not keep {', '.join(broken)}: anybody who "
+        f"{records} withheld as `*`, and together they do not satisfy {', '.join(broken)}: anybody who "
         "fits no class is known to be one of them. Leave them out (suppressed: drop)."
         if broken
         else f"{records} withheld as `*`; together they keep every promise, as a class does."

@@ -109,7 +109,7 @@ def test_at_the_time_limit_the_best_so_far_with_what_is_proven():
     problem = people_of_adult(60, 5)
     found = solved(problem, time_limit=1e-9)
     assert np.bincount(found.group_of_record).min() >= 5
-    assert found.notes == ("Stopped at the time limit: a release of less cost may exist.",)
+    assert found.notes == ("Stopped at the time limit: a release with a lower cost may exist.",)
     assert found.bound == 0 and found.guarantee is None
 
 

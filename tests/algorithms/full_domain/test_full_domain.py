@@ -213,7 +213,7 @@ def test_when_time_is_up_the_best_so_far_is_published_with_what_is_proven():
 def test_a_time_limit_under_the_ceiling_is_an_error_if_nothing_was_found():
     people = pa.table({"b": ["b1"] * 3 + ["b2"] * 3, "sens": ["c", "c", "n"] * 2})
     models = [ko.KAnonymity(3), ko.AlphaDeassociation("sens", 0.5, values=["c"], rounding="ceiling")]
-    with pytest.raises(UnsupportedError, match="Give it more time"):
+    with pytest.raises(UnsupportedError, match="Allow more time"):
         released(people, "full-domain", {"b": ko.flat()}, models, time_limit=1e-9)
 
 

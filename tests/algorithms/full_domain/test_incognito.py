@@ -194,7 +194,7 @@ def test_when_time_is_up_the_whole_table_is_one_class_and_a_note_says_so():
 
 def test_a_time_limit_under_the_ceiling_is_an_error_if_nothing_was_found():
     models = [ko.KAnonymity(3), ko.AlphaDeassociation("sens", 0.5, values=["c"], rounding="ceiling")]
-    with pytest.raises(UnsupportedError, match="Give it more time"):
+    with pytest.raises(UnsupportedError, match="Allow more time"):
         released(CEILING, "incognito", {"a": ko.flat(), "b": ko.flat()}, models, time_limit=1e-9)
 
 

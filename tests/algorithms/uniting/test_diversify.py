@@ -491,5 +491,5 @@ def test_groups_cannot_be_united_where_another_model_would_break():
 def test_a_recoding_without_groups_is_refused_before_any_work_if_it_says_so():
     with pytest.raises(UnsupportedError, match=r"runs does not meet l-diversity.*mondrian"):
         release_of(ILLNESSES, ko.LDiversity("illness", 2), algorithm=NoGroups())
-    with pytest.raises(UnsupportedError, match="no groups to be united"):
+    with pytest.raises(UnsupportedError, match="no groups that could be united"):
         release_of(ILLNESSES, ko.LDiversity("illness", 2), algorithm=Untruthful())

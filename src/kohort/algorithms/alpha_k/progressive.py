@@ -61,7 +61,9 @@ class Progressive(Algorithm):
     """
 
     name: ClassVar[str] = "progressive"
-    summary: ClassVar[str] = "generalizes level by level; records leave as soon as they are safe; near-linear"
+    summary: ClassVar[str] = (
+        "generalizes level by level, and sets records aside once they are safe; near-linear"
+    )
     paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups

@@ -51,7 +51,9 @@ class TopDown(Algorithm):
     """
 
     name: ClassVar[str] = "top-down"
-    summary: ClassVar[str] = "specializes groups, attribute by attribute, while they are safe; near-linear"
+    summary: ClassVar[str] = (
+        "specializes groups, attribute by attribute, as long as they stay safe; near-linear"
+    )
     paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups

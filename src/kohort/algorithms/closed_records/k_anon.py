@@ -35,7 +35,7 @@ class KAnon(Algorithm):
 
     name: ClassVar[str] = "k-anon"
     summary: ClassVar[str] = (
-        "covers the table by sets of k to 2k-1 records out of all there are; tiny tables only"
+        "covers the table with sets of k to 2k-1 records, out of all such sets; for tiny tables only"
     )
     paper: ClassVar[str] = "Gionis, Tassa: k-anonymization with minimal loss of information, TKDE 21 (2009)"
     promise: ClassVar[str] = KAnonCF.promise
@@ -48,7 +48,7 @@ class KAnon(Algorithm):
         if sets > MOST_SETS:
             raise UnsupportedError(
                 f"k-anon looks at every set of {problem.k} to {2 * problem.k - 1} records, here "
-                f"{float(sets):.2g} of them: it is for tiny tables. k-anon-cf gives the same guarantee."
+                f"{float(sets):.2g} sets: it is for tiny tables. k-anon-cf gives the same guarantee."
             )
 
     def solve(self, problem: Problem, run: Run) -> Groups:

@@ -53,7 +53,7 @@ class KAnonCF(Algorithm):
 
     name: ClassVar[str] = "k-anon-cf"
     summary: ClassVar[str] = (
-        "covers the table by closed generalized records; low loss, for up to a dozen attributes"
+        "covers the table with closed generalized records; low loss, for up to a dozen attributes"
     )
     paper: ClassVar[str] = (
         "Kenig, Tassa: A practical approximation algorithm for optimal k-anonymity, DMKD 25 (2012)"
@@ -137,8 +137,8 @@ class KAnonCF(Algorithm):
 
 def _low_memory_note(n_records: int) -> str:
     return (
-        f"The supports of {n_records:,} closed records would not fit into the memory allowed, so they were "
-        "recomputed whenever they were needed, with the same result."
+        f"The supports of {n_records:,} closed records do not fit into the memory allowed, so they were "
+        "computed again whenever they were needed; the result is the same."
     )
 
 

@@ -49,7 +49,7 @@ class Optimal(Algorithm):
     """
 
     name: ClassVar[str] = "optimal"
-    summary: ClassVar[str] = "the least cost there is, by integer programming; for small tables"
+    summary: ClassVar[str] = "finds the least possible cost by integer programming; for small tables"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); integer programs: HiGHS, highs.dev"
     promise: ClassVar[str] = "the least cost"
     recoding: ClassVar[type[Groups]] = Groups
@@ -74,7 +74,7 @@ class Optimal(Algorithm):
         if not (closed.complete and closed.has_supports):
             raise UnsupportedError(
                 f"optimal is for small tables: its closed records may have at most {MOST_CELLS:,} distinct "
-                "rows under them in all, and here they have more. k-anon-cf takes such a table."
+                "rows under them in all, and here they have more. Choose k-anon-cf instead."
             )
         choices = _Choices.of(problem, closed)
         found = _search(choices, run)
@@ -237,7 +237,7 @@ def _groups(problem: Problem, choices: _Choices, found: _Found) -> Groups:
     if (group[used] < 0).any():
         groups -= 1  # withheld records came first
     proven = found.value - found.bound <= 1e-9 * max(found.value, 1.0)
-    note = "Stopped at the time limit: a release of less cost may exist."
+    note = "Stopped at the time limit: a release with a lower cost may exist."
     return Groups(
         groups,
         guarantee=_factor(found, proven) if searches_what_is_measured(problem) else None,

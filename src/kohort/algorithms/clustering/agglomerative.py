@@ -68,7 +68,7 @@ class Agglomerative(Algorithm):
     """
 
     name: ClassVar[str] = "agglomerative"
-    summary: ClassVar[str] = "joins the nearest clusters until all have k records; quadratic in the rows"
+    summary: ClassVar[str] = "joins the nearest clusters until each has k records; quadratic in the rows"
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-anonymization revisited, ICDE 2008"
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups

@@ -56,11 +56,13 @@ class Hilbert(Algorithm):
     """
 
     name: ClassVar[str] = "hilbert"
-    summary: ClassVar[str] = "orders the records along the Hilbert curve and cuts best there; in a moment"
+    summary: ClassVar[str] = (
+        "orders the records along a Hilbert curve and cuts that order as well as possible; very fast"
+    )
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
-    promise: ClassVar[str] = "no bound on the loss; the best cut of its order"
+    promise: ClassVar[str] = "no bound on the loss; no other cut of its order loses less"
     recoding: ClassVar[type[Groups]] = Groups
 
     bits: Annotated[int, Within(1, MAX_BITS)] = 16
@@ -75,7 +77,11 @@ class Hilbert(Algorithm):
         order = hilbert_order(problem, bits=self.bits, spacing=self.spacing)
         row_at = np.repeat(order, rows.copies[order])
         run_at, complete = cut_into_runs(rows, tables, row_at, problem.k, run)
-        notes = () if complete else ("Stopped at the time limit: the rest was cut into equal runs.",)
+        notes = (
+            ()
+            if complete
+            else ("Stopped at the time limit: the remaining records were cut into groups of equal size.",)
+        )
         return Groups(
             groups_from_pieces(problem.rows.of_record, row_at, np.ones_like(row_at), run_at), notes=notes
         )

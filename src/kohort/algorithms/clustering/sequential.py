@@ -193,7 +193,10 @@ class _Moving:
         windows = np.zeros(len(order), dtype=np.int64)
         if n_clusters > scan:
             windows = self.rng.integers(n_clusters, size=len(order))
-            self.notes = (f"A record tried {scan:,} clusters and its neighbours', not all: see 'scan'.",)
+            self.notes = (
+                f"Each record was tried in {scan:,} clusters and in those of its neighbours, not in all "
+                "clusters (see 'scan').",
+            )
         batch = max(1, BATCH // (max(1, min(n_clusters, scan)) * len(self.rows.low)))
         moved = 0
         for start in range(0, len(order), batch):

@@ -93,14 +93,14 @@ class FullDomain(Algorithm):
         self.refuse_cost(problem.cost)
         if problem.tight:
             raise UnsupportedError(
-                "full-domain publishes the labels of the hierarchies. Say labels: hierarchy, or choose "
-                "incognito, which prints tight labels on what it finds."
+                "full-domain publishes the labels of the hierarchies. Set labels: hierarchy, or choose "
+                "incognito, which can publish tight labels."
             )
         nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
-                f"full-domain would have to search {nodes:,} generalizations; it is for up to "
-                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose mondrian."
+                f"full-domain would have to search {nodes:,} generalizations; its limit is {MOST_NODES:,}. "
+                "Use hierarchies with fewer levels, name fewer quasi-identifiers, or choose mondrian."
             )
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
@@ -265,7 +265,7 @@ class _LatticeSearch:
         if self._lowest() is None:
             return (
                 f"Proven: no full-domain generalization{limit} has a lower {self.problem.cost.name}; "
-                f"{self.looks:,} of {self.bound.size:,} were looked at."
+                f"{self.looks:,} of {self.bound.size:,} were examined."
             )
         return (
             f"Stopped at the time limit: a full-domain generalization{limit} has a "

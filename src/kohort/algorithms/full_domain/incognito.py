@@ -72,8 +72,8 @@ class Incognito(Algorithm):
         nodes = prod(hierarchy.height + 1 for hierarchy in problem.coded.hierarchies)
         if nodes > MOST_NODES:
             raise UnsupportedError(
-                f"incognito would have to look at {nodes:,} full-domain generalizations; it is for up to "
-                f"{MOST_NODES:,}. Make hierarchies lower, name fewer quasi-identifiers, or choose "
+                f"incognito would have to examine {nodes:,} full-domain generalizations; its limit is "
+                f"{MOST_NODES:,}. Use hierarchies with fewer levels, name fewer quasi-identifiers, or choose "
                 "progressive or top-down."
             )
 
@@ -173,7 +173,7 @@ def _cheapest_that_holds(
     nodes = np.argwhere(candidates)
     order = np.argsort(lattice_cost(problem, table).least[candidates], kind="stable")
     for tried, node in enumerate(nodes[order]):
-        run.report("testing alpha from the cheapest generalization on", tried / len(nodes))
+        run.report("testing alpha, cheapest generalizations first", tried / len(nodes))
         if run.out_of_time:
             break
         if table.satisfied(problem.models, tuple(node.tolist())):
@@ -186,7 +186,7 @@ def nothing_found(*, out_of_time: bool) -> KohortError:
     if out_of_time:
         return UnsupportedError(
             "Time ran out before a full-domain generalization was found that keeps every promise (alpha with "
-            "rounding: ceiling, or shares of people). Give it more time, or lower the demand."
+            "rounding: ceiling, or shares of people). Allow more time, or lower the demand."
         )
     return InfeasibleError(
         "No full-domain generalization keeps every promise (alpha with rounding: ceiling, and shares of "

@@ -100,8 +100,8 @@ def _gaining_edges(
     pairs, weight = found
     if len(pairs) > MOST_EDGES:
         raise UnsupportedError(
-            f"More than {MOST_EDGES:,} pairs of records are near enough to be matched, too many for "
-            "two-anonymity. Choose forest or k-anon-cf."
+            f"More than {MOST_EDGES:,} pairs of records are close enough to be matched, which is too many "
+            "for two-anonymity. Choose forest or k-anon-cf."
         )
     gain = reach[pairs[:, 0]] + reach[pairs[:, 1]] - weight
     return _GainingEdges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)

@@ -55,7 +55,9 @@ class ThreeAnonymity(Algorithm):
     """
 
     name: ClassVar[str] = "three-anonymity"
-    summary: ClassVar[str] = "the lightest cycles through all records, cut into threes to fives; k = 3 only"
+    summary: ClassVar[str] = (
+        "cuts the cheapest cycles through all records into groups of 3 to 5; for k = 3 only"
+    )
     paper: ClassVar[str] = (
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
@@ -94,8 +96,8 @@ class ThreeAnonymity(Algorithm):
 
 
 _NOT_PROVEN = (
-    "The cycles were not proven to be the lightest within the limits; the factor is proven by the linear "
-    "relaxation instead."
+    "Within its limits, the search could not prove that the cycles are the cheapest; the factor is proven "
+    "by the linear relaxation instead."
 )
 
 

@@ -51,7 +51,9 @@ class TwoAnonymity(Algorithm):
     """
 
     name: ClassVar[str] = "two-anonymity"
-    summary: ClassVar[str] = "pairs and triples of near records by an optimal matching; k = 2 only"
+    summary: ClassVar[str] = (
+        "pairs and triples of similar records, found by an optimal matching; for k = 2 only"
+    )
     paper: ClassVar[str] = (
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )

@@ -74,7 +74,7 @@ def _whole_pieces(search: CycleSearch, prices: RelaxedCycles, run: Run) -> _Chos
             pieces.append(members)
     found = prices.edges.subset(used[chosen[prices.edges.one[used]]])
     for number, members in enumerate(_large_enough(pieces)):
-        run.report("making cycles whole", number / len(pieces))
+        run.report("completing cycles", number / len(pieces))
         found = found.joined(_whole_piece(search, prices.edges, members, run))
     return _Chosen(found, float(found.weight.sum()))
 
@@ -123,7 +123,7 @@ def _proven(search: CycleSearch, prices: RelaxedCycles, best: _Chosen, run: Run)
         edges = edges.joined(best.edges)
         start = np.isin(edges.keys, best.edges.keys).astype(float)
         program = cycles_program(edges, search.n, integer=True, cuts=prices.binding_cuts)
-        solution = solve_program(program, run, start=start, doing="proving the lightest cycles")
+        solution = solve_program(program, run, start=start, doing="proving that the cycles are the cheapest")
         if solution.x is not None and solution.value < best.weight:
             chosen = edges.subset(solution.x > 0.5)
             best = _Chosen(chosen, float(chosen.weight.sum()))

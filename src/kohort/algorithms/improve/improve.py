@@ -53,8 +53,9 @@ _SHARE_FOR_WITHHOLDING = 0.3
 _SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
 _ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
 _TOO_MANY = (
-    "The closed records of this table are too many to search in the time and memory allowed: groups were "
-    "ruined and recreated without them, and the bound is the weaker one from nearest records."
+    "This table has too many closed records to search them in the time and memory allowed. The search broke "
+    "groups up and rebuilt them without closed records, and the bound is the weaker one, from nearest "
+    "records."
 )
 
 
@@ -85,7 +86,7 @@ class Improve(Algorithm):
     """
 
     name: ClassVar[str] = "improve"
-    summary: ClassVar[str] = "searches for the least loss until the time is up, and proves how near it is"
+    summary: ClassVar[str] = "searches for the least loss until time runs out, and proves how close it came"
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); ruin and recreate: Schrimpf et al. (2000)"
     promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
     recoding: ClassVar[type[Groups]] = Groups
@@ -110,7 +111,9 @@ class Improve(Algorithm):
         refuse_other_costs(self, problem)
         refuse_other_models(problem)
         if not all(model.survives_unions for model in problem.models):
-            raise UnsupportedError("improve needs models that survive unions. Choose mondrian.")
+            raise UnsupportedError(
+                "improve needs privacy models that still hold when two classes are united. Choose mondrian."
+            )
         refuse_wide_hierarchies(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:

@@ -34,7 +34,7 @@ def _rule(model: Model) -> TallyRule:
     rule = model.tally_rule()
     if rule is None:
         raise UnsupportedError(
-            f"improve does not know this kind of {model.name} ({model.describe()}). Choose mondrian."
+            f"improve does not support this kind of {model.name} ({model.describe()}). Choose mondrian."
         )
     return rule
 

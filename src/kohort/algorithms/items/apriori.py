@@ -41,7 +41,7 @@ class AprioriItems(ItemsAlgorithm):
 
     name: ClassVar[str] = "apriori-items"
     summary: ClassVar[str] = (
-        "baskets: repairs rare itemsets of one item, of two, up to m; for data of any size"
+        "baskets: generalizes rare itemsets of one item, then of two, up to m; for data of any size"
     )
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"

@@ -28,7 +28,7 @@ class DirectItems(ItemsAlgorithm):
     """
 
     name: ClassVar[str] = "direct-items"
-    summary: ClassVar[str] = "baskets: repairs rare itemsets of all sizes in one walk; for comparisons"
+    summary: ClassVar[str] = "baskets: generalizes rare itemsets of all sizes in one pass; for comparisons"
     paper: ClassVar[str] = AprioriItems.paper
     promise: ClassVar[str] = "no bound on the loss"
 

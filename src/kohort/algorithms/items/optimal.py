@@ -33,10 +33,12 @@ class OptimalItems(ItemsAlgorithm):
     """
 
     name: ClassVar[str] = "optimal-items"
-    summary: ClassVar[str] = "baskets: the least NCP of all cuts of the hierarchy, for some dozens of items"
+    summary: ClassVar[str] = (
+        "baskets: finds the cut of the hierarchy with the least NCP; for a few dozen items"
+    )
     paper: ClassVar[str] = AprioriItems.paper
     promise: ClassVar[str] = (
-        "the least loss of all cuts, if it ends before its limits; else a lower bound on it"
+        "the least loss of all cuts if the search finishes; otherwise a lower bound on it"
     )
 
     most_cuts: Annotated[int, Within(1, 1_000_000_000)] = 20_000

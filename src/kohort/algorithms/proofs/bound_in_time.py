@@ -13,8 +13,8 @@ __all__ = ["NO_TIME_FOR_BOUND", "Bound", "bound_in_time", "bound_of", "time_for_
 
 _GRACE = 0.5  # seconds that a bound may take after any solution
 NO_TIME_FOR_BOUND = (
-    "No lower bound is given: to prove one would have taken longer than to find the release, or than the "
-    "time limit allows. Whether there is time for it depends on the machine. The algorithm improve proves a "
+    "No lower bound is given: proving one would have taken longer than finding the release, or longer than "
+    "the time limit allows. On a faster machine there may be time for it. The algorithm improve proves a "
     "bound while it searches."
 )
 

@@ -34,7 +34,7 @@ class BottomUp(EnumeratedSearch):
     name: ClassVar[str] = "bottom-up"
     scheme_search: ClassVar[str | None] = name
     summary: ClassVar[str] = (
-        "the best recoding of whole columns under a scheme, enumerated from the finest one on; for small k"
+        "finds the best recoding of whole columns under a scheme, starting from the finest; for small k"
     )
     paper: ClassVar[str] = (
         "Li, Li: Towards optimal k-anonymization, Data and Knowledge Engineering 65 (2008), sections 3 and 4"

@@ -43,7 +43,9 @@ class OptimalRecoding(SchemeSearch):
     """
 
     name: ClassVar[str] = "optimal-recoding"
-    summary: ClassVar[str] = "the best recoding of whole columns under a scheme, proven by branch and bound"
+    summary: ClassVar[str] = (
+        "finds the best recoding of whole columns under a scheme and proves it by branch and bound"
+    )
     paper: ClassVar[str] = (
         "schemes and costs: Li, Li: Towards optimal k-anonymization, DKE 65 (2008); the search is our own"
     )
@@ -54,14 +56,14 @@ class OptimalRecoding(SchemeSearch):
             siblings = max((len(children) for children in space.space.children), default=0)
             if not space.ordered and siblings > MOST_SIBLINGS:
                 raise UnsupportedError(
-                    f"The scheme {space.scheme} would have to look at all sets of {siblings} values of "
-                    f"column {space.attribute.name!r}; it is for up to {MOST_SIBLINGS}. Take gops or ops, "
+                    f"The scheme {space.scheme} would have to consider every set of {siblings} values of "
+                    f"column {space.attribute.name!r}; its limit is {MOST_SIBLINGS} values. Use gops or ops, "
                     "or gsps with a hierarchy of smaller groups."
                 )
             if space.n > MOST_VALUES:
                 raise UnsupportedError(
-                    f"Column {space.attribute.name!r} has {space.n:,} different values; optimal-recoding is "
-                    f"for up to {MOST_VALUES:,}. Round them first, or choose mondrian."
+                    f"Column {space.attribute.name!r} has {space.n:,} different values; the limit of "
+                    f"optimal-recoding is {MOST_VALUES:,}. Round them first, or choose mondrian."
                 )
 
     def solve(self, problem: Problem, run: Run) -> Partitions:

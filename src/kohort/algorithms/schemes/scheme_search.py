@@ -100,7 +100,7 @@ def _block_of_leaf(space: SchemeSpace, partition: Partition) -> np.ndarray:
 
 def _note(schemes: Sequence[str], proven: bool, cost: float, bound: float, nodes: int) -> str:
     names = ", ".join(schemes)
-    looked = f"{nodes:,} {'node' if nodes == 1 else 'nodes'} looked at"
+    looked = f"{nodes:,} {'node' if nodes == 1 else 'nodes'} examined"
     if proven:
         return f"Proven: no {names} recoding costs less ({looked})."
     gap = f", at most {cost / bound - 1:.1%} above the least cost" if bound > 0 else ""

@@ -47,7 +47,7 @@ def scheme_of(attribute: Attribute, asked: str | Mapping[str, str] | None) -> st
     if found in _GUIDED and not guided:
         raise UnsupportedError(
             f"The scheme {found} needs a hierarchy for column {attribute.name!r}. Give it one "
-            "(hierarchy: auto makes one), or take ops or sps for this column."
+            "(hierarchy: auto makes one), or use ops or sps for this column."
         )
     return found
 
@@ -56,8 +56,8 @@ def scheme_spaces(problem: Problem, asked: str | Mapping[str, str] | None) -> li
     """The space of each attribute; raises UnsupportedError for tight labels and hidden values."""
     if problem.tight:
         raise UnsupportedError(
-            "A scheme decides what every value is published as, which tight labels do not. "
-            "Use labels: hierarchy."
+            "Under a scheme every value is published in one way only, which tight labels do not allow. Use "
+            "labels: hierarchy."
         )
     for attribute in problem.attributes:
         if isinstance(attribute.domain, Hierarchy) and attribute.domain.hidden.any():

@@ -33,7 +33,7 @@ class TopDownSearch(EnumeratedSearch):
     name: ClassVar[str] = "top-down-search"
     scheme_search: ClassVar[str | None] = name
     summary: ClassVar[str] = (
-        "the best recoding of whole columns under a scheme, enumerated from the coarsest one on; for large k"
+        "finds the best recoding of whole columns under a scheme, starting from the coarsest; for large k"
     )
     paper: ClassVar[str] = (
         "Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005; schemes: Li, Li (2008)"

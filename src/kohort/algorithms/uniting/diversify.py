@@ -307,7 +307,10 @@ class _Uniting:
         if self.n_short:  # one group is left; with all records it is the whole table, which satisfies them
             self.group_of_record[:] = 0
             self._refuse_whole_table()
-            notes += ("No record is withheld: without those that were, the models could not be satisfied.",)
+            notes += (
+                "No record is withheld: without the records to be withheld, the others could not satisfy "
+                "the models.",
+            )
         return replace(
             self.given,
             group_of_record=self.group_of_record,

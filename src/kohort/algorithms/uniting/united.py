@@ -1,4 +1,4 @@
-"""United: wraps an algorithm and unites its groups until models hold that it does not meet itself."""
+"""United: wraps an algorithm and unites its groups until models hold that it does not support itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class United:
     """An algorithm around an algorithm that makes groups.
 
     inner   the algorithm whose groups are united
-    unmet   names of the models that it does not meet
+    unmet   names of the models that it does not support
     weight  how much the cost counts against the models when groups are chosen for a union, 0 to 1
     """
 
@@ -37,7 +37,8 @@ class United:
         groups = self.inner.solve(problem, run)
         if not isinstance(groups, Groups):
             raise UnsupportedError(
-                f"{self.inner.name} does not meet {', '.join(self.unmet)}, and makes no groups to be united."
+                f"{self.inner.name} does not support {', '.join(self.unmet)}, and makes no groups that could "
+                "be united until it holds."
             )
         united = diversify(problem, groups, run, w=self.weight)
         if united is groups:

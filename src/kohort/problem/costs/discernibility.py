@@ -18,7 +18,7 @@ class Discernibility(Cost):
 
     name: ClassVar[str] = "discernibility"
     meaning: ClassVar[str] = (
-        "sum over records of the size of their class; a withheld one counts the whole table"
+        "sum over records of the size of their class; a withheld record counts the whole table"
     )
     counts_classmates: ClassVar[bool] = True
 

@@ -19,7 +19,7 @@ class Entropy(SeparableCost):
     """
 
     name: ClassVar[str] = "entropy"
-    meaning: ClassVar[str] = "bits missing per cell to know the original value"
+    meaning: ClassVar[str] = "bits per cell that are missing to know the original value"
     monotone: ClassVar[bool] = False
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
@@ -31,7 +31,7 @@ class MonotoneEntropy(Entropy):
     """Pr(B) * H(X | B): the monotone variant, for which approximation guarantees hold."""
 
     name: ClassVar[str] = "monotone-entropy"
-    meaning: ClassVar[str] = "bits missing per cell, weighted by how common the published value is"
+    meaning: ClassVar[str] = "bits that are missing per cell, weighted by how common the published value is"
     monotone: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:

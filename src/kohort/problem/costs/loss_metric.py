@@ -16,7 +16,9 @@ class Loss(SeparableCost):
     """(leaves covered - 1) / (leaves - 1) per cell (Iyengar 2002; Kenig and Tassa, Eq. 3)."""
 
     name: ClassVar[str] = "loss"
-    meaning: ClassVar[str] = "share of the other values that a published cell also covers: 0 exact, 1 is *"
+    meaning: ClassVar[str] = (
+        "share of the other values that a published cell also covers: 0 for the exact value, 1 for *"
+    )
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return (values.width - 1) / max(values.n_leaves - 1, 1)

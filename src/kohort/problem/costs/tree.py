@@ -16,7 +16,9 @@ class Tree(SeparableCost):
     """Levels climbed over the height of the hierarchy per cell: the cost of Aggarwal et al. (2005)."""
 
     name: ClassVar[str] = "tree"
-    meaning: ClassVar[str] = "levels climbed in the hierarchy over its height: 0 exact, 1 the root"
+    meaning: ClassVar[str] = (
+        "share of the hierarchy's levels that a cell was generalized: 0 for the exact value, 1 for the root"
+    )
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level
@@ -33,7 +35,9 @@ class Distortion(SeparableCost):
     """
 
     name: ClassVar[str] = "distortion"
-    meaning: ClassVar[str] = "levels climbed in all hierarchies over the levels there are: 0 exact, 1 all *"
+    meaning: ClassVar[str] = (
+        "levels generalized in all hierarchies, as a share of all their levels: 0 if exact, 1 if all is *"
+    )
     adds_up: ClassVar[bool] = False
     prices_blocks: ClassVar[bool] = False
 

@@ -76,8 +76,8 @@ class ItemConfidence:
     def describe(self) -> str:
         """The promise in words, without a full stop."""
         known = known_items(self.m, sensitive=True)
-        tell = "tells" if self.m == 1 else "tell"
-        return f"{known} {tell} no sensitive one with a confidence above {plain(self.asked)}"
+        reveal = "reveals" if self.m == 1 else "reveal"
+        return f"{known} {reveal} no sensitive item with a confidence above {plain(self.asked)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from kohort.errors import counted
 from kohort.problem.models.exact import whole_number
 from kohort.problem.models.itemsets import Itemsets, ItemTable, itemsets_of
 
@@ -60,8 +61,10 @@ class KmAnonymity:
     def describe(self, *, classes: bool = False, sensitive: bool = False) -> str:
         """The promise in words, without a full stop: within `classes`, and with `sensitive` items aside."""
         inside = " of a class" if classes else ""
-        leave = "leaves" if self.m == 1 else "leave"
-        return f"{known_items(self.m, sensitive=sensitive)}{inside} {leave} at least {self.k} records"
+        match = "matches" if self.m == 1 else "match"
+        return (
+            f"{known_items(self.m, sensitive=sensitive)}{inside} {match} at least {counted(self.k, 'record')}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them."""
