@@ -13,7 +13,6 @@ from kohort.data.dataset import Dataset
 from kohort.data.person_codes import person_codes
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
-from kohort.keywords import request_of
 from kohort.pipeline.prepare import prepare
 from kohort.problem.roles import Roles
 
@@ -128,21 +127,8 @@ def test_persons_beside_items_are_refused():
 
 
 def test_python_and_spec_give_the_same_roles():
-    given = dict.fromkeys(("privacy", "items", "weights", "orders", "key", "joins", "household", "weight"))
-    defaults = {
-        name: p.default for name, p in __import__("inspect").signature(ko.anonymize).parameters.items()
-    }
-    keywords = (
-        defaults
-        | given
-        | {
-            "quasi_identifiers": ["age"],
-            "sensitive": ["illness"],
-            "person": {"patient": "drop"},
-            "privacy": ko.KAnonymity(2),
-        }
-    )
-    assert dict(request_of(keywords).roles.of) == dict(parse_spec(spec()).request().roles.of)
+    by_keywords = anonymized(visits(6), person={"patient": "drop"})
+    assert dict(by_keywords.roles.of) == dict(ko.anonymize(visits(6), spec=spec()).roles.of)
 
 
 # -- the command line ------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
         return None
     whom = sizes["counted"]
     if facts["classes"] == 1:
-        sentence = f"All {sizes['largest']:,} {whom} form one class."
+        sentence = f"All {_number(sizes['largest'], whom)} form one class."
     else:
         sentence = (
-            f"There are {facts['classes']:,} classes. The smallest has {sizes['smallest']:,} {whom}, the "
-            f"median is {sizes['median']:,.0f}, and the largest has {sizes['largest']:,}."
+            f"There are {facts['classes']:,} classes. The smallest has "
+            f"{_number(sizes['smallest'], whom)}, the median is {sizes['median']:,.0f}, and the largest "
+            f"has {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
     table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)
@@ -32,6 +33,10 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
         "its records."
     ]
     return Section("classes", "Classes of records that look alike", words, figures=[figure])
+
+
+def _number(number: int, whom: str) -> str:
+    return counted(number, "person" if whom == "people" else "record", whom)
 
 
 def sensitive_section(facts: dict[str, Any]) -> Section | None:

@@ -75,10 +75,11 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
 
 def _look_alikes(facts: dict[str, Any]) -> str:
     if facts["smallest_class_people"] is None:
-        return f"{facts['smallest_class']:,} records that look alike, and cannot tell which one is theirs."
+        records = counted(facts["smallest_class"], "record")
+        return f"{records} that look alike, and cannot know which of them is that person's."
     people, records = facts["smallest_class_people"], facts["smallest_class"]
     return (
-        f"{people:,} people whose records look alike ({records:,} records or more), and cannot tell which of "
+        f"{people:,} people whose records look alike ({records:,} records or more), and cannot know which of "
         "them it is."
     )
 

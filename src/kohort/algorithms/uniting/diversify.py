@@ -92,7 +92,7 @@ def diversify(
 
 def _refuse_models(problem: Problem) -> None:
     for model in problem.models:
-        if not model.survives_unions:
+        if problem.persons is None and not model.survives_unions:
             raise UnsupportedError(f"diversify unites groups, which {model.name} as asked does not survive.")
 
 
