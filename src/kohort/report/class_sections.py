@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import percent
