@@ -203,7 +203,7 @@ def test_a_sensitive_item_that_is_in_no_basket_is_told():
         ({"m": 0}, InputError, "'m'"),
         ({"sensitive": "test"}, InputError, "list of items"),
         ({"sensitive": []}, InputError, "list of items"),
-        ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items or direct-items"),
+        ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items, vertical-items or direct-items"),
         ({"items": ko.Items("bought", multiset=True)}, UnsupportedError, "multiset"),
         ({"items": {"bought": ko.groups({"test": ["bread", "rolls", "milk"]})}}, InputError, "named like"),
     ],
