@@ -115,7 +115,7 @@ def test_numpy_scalars_are_numbers_and_are_kept_as_python_has_them():
 def test_the_message_says_what_is_wanted_and_what_was_got():
     with pytest.raises(ko.InputError) as caught:
         ko.KAnonCF(memory="2")
-    wanted = "must be a number above 0, at most 1,000,000. Got '2' (a text)."
+    wanted = "must be a number above 0, at most 1,000,000. Got '2' (text)."
     assert str(caught.value) == f"The 'memory' parameter of k-anon-cf {wanted}"
 
 

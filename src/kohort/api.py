@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm, Progress
+from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
@@ -20,18 +20,27 @@ from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.keywords import Promise, Source, hierarchies_by_column, hierarchy_files, request_of
+from kohort.keywords import (
+    Promise,
+    Source,
+    hierarchies_by_column,
+    hierarchy_files,
+    proposed_hierarchies,
+    request_of,
+)
 from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
+from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin, Release, release_of
 from kohort.sources import (
     arrow_table,
     dataset_of,
     frame_or_file,
     named_files,
+    records_of,
     spec_and_folder,
     table_and_spec,
 )
@@ -59,6 +68,7 @@ def anonymize(
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
     privacy: Sequence[Promise] | Promise = (),
+    k: int | None = None,
     cost: str = "loss",
     algorithm: str | Algorithm | ItemsAlgorithm = "auto",
     suppression: float = 0.0,
@@ -74,10 +84,12 @@ def anonymize(
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
+    title: str | None = None,
+    owner: str | None = None,
     key: bytes | None = None,
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     spec: str | Path | Mapping[str, Any] | None = None,
     header: bool | None = None,
 ) -> Release:
@@ -88,9 +100,10 @@ def anonymize(
     data
         A pandas, Polars or PyArrow table, or the path of a file.
     quasi_identifiers
-        Columns that others may know, each with a hierarchy: a builder such as `ko.intervals(5, 10)`, a
-        `Hierarchy`, the path of a file, or None: then numbers and dates are published as any interval,
-        other columns as the value or `*`.
+        Columns that others may know. As a mapping, each with a hierarchy: a builder such as
+        `ko.intervals(5, 10)`, a `Hierarchy`, the path of a file, or None: then numbers and dates are
+        published as any interval, other columns as the value or `*`. A list of names does the same, except
+        that columns of codes, such as postcodes, are masked from the right; a note says which.
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
@@ -98,8 +111,9 @@ def anonymize(
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
         promise for it, with `ko.ItemConfidence` for sensitive items.
-    privacy
-        What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`.
+    privacy, k
+        What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`. `k=10` is short for
+        `ko.KAnonymity(10)` and goes together with other models in `privacy`.
     cost, algorithm
         The measure to minimise and how, by name (or an algorithm with its parameters).
     suppression, suppressed
@@ -122,9 +136,14 @@ def anonymize(
     seed, time_limit, engine
         For everything that is drawn at random; seconds after which the best release so far is used; where to
         compute.
+    title, owner
+        The name of the data set and who is responsible for the release, for the report and the certificate.
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
+    progress
+        None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
+        function that is called with what is being done and the share that is done.
     spec
         A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
         `progress`.
@@ -142,6 +161,12 @@ def anonymize(
     ... )
     >>> release.table["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[40, 50)', '[40, 50)']
+
+    The shortest way:
+
+    >>> release = ko.anonymize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2)
+    >>> release.table["age"].to_pylist()
+    ['[21, 22]', '[21, 22]', '[41, 42]', '[41, 42]']
     """
     given = locals()
     if spec is not None:
@@ -149,12 +174,34 @@ def anonymize(
         read, beside = spec_and_folder(spec)
         source = frame_or_file(data, read.shape, header=header)
         request = read.request(beside=beside, key=key, engine=engine)
-        origin = Origin(shape=read.shape, reads=named_files(data, spec, *read.files(beside=beside)))
-        return release_of(source, request, origin=origin, progress=progress)
+        reads = named_files(data, spec, *read.files(beside=beside))
+        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
+        with shown_progress(progress) as report:
+            return release_of(source, request, origin=origin, progress=report)
     source = frame_or_file(data, header=header)
-    request = request_of(given)
-    origin = Origin(reads=named_files(data, *hierarchy_files(quasi_identifiers, items)))
-    return release_of(source, request, origin=origin, progress=progress)
+    dataset = records_of(source)
+    proposed = proposed_hierarchies(given, dataset)
+    request = request_of(given, proposed)
+    reads = named_files(data, *hierarchy_files(quasi_identifiers, items))
+    origin = Origin(reads=reads, making=_name_of(data))
+    with shown_progress(progress) as report:
+        return release_of(
+            source, request, dataset=dataset, origin=origin, progress=report, notes=_notes(proposed)
+        )
+
+
+def _notes(proposed: Mapping[str, Any]) -> list[str]:
+    """Notes that say which hierarchies were chosen."""
+    return [
+        f"Column {name!r} holds codes and was given no hierarchy, so it got {source}. To choose another one, "
+        "give quasi_identifiers as a mapping from columns to hierarchies."
+        for name, source in proposed.items()
+    ]
+
+
+def _name_of(data: Any) -> dict[str, str]:
+    """The name of the file of the original, for the report; empty for a dataframe."""
+    return {"data": Path(data).name} if isinstance(data, (str, Path)) else {}
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
@@ -250,7 +297,7 @@ def compare(
     queries: int = 1000,
     seed: int = 0,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     header: bool | None = None,
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
@@ -262,9 +309,10 @@ def compare(
     table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
-    return compare_releases(
-        table, read, settings, algorithms=algorithms, costs=costs, progress=progress, **swept
-    )
+    with shown_progress(progress) as report:
+        return compare_releases(
+            table, read, settings, algorithms=algorithms, costs=costs, progress=report, **swept
+        )
 
 
 def frontier(
@@ -280,14 +328,15 @@ def frontier(
     queries: int = 1000,
     seed: int = 0,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     header: bool | None = None,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
     table, read, beside = table_and_spec(data, spec, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
-    return trace_frontier(table, read, settings, algorithm=algorithm, progress=progress, **swept)
+    with shown_progress(progress) as report:
+        return trace_frontier(table, read, settings, algorithm=algorithm, progress=report, **swept)
 
 
 def mine_closed_records(

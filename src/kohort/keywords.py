@@ -9,26 +9,38 @@ from typing import Any, Literal, TypeVar
 
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import text_of
+from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.proposed_hierarchy import proposed_hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Request
-from kohort.problem.models import ItemConfidence, KmAnonymity, Model
+from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 
-__all__ = ["Promise", "Source", "hierarchies_by_column", "hierarchy_files", "request_of"]
+__all__ = [
+    "Promise",
+    "Source",
+    "hierarchies_by_column",
+    "hierarchy_files",
+    "proposed_hierarchies",
+    "request_of",
+]
 
 Promise = Model | KmAnonymity | ItemConfidence
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
 
 
-def request_of(given: Mapping[str, Any]) -> Request:
-    """The request that the keywords of `anonymize` make."""
+def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Request:
+    """The request that the keywords of `anonymize` make; `proposed` hierarchies are for columns in a list."""
     items = _items(given["items"])
+    if given["k"] is None and given["privacy"] == () and items is None:
+        raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
     trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
+    trees |= {name: _hierarchy(name, source) for name, source in proposed.items()}
     identifiers, weights = given["identifiers"], given["weights"]
     columns: dict[Any, Any] = {
         "quasi-identifier": trees,
@@ -40,7 +52,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
     options = {name: given[name] for name in OPTIONS} | _schemes(given["scheme"])
     return Request(
         **options,
-        **_promises(given["privacy"]),
+        **_promises(given["privacy"], given["k"]),
         roles=_roles(columns, given["others"]),
         items=items,
         hierarchies=trees,
@@ -67,6 +79,20 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
         )
     [(column, source)] = items.items()
     return Items(column, _hierarchy(column, source))
+
+
+def proposed_hierarchies(given: Mapping[str, Any], dataset: Dataset) -> dict[str, Source]:
+    """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
+
+    Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
+    that has a scheme of its own, needs no hierarchy.
+    """
+    listed = given["quasi_identifiers"]
+    if listed is None or isinstance(listed, Mapping) or given["scheme"] is not None:
+        return {}
+    names = [name for name in _names(listed) if name not in (given["orders"] or {})]
+    found = {name: proposed_hierarchy(dataset.column(name)) for name in names}
+    return {name: source for name, source in found.items() if source is not None}
 
 
 def hierarchies_by_column(
@@ -106,9 +132,13 @@ def hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
     return [Path(source.path) for source in found if isinstance(source, FileSource)]
 
 
-def _promises(privacy: Sequence[Promise] | Promise) -> dict[str, Any]:
+def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> dict[str, Any]:
     """The privacy models of classes (`models`), of items (`km`) and of sensitive items (`confidence`)."""
     asked = _listed(privacy)
+    if k is not None:
+        if any(isinstance(model, KAnonymity) for model in asked):
+            raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
+        asked = (KAnonymity(k), *asked)
     return {
         "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
         "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
@@ -119,8 +149,16 @@ def _promises(privacy: Sequence[Promise] | Promise) -> dict[str, Any]:
 def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
     if isinstance(privacy, Promise):
         return (privacy,)
+    if isinstance(privacy, int) and not isinstance(privacy, bool):
+        raise InputError(
+            f"'privacy' lists models. Write k={privacy} or privacy=[ko.KAnonymity({privacy})], not "
+            f"privacy={privacy}."
+        )
     if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
-        raise InputError(f"'privacy' lists models such as KAnonymity(10). Got {shown(privacy)}.")
+        raise InputError(
+            "'privacy' lists models such as [ko.KAnonymity(10)], which k=10 is short for. "
+            f"Got {shown(privacy)}."
+        )
     return tuple(privacy)
 
 

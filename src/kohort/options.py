@@ -113,6 +113,20 @@ class Options:
             flag="Seconds after which the best release so far is used.",
         ),
     ] = None
+    title: Annotated[
+        str | None,
+        Option(
+            "the name of the data set, for the report and the certificate",
+            flag="The name of the data set, for the report.",
+        ),
+    ] = None
+    owner: Annotated[
+        str | None,
+        Option(
+            "who is responsible for the release, for the report and the certificate",
+            flag="The person or office responsible for the release, for the report.",
+        ),
+    ] = None
     engine: Annotated[
         str,
         Option(

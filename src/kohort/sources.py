@@ -17,7 +17,15 @@ from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
 from kohort.io.tables import TableFile
 
-__all__ = ["arrow_table", "dataset_of", "frame_or_file", "named_files", "spec_and_folder", "table_and_spec"]
+__all__ = [
+    "arrow_table",
+    "dataset_of",
+    "frame_or_file",
+    "named_files",
+    "records_of",
+    "spec_and_folder",
+    "table_and_spec",
+]
 
 
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
@@ -43,7 +51,11 @@ def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -
 
 def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
     """The records of a dataframe or of a file."""
-    source = frame_or_file(data, shape, **reading)
+    return records_of(frame_or_file(data, shape, **reading))
+
+
+def records_of(source: Any) -> Dataset:
+    """The records of a dataframe or of a file that was read."""
     return Dataset(source.table if isinstance(source, TableFile) else source)
 
 

@@ -113,7 +113,7 @@ def test_files_of_the_user_in_the_hierarchies_folder_stay_unless_forced(folder):
     Path("labels").mkdir()
     Path("labels/age.csv").write_text("mine")
     refused_unchanged(
-        lambda: anonymize("--hierarchies", "labels"), "labels/age.csv is there already", "--force"
+        lambda: anonymize("--hierarchies", "labels"), "labels/age.csv already exists", "--force"
     )
     assert anonymize("--hierarchies", "labels", "--force").exit == 0
     assert Path("labels/age.csv").read_text().startswith("20;")
@@ -296,7 +296,7 @@ def test_a_key_is_for_its_owner_alone_and_replaces_nothing(folder):
     assert run("key", "office.pem").exit == 0
     assert stat.S_IMODE(Path("office.pem").stat().st_mode) == 0o600
     assert stat.S_IMODE(Path("office.pem.pub").stat().st_mode) != 0o600
-    refused_unchanged(lambda: run("key", "office.pem"), "is there already")
+    refused_unchanged(lambda: run("key", "office.pem"), "already exists")
 
 
 def test_a_salt_that_another_run_made_meanwhile_stays(folder, monkeypatch):
@@ -310,7 +310,7 @@ def test_a_salt_that_another_run_made_meanwhile_stays(folder, monkeypatch):
 
     monkeypatch.setattr(command, "release_file", slow)
     result = anonymize("--certificate", "c.json", "--salt", "salt.txt", "--force")
-    assert result.exit == 2 and "salt.txt is there already" in result.err
+    assert result.exit == 2 and "salt.txt already exists" in result.err
     assert Path("salt.txt").read_text() == "of another run"
     assert not Path("release.csv").exists() and not Path("c.json").exists()
 
@@ -322,7 +322,7 @@ def test_the_demo_replaces_no_file_of_the_user(folder):
         place.write_text("mine")
         before = contents()
         result = run("demo")
-        assert result.exit == 2 and f"{place} is there already" in result.err
+        assert result.exit == 2 and f"{place} already exists" in result.err
         assert contents() == before
         place.unlink()
 

@@ -79,7 +79,8 @@ def test_what_cannot_be_had_is_a_row_with_a_reason(jobs, tmp_path):
     assert statuses["mondrian", 100] == "infeasible"
     assert statuses["two-anonymity", 3] == "refused"
     assert all(row["reason"] for row in found.rows if row["status"] != "done")
-    assert repr(found) == "<Comparison of 1 releases; 3 could not be made>"
+    assert repr(found).startswith("Comparison of 1 release; 3 could not be made\n")
+    assert "Not made (two-anonymity, k = 3): " in " ".join(repr(found).split())
     found.plot(tmp_path / "t.svg")
     assert "mondrian" in (tmp_path / "t.svg").read_text()
 
@@ -185,7 +186,7 @@ def test_the_command_compares(jobs, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--k", "5,x"], "no list of whole numbers"),
+        (["--k", "5,x"], "not a list of whole numbers"),
         (["--t", "a"], "no list of numbers"),
         (["--algorithms", "mondrain"], "Did you mean 'mondrian'"),
     ],

@@ -100,7 +100,7 @@ def test_wrong_orders():
     with pytest.raises(InputError, match="An order must be"):
         Order(())
     for fanout in (1, True, 2.5, (4, 1)):
-        with pytest.raises(InputError, match="'fanout' must be a whole number from 2 on"):
+        with pytest.raises(InputError, match="'fanout' must be a whole number of at least 2"):
             Order(fanout=fanout)
     with pytest.raises(InputError, match="Got none"):
         Order(fanout=())

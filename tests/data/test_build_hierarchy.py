@@ -59,8 +59,11 @@ def test_what_a_spec_means(spec, builder):
     "spec, message",
     [
         ({"interval": [5]}, "Unknown key 'interval' in a hierarchy. Did you mean 'intervals'"),
-        ({"intervals": [5], "char": "*"}, "by 'intervals' takes no 'char'. Options: origin, top, bottom"),
-        ({"intervals": [5], "mask": "right"}, "takes no 'mask'"),
+        (
+            {"intervals": [5], "char": "*"},
+            "by 'intervals' does not take 'char'. Options: origin, top, bottom",
+        ),
+        ({"intervals": [5], "mask": "right"}, "does not take 'mask'"),
         ({"date": ["month"], "top": 3}, "Options: none"),
         ({}, "must name the way it is built"),
         ({"top": 5}, "must name the way it is built"),
@@ -69,7 +72,7 @@ def test_what_a_spec_means(spec, builder):
         (["a"], "must be a file, a word"),
         ("mask", r"needs its parameter, such as \{mask: right\}"),
         ({"flat": False}, "switched on by flat: true. Got False"),
-        ({"tree": {"x": ["a"]}, "encoding": "utf-8"}, "takes no encoding"),
+        ({"tree": {"x": ["a"]}, "encoding": "utf-8"}, "does not take encoding"),
         ({"tree": {"x": None}}, "Groups must be a mapping"),
         ({"file": 3}, "must be a path. Got 3"),
         ({"file": "a.csv", "delimiter": 3}, "'delimiter' of a hierarchy file must be a str"),

@@ -31,7 +31,7 @@ def test_everything_is_told_at_once_and_no_value_of_the_data():
         "1 leaf is listed with different ancestors ('dog'). List each leaf once.",
         "2 values are missing from it (3 records, 60.0% of all). 1 differ from a leaf only in case, spaces "
         "or the form of a number. Add them, or set on_missing: suppress.",
-        "Note: 1 lines repeat a leaf with the same ancestors, which does no harm.",
+        "Note: 1 line repeats a leaf with the same ancestors, which does no harm.",
         "Note: 1 label is both a leaf and an inner node ('pet'); inner ones are published with their "
         "parent's name.",
         "Note: 2 lines do not end in the root and got the root *.",

@@ -120,7 +120,7 @@ def test_an_empty_table():
 
 
 def test_options_are_checked():
-    with pytest.raises(InputError, match="must be a whole number from 1 on"):
+    with pytest.raises(InputError, match="must be a whole number of at least 1"):
         profile(pa.table({"age": [1]}), max_combination=0)
 
 

@@ -59,7 +59,7 @@ def test_a_link_made_during_the_work_is_noticed(folder):
 def test_new_files_replace_nothing(folder):
     Path("spec.yaml").write_text("mine")
     outputs = Outputs([Path("spec.yaml")], new=[Path("spec.yaml")])
-    with pytest.raises(InputError, match=r"spec\.yaml is there already.*--force"):
+    with pytest.raises(InputError, match=r"spec\.yaml already exists.*--force"):
         outputs.check()
 
 

@@ -122,7 +122,7 @@ def test_files_of_a_spec_are_not_replaced(folder):
 def test_hierarchy_files_that_exist_are_replaced_only_by_force(folder):
     Path("labels").mkdir()
     Path("labels/age.csv").write_text("mine")
-    with pytest.raises(ko.InputError, match="is there already"):
+    with pytest.raises(ko.InputError, match="already exists"):
         made().write("release.csv", hierarchies="labels")
     assert not Path("release.csv").exists()
     made().write("release.csv", hierarchies="labels", force=True)

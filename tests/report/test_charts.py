@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kohort.charts import svg_of
+from kohort.comparison.charts import comparison_chart
 from kohort.report import charts
 from kohort.report.attribute_facts import STEPS
 from report.kinds import facts_of
@@ -45,3 +46,27 @@ def test_the_bars_of_steps_are_the_shares(facts):
         drawn = {v["step"]: v["share"] for v in values if v["column"] == name}
         assert drawn == {step: share for step, share in steps.items() if share}
     assert {v["order"] for v in values} <= set(range(len(STEPS)))
+
+
+def test_long_names_take_two_lines_and_records_keep_them():
+    long = "occupation_of_the_patient_when_admitted"
+    chart = charts.bars_chart([("age", 0.1), (long, 0.2)], title="loss", shares=False)
+    assert [value["name"] for value in chart["data"]["values"]] == ["age", long]
+    svg = svg_of(chart)
+    assert "occupation_of_the_" in svg and "patient_when_admitted" in svg and "…" not in svg
+
+
+def test_names_in_a_comparison_are_not_clipped():
+    rows = [
+        {
+            "status": "done",
+            "cost": cost,
+            "algorithm": "a-search-with-a-rather-long-name",
+            "k": k,
+            "loss": 0.1 * k,
+            "cpu_seconds": k,
+        }
+        for cost in ("hierarchical-discernibility", "loss")
+        for k in (2, 5)
+    ]
+    assert "a-search-with-a-rather-long-name, hierarchical-discernibility" in svg_of(comparison_chart(rows))

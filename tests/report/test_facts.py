@@ -33,7 +33,7 @@ def test_columns_by_definition():
         assert attribute["values"] == len(values)
         assert attribute["published_values"] == len(set(published[name]))
         same = np.mean([str(a) == str(b) for a, b in zip(original[name], published[name])])
-        assert attribute["unchanged"] == attribute["steps"]["as it was"] == pytest.approx(same)
+        assert attribute["unchanged"] == attribute["steps"]["unchanged"] == pytest.approx(same)
         assert attribute["starred"] == pytest.approx(np.mean([v == "*" for v in published[name]]))
         assert sum(attribute["steps"].values()) == pytest.approx(1)
 

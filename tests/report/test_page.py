@@ -16,7 +16,9 @@ from report.chromium import chromium, needs_chromium
 from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of, tree
 from report.reading import Page, fact
 
-CHARTS = 2 + 3 + 1 + 1 + 2 + 3  # columns, distributions, classes, sensitive, risk, utility
+CHARTS = (
+    2 + 3 + 1 + 1 + 2 + 2
+)  # columns, distributions, classes, sensitive, risk, utility (nothing can be learnt)
 
 
 def written(made, folder, **options):
@@ -49,6 +51,86 @@ def test_nothing_is_fetched(version):
         assert not {"src", "href", "xlink:href", "onload", "onclick"} & set(attributes)
     style = text.split("<style>")[1].split("</style>")[0]
     assert "url(" not in style and "@import" not in style
+
+
+def test_the_page_opens_with_the_data_set_date_version_owner_and_a_line_to_sign(tmp_path):
+    made = release(title="Animals of 2024", owner="Data <office>")
+    text = written(made, tmp_path)
+    page = Page(text)
+    start = " ".join(page.text.split("Somebody who")[0].split())
+    for words in (
+        "Animals of 2024",
+        "Records 80",
+        "Date 20",
+        f"Kohort {ko.__version__}",
+        "Owner Data <office>",
+    ):
+        assert words in start
+    assert "Approved by" in page.text and "Signature" in page.text
+    assert page.tags.count("h1") == 1 and "<title>Animals of 2024: " in text
+    assert made.facts()["title"] == "Animals of 2024" and made.facts()["owner"] == "Data <office>"
+    public = Page(written(made, tmp_path, version="public")).text
+    assert "Animals of 2024" in public and "Data <office>" in public and "Signature" not in public
+
+
+def test_a_page_without_a_title_is_named_by_its_file_but_not_in_public(tmp_path):
+    (tmp_path / "secret-study.csv").write_text("age\n1\n1\n2\n2\n")
+    made = ko.anonymize(tmp_path / "secret-study.csv", quasi_identifiers=["age"], privacy=ko.KAnonymity(2))
+    made.write(tmp_path / "release.csv", report=tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "Original secret-study.csv Release release.csv" in " ".join(page.text.split())
+    made.write(tmp_path / "release.csv", report=tmp_path / "report.html", report_version="public")
+    public = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h1>release.csv</h1>" in public and "secret-study" not in public
+
+
+def test_wide_tables_name_every_cell_so_that_they_can_be_stacked_on_a_phone():
+    page = Page(page_of("plain"))
+    assert any(tag == "table" and a.get("class") == "wide" for tag, a in zip(page.tags, page.attributes))
+    cells = [a for tag, a in zip(page.tags, page.attributes) if tag == "td"]
+    assert cells and all(a.get("data-name") for a in cells)
+
+
+@needs_chromium
+@pytest.mark.parametrize("kind", ["plain", "odd names"])
+def test_a_phone_need_not_scroll_sideways(kind, tmp_path):
+    (tmp_path / "page.html").write_text(page_of(kind), encoding="utf-8")
+    frame = "<iframe src='page.html' style='width:390px;height:900px'></iframe><p id=w></p><script>"
+    frame += "onload=()=>w.textContent='width '+document.querySelector('iframe').contentDocument"
+    frame += ".documentElement.scrollWidth</script>"
+    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
+    out, _ = chromium(tmp_path / "frame.html", tmp_path, "--dump-dom", "--allow-file-access-from-files")
+    assert int(re.search(r"width (\d+)", out)[1]) <= 390
+
+
+def test_what_cannot_be_learnt_from_the_original_is_said_without_a_chart():
+    facts = deepcopy(facts_of("plain"))
+    learnt = facts["utility"]["classification"]
+    learnt |= {"floor": 0.6, "ceiling": 0.61, "accuracy": 0.6}
+    text = Page(report_page(facts)).text
+    assert "the quasi-identifiers say little about 'illness'" in text and "correct predictions" not in text
+    learnt |= {"ceiling": 0.9, "accuracy": 0.8}
+    assert "Learning: illness" in Page(report_page(facts)).text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "more", "advice"),
+    [
+        ("mondrian", {}, "The algorithm improve may find"),
+        ("improve", {}, None),
+        ("improve", {"cut_by_time": True}, "A longer time limit may find"),
+        ("mondrian", {"gap": 0.01}, None),
+        ("mondrian", {"improvable": False}, None),
+    ],
+)
+def test_the_advice_knows_which_algorithm_made_the_release(algorithm, more, advice):
+    facts = deepcopy(facts_of("plain"))
+    facts |= {"algorithm": algorithm, "gap": 0.5, "improvable": True, "cut_by_time": False} | more
+    facts["loss"]["loss"] = 0.7
+    text = Page(report_page(facts)).text
+    assert "Much detail is lost" in text
+    for said in ("The algorithm improve may find", "A longer time limit may find"):
+        assert (said in text) == (said == advice)
 
 
 def test_names_and_values_are_escaped():
@@ -153,7 +235,7 @@ def printed(made):
 
 def test_a_withheld_record_that_would_give_itself_away_is_left_out_and_that_is_said():
     text = Page(page_of("some withheld")).text
-    assert "Published as `*` they would not keep k-anonymity by themselves" in text
+    assert "Published as `*` they would not satisfy k-anonymity on their own" in text
     assert "The attack found one person" not in text
     assert "Published as `*` they" not in page_of("some left out") and "Withheld records" not in page_of(
         "plain"

@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_facts():
         ({"known": []}, "'known' must name at least one"),
         ({"sampling_fraction": 0}, "'sampling_fraction' must be a number above 0"),
         ({"threshold": 2}, "'threshold' must be a number above 0"),
-        ({"targets": 0}, "'targets' must be a whole number from 1 on"),
+        ({"targets": 0}, "'targets' must be a whole number of at least 1"),
         ({"population": pa.table({"age": [1]})}, "The population has no column 'letter'"),
     ],
 )

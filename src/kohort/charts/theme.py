@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["AFTER", "BEFORE", "PERCENT", "RULE", "page_chart", "picture"]
+__all__ = ["AFTER", "BEFORE", "PERCENT", "RULE", "SHARES", "page_chart", "picture"]
 
 BEFORE = "#E69F00"
 AFTER = "#0072B2"
 RULE = "#D55E00"
 PERCENT = ".0%"
+SHARES = {"format": PERCENT, "values": [0, 0.25, 0.5, 0.75, 1]}  # few enough not to touch each other
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _WIDTH = 380
 _LINE = "#88888888"
@@ -70,6 +71,7 @@ _OF_PICTURES: dict[str, Any] = {
         "symbolType": "stroke",
         "symbolSize": 400,
         "symbolStrokeWidth": 2,
+        "labelLimit": 0,
     },
     "title": {"fontSize": 14, "anchor": "start"},
 }

@@ -135,6 +135,7 @@ def anonymize(
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
         "spec": written.text,
+        "data": data.name,
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress(time_limit=request.time_limit) as progress:

@@ -17,10 +17,10 @@ import pyarrow as pa
 from kohort.algorithms import Progress
 from kohort.charts import write_svg
 from kohort.comparison.charts import comparison_chart
+from kohort.comparison.comparison_display import comparison_display
 from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job
-from kohort.errors import counted
 from kohort.io.spec import Spec
 from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.version import __version__
@@ -32,7 +32,7 @@ _COMPILED = 0.1  # seconds
 _GRACE = 60.0  # seconds beyond the time limit until a run is stopped that does not heed it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The figures of many releases. `rows` are plain data; a release that could not be made has a reason."""
 
@@ -48,8 +48,10 @@ class Comparison:
         write_svg(comparison_chart(self.rows), path)
 
     def __repr__(self) -> str:
-        done = sum(row["status"] == "done" for row in self.rows)
-        return f"<Comparison of {counted(done, 'release')}; {len(self.rows) - done} could not be made>"
+        return comparison_display(self.rows).text()
+
+    def _repr_html_(self) -> str:
+        return comparison_display(self.rows).html()
 
 
 @dataclass(frozen=True)

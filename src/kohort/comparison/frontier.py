@@ -17,6 +17,7 @@ from kohort.algorithms import Progress
 from kohort.charts import write_svg
 from kohort.comparison.charts import frontier_chart
 from kohort.comparison.compare import Settings, run_cells
+from kohort.comparison.comparison_display import frontier_display
 from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row
 from kohort.errors import InputError, percent
@@ -31,7 +32,7 @@ _RISKS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """Risk and loss for each value of a parameter, and the knee between them.
 
@@ -72,6 +73,12 @@ class Frontier:
 
     def _name(self, point: Row) -> str:
         return f"{self.parameter} = {point[self.parameter]:g}"
+
+    def __repr__(self) -> str:
+        return frontier_display(self.points, self.failed, self.parameter, self.sentence).text()
+
+    def _repr_html_(self) -> str:
+        return frontier_display(self.points, self.failed, self.parameter, self.sentence).html()
 
     def facts(self) -> dict[str, Any]:
         """The frontier as plain data."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
+from kohort.data.profile_display import profile_display
 from kohort.data.profile_names import Role
 from kohort.data.profile_roles import Suggestion, suggest, suggest_hierarchy
 from kohort.data.profile_uniqueness import Combination, Combinations, class_sizes, combine, share
@@ -51,9 +52,9 @@ class ColumnProfile:
         return facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
-    """A table: its columns, and the risk of the quasi-identifiers suggested for it.
+    """A table: its columns, and the risk of the quasi-identifiers suggested for it. It prints as a table.
 
     unique_share   share of the records that are unique on all suggested quasi-identifiers
     highest_risk   prosecutor risk: 1 / the size of the smallest class of look-alikes
@@ -75,6 +76,12 @@ class Profile:
         facts = asdict(self)
         facts["columns"] = [column.to_dict(show_values=show_values) for column in self.columns]
         return facts
+
+    def __repr__(self) -> str:
+        return profile_display(self).text()
+
+    def _repr_html_(self) -> str:
+        return profile_display(self).html()
 
 
 def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> Profile:

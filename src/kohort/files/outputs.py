@@ -47,9 +47,7 @@ class Outputs:
         for path in self.files:
             self._refuse_reads(path)
             if path in self.new and path.exists():
-                raise InputError(
-                    f"{path} is there already. Choose another output, or replace it with --force."
-                )
+                raise InputError(f"{path} already exists. Choose another output, or replace it with --force.")
 
     @contextmanager
     def drafts(self, files: Collection[Path] | None = None) -> Iterator[dict[Path, Path]]:

@@ -125,6 +125,8 @@ class Certificate(_Part):
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
     version: str = Field(description="The version of Kohort.")
+    title: str | None = Field(None, description="The name of the data set, if it was given.")
+    owner: str | None = Field(None, description="Who is responsible for the release, if it was said.")
     holds: bool = Field(description="Whether every promise holds.")
     records: int = Field(ge=1, description="The number of records of the original.")
     suppressed: int = Field(ge=0, description="The number of records that are withheld.")

@@ -146,6 +146,8 @@ class VerifiedRelease(HoldsOriginal):
         return {
             "kohort": "release",
             "version": __version__,
+            "title": self.request.title,
+            "owner": self.request.owner,
             "holds": verdict["holds"],
             "records": self.dataset.n_records,
             "suppressed": verdict["suppressed"],

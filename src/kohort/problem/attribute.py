@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +70,14 @@ class Attribute:
             n_records=len(self.column),
             height=self.domain.height,
         )
+
+    def star(self) -> GeneralizedValues:
+        """The generalized value `*`, as which a withheld record is published, in the form that costs take.
+
+        The root of a hierarchy may have another label, and may even be its only leaf.
+        """
+        everything = self.generalized(np.array([0]), np.array([self.n_leaves - 1]))
+        return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
 
     def nodes(self) -> GeneralizedValues:
         """Every node of the hierarchy, in order, as a generalized value in the form that costs take."""

@@ -143,7 +143,8 @@ class ReleaseFiles:
 
     def _write_report(self, release: Release, draft_of: Mapping[Path, Path], more: dict[str, Any]) -> None:
         if self.report is not None:
-            options = {"version": self.report_version, "making": release.origin.making, **more}
+            making = {**release.origin.making, "release": self.out.name}
+            options = {"version": self.report_version, "making": making, **more}
             write_report(release, draft_of[self.report], **options)
 
     def _write_private_files(self, release: Release, draft_of: Mapping[Path, Path]) -> None:

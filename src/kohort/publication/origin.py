@@ -20,7 +20,7 @@ class Origin:
     shape        how that file holds baskets; None for a table
     reads        all files that were read, none of which is ever written
     spec_sha256  the SHA-256 of the spec's file, or None
-    making       the `command` and the text of the `spec`, for the report
+    making       for the report: the `command`, the text of the `spec`, and the original's file name, `data`
     """
 
     file: TableFile | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kohort.algorithms import Progress
 from kohort.data.dataset import Dataset
@@ -16,6 +16,9 @@ from kohort.pipeline import Request, VerifiedRelease, make_release
 from kohort.pipeline.maps import Maps, maps_of
 from kohort.publication.origin import DATAFRAME, Origin
 
+if TYPE_CHECKING:
+    from kohort.report.summary import Summary
+
 __all__ = ["Release", "release_of"]
 
 
@@ -23,19 +26,24 @@ def release_of(
     data: Any,
     request: Request,
     *,
+    dataset: Dataset | None = None,
     origin: Origin = DATAFRAME,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
+    notes: Sequence[str] = (),
 ) -> Release:
     """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
 
-    `origin` names the other files that were read. Notes about the file come before those of the release.
+    `dataset` holds the same records, where somebody looked at them already; `origin` names the other files
+    that were read. Notes about the file and those given come before those of the release.
     """
     file = data if isinstance(data, TableFile) else None
-    table = data if file is None else file.table
-    made = make_release(Dataset(table), request, progress=progress, seconds=seconds)
-    notes = made.notes if file is None else (*file.notes, *made.notes)
-    return Release.from_verified(replace(made, notes=notes), replace(origin, file=file))
+    if dataset is None:
+        dataset = Dataset(data if file is None else file.table)
+    made = make_release(dataset, request, progress=progress, seconds=seconds)
+    about_file = () if file is None else file.notes
+    made = replace(made, notes=(*about_file, *notes, *made.notes))
+    return Release.from_verified(made, replace(origin, file=file))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +57,8 @@ class Release(VerifiedRelease):
     notes     sentences that the person who signs should read
     origin    the files that it was made from
 
-    `write` writes all files of a release at once; `report`, `certificate`, `maps` and `order_file` write one.
+    `write` writes all files of a release at once; `to_csv`, `to_parquet`, `report`, `certificate`, `maps` and
+    `order_file` write one. `summary` shows what came of it.
     """
 
     origin: Origin = DATAFRAME
@@ -72,6 +81,21 @@ class Release(VerifiedRelease):
         from kohort.utility import measure_utility
 
         return measure_utility(self, **options)
+
+    def summary(self) -> Summary:
+        """What a person asks first: is it safe, what did it cost, what became of each column.
+
+        It prints well in a terminal and in a notebook, shows no value, and `to_dict()` makes it plain data.
+
+        >>> import pyarrow as pa, kohort as ko
+        >>> people = pa.table({"age": [21, 22, 41, 42]})
+        >>> print(ko.anonymize(people, quasi_identifiers=["age"], k=2).summary())  # doctest: +ELLIPSIS
+        Every promise holds...
+        4 records in 2 classes, the smallest with 2; 0 withheld...
+        """
+        from kohort.report.summary import summary_of
+
+        return summary_of(self)
 
     def _repr_html_(self) -> str:
         """How a notebook shows a release: the verdict and its figures, no value of the data."""
@@ -144,6 +168,42 @@ class Release(VerifiedRelease):
         reads = (*self.origin.reads, _path(sign), files.salt.read_from)
         return files.write(self, files.outputs(self.request, self.origin.shape, reads))
 
+    def to_csv(self, path: str | Path) -> None:
+        """Write the published table as CSV, whole or not at all; what it was made from is never replaced.
+
+        The ending is `.csv`, `.tsv` or `.txt`, with `.gz` or another compression after it if you like.
+        `write` writes it together with certificate and report.
+
+        >>> import pyarrow as pa, kohort as ko, tempfile, pathlib
+        >>> people = pa.table({"age": [21, 22, 41, 42]})
+        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.to_csv(f"{folder}/release.csv")
+        ...     pathlib.Path(f"{folder}/release.csv").read_text().splitlines()
+        ['age', '"[21, 22]"', '"[21, 22]"', '"[41, 42]"', '"[41, 42]"']
+        """
+        self._write_as("csv", path, "to_csv")
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the published table as Parquet, in the same safe way as `to_csv`."""
+        self._write_as("parquet", path, "to_parquet")
+
+    def _write_as(self, kind: str, path: str | Path, method: str) -> None:
+        """Write the published table alone; refused where the ending names another format."""
+        from kohort.io.tables import SUFFIXES, format_of
+
+        endings = [ending for ending, stands_for in SUFFIXES.items() if stands_for == kind]
+        if self.origin.shape is not None:
+            raise InputError(
+                f"{method} writes tables, and this is a file of baskets. Use release.write(path)."
+            )
+        if format_of(path) != kind:
+            raise InputError(
+                f"{method} writes files that end in {' or '.join(endings)}. Got {Path(path).name!r}. "
+                "For other formats, use release.write(path)."
+            )
+        self.write(path)
+
     def report(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
     ) -> None:
@@ -156,7 +216,9 @@ class Release(VerifiedRelease):
 
         check_report_path(path)
         with self._outputs(path).drafts() as draft_of:
-            write_report(self, draft_of[Path(path)], version=version, **more)
+            write_report(
+                self, draft_of[Path(path)], version=version, **{"making": self.origin.making, **more}
+            )
 
     def certificate(
         self,

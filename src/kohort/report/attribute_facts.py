@@ -15,7 +15,7 @@ from kohort.report.published_values import PublishedValues
 
 __all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
 
-STEPS = ("unchanged", "up to a quarter", "up to a half", "up to three quarters", "more", "*")
+STEPS = ("unchanged", "up to 25 %", "up to 50 %", "up to 75 %", "more", "*")
 _BARS = 12  # values that a distribution names one by one
 _BINS = 15  # of numbers and dates
 

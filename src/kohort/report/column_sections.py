@@ -37,8 +37,9 @@ def _steps_figure(shares: list[tuple[str, dict[str, float]]]) -> Figure:
     kept = sum(steps["unchanged"] for _, steps in shares) / len(shares)
     stars = sum(steps["*"] for _, steps in shares) / len(shares)
     sentence = (
-        f"{capitalized(percent(kept))} of all cells are published unchanged, {percent(stars)} as *. In "
-        "between, a darker shade means that a cell stands for more of its column's values."
+        f"{capitalized(percent(kept))} of all cells are published unchanged, {percent(stars)} as *. The "
+        "steps in between say how far a cell is on the way from its own value to *: the darker, the less it "
+        "says."
     )
     chart = charts.steps_chart(shares[:_MOST_ROWS])
     table = Table(("column", *STEPS), [[name, *map(percent, steps.values())] for name, steps in shares])

@@ -6,6 +6,7 @@ of it, may go with the release.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
@@ -35,11 +36,14 @@ def report_facts(
     making: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """All that a report shows, as plain data. `making` may hold the `command` and the `spec`.
+    """All that a report shows, as plain data.
+
+    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`.
 
     The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
     """
     check_version(version)
+    making = {} if making is None else making
     run = Run(progress=progress)
     run.report("report: classes", 0.0)
     facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
@@ -47,7 +51,12 @@ def report_facts(
         "original_sha256": (sha256 or {}).get("input"),
         "report": "internal",
         **_table_facts(release),
-        "making": dict(making or {}),
+        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
+        "about": {
+            "original": making.get("data"),
+            "release": making.get("release"),
+            "date": datetime.date.today().isoformat(),
+        },
         "improvable": obstacle(release.problem) is None,
     }
     run.report("report: risk", 0.1)

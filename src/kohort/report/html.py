@@ -55,6 +55,8 @@ def report_page(facts: dict[str, Any]) -> str:
     template = _templates().get_template("report.html")
     return template.render(
         facts=facts,
+        title=_title(facts),
+        about=_about(facts),
         light=traffic_light_of(facts),
         verdict=verdict_sentences(facts),
         advice=advice_of(facts),
@@ -62,6 +64,25 @@ def report_page(facts: dict[str, Any]) -> str:
         figures=_big_figures(facts),
         sections=sections(facts),
     )
+
+
+def _title(facts: dict[str, Any]) -> str:
+    """The title of the page: the name of the data set, else of a file."""
+    about = facts["about"]
+    return facts["title"] or about["original"] or about["release"] or "Release of a table"
+
+
+def _about(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What stands under the title: which data this is about, when and how it was made, and who owns it."""
+    about = facts["about"]
+    files = [("Original", about["original"]), ("Release", about["release"])]
+    return [
+        *((name, file) for name, file in files if file is not None),
+        ("Records", f"{facts['records']:,}"),
+        ("Date", about["date"]),
+        ("Made with", f"Kohort {facts['version']}"),
+        ("Owner", facts["owner"] or "not named"),
+    ]
 
 
 def notebook_page(release: VerifiedRelease) -> str:
@@ -88,6 +109,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["number"] = number
+    found.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
     found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
     found.tests["figure_like"] = _figure_like
     return found

@@ -12,6 +12,8 @@ __all__ = ["public_certificate", "public_facts"]
 
 _CERTIFICATE = (
     "version",
+    "title",
+    "owner",
     "holds",
     "records",
     "suppressed",
@@ -52,6 +54,7 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
         **_some(facts, _REPORT),
         **public_certificate(facts),
         "report": "public",
+        "about": facts["about"] | {"original": None},
         "class_sizes": sizes and {**sizes, "bins": [_some(entry, _BIN) for entry in sizes["bins"]]},
         "risk": _risk(facts["risk"]),
         "utility": _utility(facts["utility"]),

@@ -11,6 +11,8 @@ from kohort.report.sentences import percent
 
 __all__ = ["risk_section", "utility_section"]
 
+_WORTH_LEARNING = 0.02  # how much better than guessing a model of the original must be
+
 
 def risk_section(facts: dict[str, Any]) -> Section:
     """The section on risk: the chance that people are found, by counting and by an actual attack."""
@@ -93,7 +95,9 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
     if queries is not None:
         figures.append(_queries(queries))
     if learnt is not None and "accuracy" in learnt:
-        figures.append(_classification(learnt))
+        figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
+            _nothing_learnt(learnt)
+        )
     elif learnt is not None:
         sentences.append(learnt["sentence"])
     if pairs is not None:
@@ -127,6 +131,23 @@ def _classification(found: dict[str, Any]) -> Figure:
     )
     sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
     return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
+
+
+def _learnable(found: dict[str, Any]) -> bool:
+    """Whether the original teaches a model anything; where it does not, equal bars would mislead."""
+    return found["ceiling"] - found["floor"] >= _WORTH_LEARNING
+
+
+def _nothing_learnt(found: dict[str, Any]) -> str:
+    """A sentence that explains why there is no chart of a model."""
+    return (
+        f"Learning: the quasi-identifiers say little about {found['target']!r}. Even a model that learns "
+        "from "
+        f"the original is right for {percent(found['ceiling'])} of people it has not seen, and always "
+        "guessing "
+        f"the most frequent value for {percent(found['floor'])}; learnt from the release, it is "
+        f"{percent(found['accuracy'])}. So learning shows nothing about what the release has lost."
+    )
 
 
 def _association(found: dict[str, Any]) -> Figure:

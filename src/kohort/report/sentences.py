@@ -102,7 +102,7 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     roles = facts.get("roles", {})
     identifiers = [name for name, role in roles.items() if role == "identifier"]
     if identifiers:
-        words.append(f"Columns that identify people were removed or replaced: {_listed(identifiers)}.")
+        words.append(f"These columns were dropped or replaced: {_listed(identifiers)}.")
     return words
 
 
@@ -186,8 +186,7 @@ def _about_loss(facts: dict[str, Any]) -> list[str]:
     worst = max(facts["attributes"], key=lambda attribute: attribute["loss"])
     return [
         f"Much detail is lost, most of it in {worst['name']!r}. Give that column a finer hierarchy or leave "
-        "it "
-        "out, ask whether others really know every quasi-identifier, or try a smaller k."
+        "it out, ask whether others really know every quasi-identifier, or try a smaller k."
         + _search_longer(facts)
     ]
 

@@ -39,8 +39,9 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, prices, node_costs))
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
-    star = sum(float(of_node[0]) for of_node in node_costs)
-    proven = max(_total(problem, prices, star), 0.0)  # no cost is negative, whatever the prices
+    proven = max(
+        _total(problem, prices, _withheld_cost(problem)), 0.0
+    )  # no cost is negative, whatever the prices
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise _refuted("it is above the sum of the prices")
@@ -56,6 +57,12 @@ def _node_costs(problem: Problem) -> list[np.ndarray]:
     """Per attribute what a record pays for a cell published as each node, weights included."""
     assert isinstance(problem.cost, SeparableCost)
     return [w * problem.cost.cell(a.nodes()) for a, w in zip(problem.attributes, problem.weights)]
+
+
+def _withheld_cost(problem: Problem) -> float:
+    """What a withheld record pays: `*` in every column, weights included."""
+    assert isinstance(problem.cost, SeparableCost)
+    return sum(w * problem.cost.cell(a.star()).item() for a, w in zip(problem.attributes, problem.weights))
 
 
 def _total(problem: Problem, prices: np.ndarray, star: float) -> float:

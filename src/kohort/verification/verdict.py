@@ -11,6 +11,7 @@ import pyarrow as pa
 from kohort.errors import counted
 from kohort.problem.models import Measure
 from kohort.verification.caution import Caution
+from kohort.verification.verdict_display import verdict_display
 
 __all__ = ["Check", "ModelVerdict", "Verdict"]
 
@@ -89,6 +90,10 @@ class Verdict:
         found = held if self.holds else " ".join(self.reasons())
         classes = counted(self.classes, "class", "classes")
         return f"<Verdict on {counted(self.records, 'record')} in {classes}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows a verdict, without any value of the table."""
+        return verdict_display(self).html()
 
     def reasons(self) -> list[str]:
         """Why the verdict does not hold: a sentence for each reason."""

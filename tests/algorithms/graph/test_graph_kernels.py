@@ -67,7 +67,7 @@ def test_outliers_are_withheld_one_by_one_by_their_gain(problem, most):
     star = problem.coded.star_cost
     rows = graph.leaves[graph.row_of_record]
     order, start = np.argsort(groups, kind="stable"), first_slots(np.bincount(groups))
-    gone = withhold_outliers(graph.tables, rows, order, start, problem.k, most)
+    gone = withhold_outliers(graph.tables, rows, order, start, problem.k, most, star)
     cost_of = cost_function(problem)
     paid = gone.sum() * star
     for group in np.unique(groups[~gone]):

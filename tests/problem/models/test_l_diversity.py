@@ -147,7 +147,7 @@ def test_refusal():
     ("arguments", "message"),
     [
         (("x", 0), r"The 'l' parameter of LDiversity must be a number >= 1\. Got 0\."),
-        (("x", "many"), r"must be a number >= 1\. Got 'many' \(a text\)\."),
+        (("x", "many"), r"must be a number >= 1\. Got 'many' \(text\)\."),
         (("x", float("nan")), r"must be a number >= 1\. Got nan\."),
         (("x", True), "Got True"),
         (("x", 3, "often"), "must be one of: frequency, distinct, entropy, recursive. Got 'often'"),

@@ -93,13 +93,13 @@ def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.
     ]
     if cost.withheld_record is not None:
         return cells, cost.withheld_record
-    stars = [_stars(attribute) for attribute in problem.attributes]
+    stars = [attribute.star() for attribute in problem.attributes]
     return cells, float(sum(weight * cost.block(star)[0] for weight, star in zip(weights, stars)))
 
 
 def _as_measured(attribute: Attribute) -> GeneralizedValues:
     """All nodes of an attribute as the release is measured: a node published as `*` covers everything."""
-    nodes, star = attribute.nodes(), _stars(attribute)
+    nodes, star = attribute.nodes(), attribute.star()
 
     def measured(of_nodes: np.ndarray, of_star: np.ndarray) -> np.ndarray:
         return np.where(nodes.star, of_star, of_nodes)
@@ -111,12 +111,6 @@ def _as_measured(attribute: Attribute) -> GeneralizedValues:
         mass_log=measured(nodes.mass_log, star.mass_log),
         level=measured(nodes.level, star.level),
     )
-
-
-def _stars(attribute: Attribute) -> GeneralizedValues:
-    """The single generalized value `*` of an attribute."""
-    everything = attribute.generalized(np.array([0]), np.array([attribute.n_leaves - 1]))
-    return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
 
 
 class _Ambiguity:

@@ -108,5 +108,7 @@ def _without_outliers(problem: Problem, graph: NeighbourGraph, groups: np.ndarra
     rows = graph.leaves[graph.row_of_record]
     order = np.argsort(groups, kind="stable")
     start = first_slots(np.bincount(groups))
-    withheld = withhold_outliers(graph.tables, rows, order, start, problem.k, problem.max_withheld)
+    withheld = withhold_outliers(
+        graph.tables, rows, order, start, problem.k, problem.max_withheld, problem.coded.star_cost
+    )
     return np.where(withheld, -1, groups).astype(np.int32)

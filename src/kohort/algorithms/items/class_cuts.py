@@ -9,6 +9,7 @@ import numpy as np
 
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
+from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
@@ -75,7 +76,8 @@ def recode_each_class(
             run.report("items of every class", (number + 1) / len(classes))
     if withheld.any():
         notes = [
-            f"The items of {int(withheld.sum()):,} records are withheld: fewer than k of a class have any."
+            f"The items of {counted(int(withheld.sum()), 'record')} are withheld: fewer than k records of "
+            "the same class have any."
         ]
     elif len(classes) > 1:
         notes = []

@@ -38,8 +38,7 @@ class United:
         if not isinstance(groups, Groups):
             raise UnsupportedError(
                 f"{self.inner.name} does not support {', '.join(self.unmet)}, and makes no groups that could "
-                "be "
-                "united until it holds."
+                "be united until it holds."
             )
         united = diversify(problem, groups, run, w=self.weight)
         if united is groups:

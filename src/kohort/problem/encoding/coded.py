@@ -11,7 +11,7 @@ from kohort.data.dataset import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import Cost
+from kohort.problem.costs import Cost, SeparableCost
 from kohort.problem.encoding.cell_costs import cell_costs_of
 from kohort.problem.encoding.layout import CellCosts, Lineages, Tables, Trees
 from kohort.problem.encoding.lineages import lineages_of, node_starts, trees_of
@@ -107,8 +107,10 @@ class Coded:
 
     @property
     def star_cost(self) -> float:
-        """The cost of a record that is published as the root of every hierarchy."""
-        return sum(float(cost[0]) for cost in self.node_costs)
+        """The cost of a withheld record: `*` in every column."""
+        assert isinstance(self.cost, SeparableCost)
+        stars = [self.cost.cell(attribute.star())[0] for attribute in self.attributes]
+        return float(np.dot(self.weights, stars))
 
     # -- hierarchies ---------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.charts import AFTER, PERCENT, RULE, page_chart
+from kohort.charts import AFTER, PERCENT, RULE, SHARES, page_chart
 
 __all__ = ["class_sizes_chart", "guesses_chart"]
 
@@ -71,7 +71,7 @@ def _confidence_bars() -> dict[str, Any]:
                 "scale": {"domain": [0, 1]},
                 "bin": "binned",
                 "title": "confidence of the best guess",
-                "axis": {"format": PERCENT, "values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
+                "axis": SHARES,
             },
             "x2": {"field": "to"},
             "y": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.charts import PERCENT, page_chart
+from kohort.charts import SHARES, names_axis, page_chart, row_height
 from kohort.report.attribute_facts import STEPS
 
 __all__ = ["steps_chart"]
@@ -22,9 +22,10 @@ def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any
         for step, share in steps.items()
         if share > 0
     ]
+    names = [name for name, _ in shares]
     used = [step for step in STEPS if any(value["step"] == step for value in values)]
     return page_chart(
-        _ROW * len(shares) + 80,
+        row_height(names, least=_ROW) * len(shares) + 80,
         values,
         mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},
         encoding={
@@ -33,19 +34,19 @@ def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"ticks": False},
+                "axis": names_axis(names),
             },
             "x": {
                 "field": "share",
                 "type": "quantitative",
                 "scale": {"domain": [0, 1]},
-                "axis": {"format": PERCENT, "tickCount": 5},
+                "axis": SHARES,
                 "title": "share of records",
             },
             "color": {
                 "field": "step",
                 "scale": {"domain": used, "range": [_SHADES[STEPS.index(step)] for step in used]},
-                "legend": {"columns": 3},
+                "legend": {"columns": 3, "columnPadding": 16},
             },
             "order": {"field": "order", "type": "quantitative"},
         },

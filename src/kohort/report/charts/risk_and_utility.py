@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.charts import AFTER, BEFORE, PERCENT, RULE, page_chart
+from kohort.charts import AFTER, BEFORE, RULE, SHARES, page_chart
 
 __all__ = ["attack_chart", "pairs_chart"]
 
@@ -13,8 +13,7 @@ __all__ = ["attack_chart", "pairs_chart"]
 def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, Any]:
     """A chart of success rates as dots on their intervals, and a line at the rate that k allows."""
     y = {"field": "side", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
-    axis = {"format": PERCENT, "tickCount": 5}
-    x = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": "people found", "axis": axis}
+    x = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": "people found", "axis": SHARES}
     scale = {"domain": ["original", "release"], "range": [BEFORE, AFTER]}
     colour = {"field": "side", "scale": scale, "legend": None}
     return page_chart(

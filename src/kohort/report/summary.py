@@ -1,0 +1,112 @@
+"""The summary of a release: what a person asks first, as text, HTML or plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kohort.display import Display, Figures
+from kohort.errors import counted
+from kohort.report.attribute_facts import attribute_facts
+from kohort.report.public_facts import public_certificate
+from kohort.report.published_values import published_values
+from kohort.report.sentences import percent, withheld_text
+from kohort.report.terminal import number
+from kohort.report.traffic_light import traffic_light_of
+
+if TYPE_CHECKING:
+    from kohort.pipeline.release import VerifiedRelease
+
+__all__ = ["Summary", "summary_of"]
+
+_OF_COLUMN = ("name", "values", "published_values", "unchanged", "starred", "loss")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """What came of a release, without any value of the data.
+
+    facts    those of the certificate that may be shown to everybody
+    columns  of each quasi-identifier: its different values before (`values`) and after (`published_values`),
+             the shares of its cells that are `unchanged` or `*` (`starred`), and its `loss`
+    """
+
+    facts: dict[str, Any]
+    columns: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain data."""
+        return {**self.facts, "columns": self.columns}
+
+    def __str__(self) -> str:
+        return self._display.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._display.html()
+
+    @property
+    def _display(self) -> Display:
+        light = traffic_light_of(self.facts)
+        cautions = [f"Not protected: {caution['what']}" for caution in self.facts["cautions"]]
+        notes = [f"Note: {note}" for note in self.facts["notes"]]
+        columns = [_columns(self.columns)] if self.columns else []
+        parts: list[str | Figures]
+        parts = [_extent(self.facts), *cautions, _promises(self.facts), _cost(self.facts), *columns, *notes]
+        return Display(light.title, parts, light.colour)
+
+
+def summary_of(release: VerifiedRelease) -> Summary:
+    """The summary of a release."""
+    columns = [attribute_facts(values) for values in published_values(release.sides)]
+    return Summary(
+        public_certificate(release.facts()),
+        [{name: column[name] for name in _OF_COLUMN} for column in columns],
+    )
+
+
+def _extent(facts: dict[str, Any]) -> str:
+    if not facts["quasi_identifiers"]:
+        return f"{counted(facts['records'], 'basket')}."
+    return (
+        f"{counted(facts['records'], 'record')} in {counted(facts['classes'], 'class', 'classes')}, the "
+        f"smallest with {facts['smallest_class']:,}; {withheld_text(facts)} withheld."
+    )
+
+
+def _promises(facts: dict[str, Any]) -> Figures:
+    rows = [
+        [
+            model["promise"],
+            number(model["asked"]),
+            number(model["measured"]),
+            "yes" if model["holds"] else "NO",
+        ]
+        for model in facts["models"]
+    ]
+    return Figures(["promised", "asked", "measured", "holds"], rows, left=["promised"])
+
+
+def _cost(facts: dict[str, Any]) -> str:
+    name, gap = facts["cost"], facts["gap"]
+    known = "" if gap is None or gap > 1 else f", at most {percent(gap)} above the least possible"
+    known = ", the least possible" if gap == 0 else known
+    items = facts["loss"].get("items-ncp")
+    of_items = "" if items is None else f"; of the items (ncp): {number(items)}"
+    return f"Cost ({name}): {number(facts['loss'][name])}{known}{of_items}. Made by {facts['algorithm']}."
+
+
+def _columns(columns: list[dict[str, Any]]) -> Figures:
+    rows = [
+        [
+            column["name"],
+            number(column["values"]),
+            number(column["published_values"]),
+            percent(column["unchanged"]),
+            percent(column["starred"]),
+            f"{column['loss']:.3f}",
+        ]
+        for column in columns
+    ]
+    return Figures(["column", "values", "published", "unchanged", "*", "loss"], rows, left=["column"])
