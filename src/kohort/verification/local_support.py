@@ -19,12 +19,13 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.kernels.compiled import kernel
 from kohort.problem.models.km_anonymity import ItemsetSurvey, KmAnonymity, RareItemset
 
 __all__ = ["Levels", "labels_nest", "survey_locally"]
 
 _LISTED = 100_000
+_CELLS = 4_000_000  # of a matrix of records by labels
+_MOST_LABELS = 3_000  # of a matrix of labels by labels
 
 
 class Levels(NamedTuple):
@@ -87,17 +88,13 @@ def _survey_class(
     size = min(model.m, int(np.diff(shown.start).max(initial=0)))
     if not size:
         return
-    room = max(_LISTED - len(found.listed), 1)
-    rare, supports = np.full((room, size), -1, dtype=np.int64), np.zeros(room, dtype=np.int64)
-    number, prefix = np.zeros(1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
-    _unsupported(shown, support, len(label_of), model.k, prefix, 0, rare, supports, number)
-    for ranks, n in zip(rare[: min(number[0], room)], supports.tolist()):
-        items = tuple(sorted(label_of[ranks[ranks >= 0]].tolist()))
-        found.listed.append(RareItemset(class_, items, n))
-        found.least = n if found.least is None else min(found.least, n)
-    if number[0]:
-        found.rare += int(number[0])
+    for ranks, n in _unsupported(shown, support, size, model.k, ()):
+        found.rare += 1
         found.failing_classes.add(class_)
+        found.least = n if found.least is None else min(found.least, n)
+        if len(found.listed) < _LISTED:
+            items = tuple(sorted(label_of[list(ranks)].tolist()))
+            found.listed.append(RareItemset(class_, items, n))
 
 
 def _classes(class_of_record: np.ndarray) -> Iterator[np.ndarray]:
@@ -176,99 +173,75 @@ def _meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
     return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
 
 
-@kernel
-def _unsupported(shown, support, n_labels, k, prefix, depth, rare, supports, number):
-    """Write the sets that begin with prefix[:depth] and that fewer than k records support into `rare`.
+Rare = Iterator[tuple[tuple[int, ...], int]]  # sets of labels by rank, each with its support
 
-    Sets that begin with one that was written are left out. number[0] counts all that were found.
+
+def _unsupported(shown: _Table, support: _Table, size: int, k: int, prefix: tuple[int, ...]) -> Rare:
+    """Sets of up to `size` labels after a prefix that some record shows, and fewer than k support.
+
+    The tables hold the records with the prefix, and the labels after it. Of sets that contain a rare one
+    some are left out.
     """
-    own, other = _places(shown, n_labels), _places(support, n_labels)
-    counts, wanted = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.bool_)
-    for label in range(n_labels):
-        if own[0][label] == own[0][label + 1]:
-            continue
-        prefix[depth] = label
-        n = other[0][label + 1] - other[0][label]
-        if n < k:
-            _write(prefix, n, rare, supports, number)
-        elif depth + 2 == len(prefix):
-            _last_labels(shown, support, own, other, label, k, prefix, counts, wanted, rare, supports, number)
-        elif depth + 2 < len(prefix):
-            after, among = _after(shown, own, label), _after(support, other, label)
-            if len(after.labels):
-                _unsupported(after, among, n_labels, k, prefix, depth + 1, rare, supports, number)
-    prefix[depth] = -1
+    n = int(max(shown.labels.max(initial=-1), support.labels.max(initial=-1))) + 1
+    own, total = np.bincount(shown.labels, minlength=n), np.bincount(support.labels, minlength=n)
+    for label in np.flatnonzero((own > 0) & (total < k)).tolist():
+        yield (*prefix, label), int(total[label])
+    if size == 1:
+        return
+    in_shown, in_support = _Index(shown, n), _Index(support, n)
+    for label in np.flatnonzero((own > 0) & (total >= k)).tolist():
+        after = in_shown.after(label)
+        if len(after.labels):
+            among, known = in_support.after(label), (*prefix, label)
+            if size == 3 and len(np.unique(after.labels)) <= _MOST_LABELS:
+                yield from _unsupported_pairs(after, among, k, known)
+            else:
+                yield from _unsupported(after, among, size - 1, k, known)
 
 
-@kernel
-def _write(prefix, n, rare, supports, number):
-    if number[0] < len(rare):
-        rare[number[0]], supports[number[0]] = prefix, n
-    number[0] += 1
+class _Index:
+    """Where each label occurs in a table."""
+
+    def __init__(self, table: _Table, n_labels: int) -> None:
+        self.table = table
+        self.order = np.argsort(table.labels, kind="stable")
+        self.begin = np.searchsorted(table.labels[self.order], np.arange(n_labels + 1))
+        sizes = np.diff(table.start)
+        self.end_of_place = np.repeat(table.start[1:], sizes)
+
+    def after(self, label: int) -> _Table:
+        """The records that have a label, each with the labels after it; records without any are left out."""
+        places = self.order[self.begin[label] : self.begin[label + 1]]
+        sizes = self.end_of_place[places] - places - 1
+        places, sizes = places[sizes > 0], sizes[sizes > 0]
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        at = np.arange(start[-1]) + np.repeat(places + 1 - start[:-1], sizes)
+        return _Table(start, self.table.labels[at])
 
 
-@kernel
-def _places(table, n_labels):
-    """Per label where its places begin, the places themselves, and the end of the record of each place."""
-    begin = np.zeros(n_labels + 1, np.int64)
-    for label in table.labels:
-        begin[label + 1] += 1
-    begin = np.cumsum(begin)
-    fill, place = begin[:-1].copy(), np.empty(len(table.labels), np.int64)
-    end = np.empty(len(table.labels), np.int64)
-    for record in range(len(table.start) - 1):
-        for at in range(table.start[record], table.start[record + 1]):
-            label = table.labels[at]
-            place[fill[label]], end[fill[label]] = at, table.start[record + 1]
-            fill[label] += 1
-    return begin, place, end
+def _unsupported_pairs(shown: _Table, support: _Table, k: int, prefix: tuple[int, ...]) -> Rare:
+    """Sets of one or two labels after a prefix that some record shows, and fewer than k support."""
+    labels = np.unique(shown.labels)
+    together, counts = _together(shown, labels), _together(support, labels)
+    first, second = np.nonzero(np.triu((together > 0) & (counts < k)))
+    for a, b in zip(first.tolist(), second.tolist()):
+        pair = (int(labels[a]),) if a == b else (int(labels[a]), int(labels[b]))
+        yield (*prefix, *pair), int(counts[a, b])
 
 
-@kernel
-def _after(table, places, label):
-    """The records that have a label, each with the labels after it; records without any are left out."""
-    begin, place, end = places
-    size, n = 0, 0
-    for i in range(begin[label], begin[label + 1]):
-        size += end[i] - place[i] - 1
-        n += end[i] - place[i] > 1
-    start, labels = np.zeros(n + 1, np.int64), np.empty(size, np.int64)
-    n, filled = 0, 0
-    for i in range(begin[label], begin[label + 1]):
-        if end[i] - place[i] > 1:
-            for at in range(place[i] + 1, end[i]):
-                labels[filled] = table.labels[at]
-                filled += 1
-            n += 1
-            start[n] = filled
-    return _Table(start, labels)
+def _together(table: _Table, labels: np.ndarray) -> np.ndarray:
+    """How many records have each pair of labels, by place among the labels; single labels on the diagonal.
 
-
-@kernel
-def _last_labels(shown, support, own, other, label, k, prefix, counts, wanted, rare, supports, number):
-    """Write the sets that end one label after `label`. Counting stops once all have the support of k.
-
-    counts, wanted  scratch, all zero before and after
+    Counts are added up in parts that are exact in single precision.
     """
-    left = 0
-    for i in range(own[0][label], own[0][label + 1]):
-        for at in range(own[1][i] + 1, own[2][i]):
-            left += not wanted[shown.labels[at]]
-            wanted[shown.labels[at]] = True
-    for i in range(other[0][label], other[0][label + 1]):
-        if left == 0:
-            break
-        for at in range(other[1][i] + 1, other[2][i]):
-            last = support.labels[at]
-            if wanted[last]:
-                counts[last] += 1
-                left -= counts[last] == k
-    for i in range(own[0][label], own[0][label + 1]):
-        for at in range(own[1][i] + 1, own[2][i]):
-            last = shown.labels[at]
-            if wanted[last]:
-                if counts[last] < k:
-                    prefix[-1] = last
-                    _write(prefix, counts[last], rare, supports, number)
-                wanted[last], counts[last] = False, 0
-    prefix[-1] = -1
+    place = np.minimum(np.searchsorted(labels, table.labels), len(labels) - 1)
+    wanted = labels[place] == table.labels
+    record = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start))[wanted]
+    place = place[wanted]
+    step, found = max(_CELLS // len(labels), 1), np.zeros((len(labels), len(labels)), dtype=np.int64)
+    for begin in range(0, len(table.start) - 1, step):
+        part = slice(*np.searchsorted(record, [begin, begin + step]))
+        has = np.zeros((min(step, len(table.start) - 1 - begin), len(labels)), dtype=np.float32)
+        has[record[part] - begin, place[part]] = 1
+        found += (has.T @ has).astype(np.int64)
+    return found

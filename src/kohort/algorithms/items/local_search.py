@@ -9,6 +9,7 @@ from kohort.algorithms.items.kernels.item_cuts import ItemTree, tid_lists
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
 from kohort.algorithms.run import Run
+from kohort.data.hierarchy import Hierarchy
 from kohort.problem.items import ItemsProblem
 
 __all__ = ["LocalSearch"]
@@ -124,7 +125,7 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     return depth
 
 
-def _tree(parent: np.ndarray, hierarchy) -> ItemTree:
+def _tree(parent: np.ndarray, hierarchy: Hierarchy) -> ItemTree:
     n = len(parent)
     return ItemTree(
         parent=parent,
