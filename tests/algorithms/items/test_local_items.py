@@ -75,7 +75,7 @@ def test_the_bound_is_not_above_the_least_loss_of_all_local_recodings(case):
         for nodes in product(*lineages)
         if not unsupported(parent, occurrences(problem, nodes), case.k, case.m)
     )
-    assert rare_item_bound(problem) <= least + 1e-12
+    assert rare_item_bound(problem, Run()) <= least + 1e-12
     assert all(problem.ncp(solved(problem, a).node_of_occurrence) >= least - 1e-12 for a in LOCAL)
 
 

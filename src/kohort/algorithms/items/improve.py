@@ -48,6 +48,8 @@ class ImproveItems(ItemsAlgorithm):
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         rng = np.random.default_rng(problem.seed)
+        alone = problem.class_of_record is None
+        bound = rare_item_bound(problem, run.share_of_time(0.2)) if alone else None
 
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
             search = _started(problem, part, run)
@@ -58,10 +60,7 @@ class ImproveItems(ItemsAlgorithm):
                 f"{tried:,} rounds of taking the recoding apart lowered the loss by {saved:.2%}."
             ]
 
-        found = recode_each_class(problem, run, recode)
-        if problem.class_of_record is not None:
-            return found
-        return replace(found, bound=rare_item_bound(problem))
+        return replace(recode_each_class(problem, run, recode), bound=bound)
 
     def _improve(self, search: LocalSearch, rng: np.random.Generator, run: Run) -> int:
         """Collapse subtrees and descend again; undo what did not help. Returns the number of rounds."""

@@ -13,8 +13,8 @@ _TESTS = 300  # itemsets of each size that are examined per basket
 
 
 @kernel
-def rare_packing(cuts, least, above, m, k):
-    """The sum, over baskets, of what rare itemsets that share no item cost at least.
+def rare_packing(cuts, least, above, m, k, begin, end):
+    """The sum, over baskets begin..end - 1, of what rare itemsets that share no item cost at least.
 
     least  per leaf what it costs by itself: 0 if k baskets have it
     above  per leaf the width of the node above it
@@ -22,7 +22,7 @@ def rare_packing(cuts, least, above, m, k):
     O(baskets * m * 300 intersections of lists that stop at k).
     """
     total = np.int64(0)
-    for b in range(len(cuts.start) - 1):
+    for b in range(begin, end):
         items, n = np.empty(cuts.start[b + 1] - cuts.start[b], np.int64), 0
         for at in range(cuts.start[b], cuts.start[b + 1]):
             leaf = cuts.leaf[at]
