@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check lint imports types site stress fuzz format bench docs clean
+.PHONY: install demo test check lint imports types site stress fuzz format bench clean
 
 install: $(STAMP)
 
@@ -21,12 +21,13 @@ test: install
 
 # what a change must pass: two quick checks at a time, then the tests
 check: install
-	$(MAKE) --no-print-directory -j 2 lint imports types site
+	$(MAKE) --no-print-directory -j 2 lint imports types
 	$(MAKE) --no-print-directory test
 
 lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/vermin --quiet --no-tips --violations --target=3.10- src
 
 imports: install
 	$(BIN)/lint-imports
@@ -34,8 +35,9 @@ imports: install
 types: install
 	$(BIN)/mypy
 
+# these pages, into the folder site; the tests build them, too
 site: install
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # a cache of compiled code filled by many processes, then used by one
 stress: install
@@ -48,9 +50,6 @@ fuzz: install
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-
-docs: install
-	$(BIN)/mkdocs build --strict
 
 # all benchmarks, or some: make bench BENCH='--quick --out after.jsonl'
 bench: install

@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that a program knows best: cli.md, the schema, what commands print.
+"""Write what a program knows best: cli.md, the schema, what commands print, what cells of notebooks give.
 
 Run it after a change of the command line, of the options or of what is printed: `python docs/generate.py`.
 The tables of options in spec.md and python.md stand between two comments. On every page it runs the blocks in
@@ -60,7 +60,7 @@ _FENCE = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^<!-- (?P<hidden>\$ .*?) -->$", re.MULTILINE | re.DOTALL
 )
 _FILE_NAME = re.compile(r"# (\S+\.\w+)\n")
-_PROGRESS = re.compile(r".+: \d+%(, about \d+ s left)?")
+_PROGRESS = re.compile(r".+: \d+%(, about \d+ (s|min) left for this step)?")
 _EXAMPLE = re.compile(r"^Example: \*\*(.+)\*\*$", re.MULTILINE)
 
 
@@ -73,6 +73,7 @@ def main() -> None:
         new = refreshed(with_tables(page.name, old))
         if new != old:
             page.write_text(new, encoding="utf-8")
+    subprocess.run([sys.executable, DOCS / "run_notebooks.py"], check=True)
 
 
 def pages() -> list[Path]:

@@ -51,7 +51,7 @@ def test_k_is_short_for_k_anonymity_and_goes_with_other_models():
         ({"k": "2"}, "must be an integer"),
         ({"k": True}, "must be an integer"),
         ({"quasi_identifiers": ["age", "twon"]}, "Did you mean 'town'"),
-        ({"progress": 3}, "'progress' is True, False, or a function"),
+        ({"progress": 3}, "'progress' must be True, False, or a function"),
     ],
 )
 def test_wrong_calls_say_what_to_write(asked, says):

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kohort.api import verify as verify
     from kohort.data.build_hierarchy import auto as auto
     from kohort.data.build_hierarchy import by_frequency as by_frequency
+    from kohort.data.build_hierarchy import code as code
     from kohort.data.build_hierarchy import dates as dates
     from kohort.data.build_hierarchy import flat as flat
     from kohort.data.build_hierarchy import groups as groups
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from kohort.data.build_hierarchy import order as order
     from kohort.data.build_hierarchy import quantiles as quantiles
     from kohort.data.hierarchy import Hierarchy as Hierarchy
+    from kohort.data.numeric_labels import as_numbers as as_numbers
     from kohort.errors import InfeasibleError as InfeasibleError
     from kohort.errors import InputError as InputError
     from kohort.errors import InternalError as InternalError
@@ -116,9 +118,11 @@ _HOMES = {
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",
+    "as_numbers": "kohort.data.numeric_labels",
     "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "code": "kohort.data.build_hierarchy",
     "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",

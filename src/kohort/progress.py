@@ -33,7 +33,8 @@ def shown_progress(progress: ShowProgress) -> Iterator[Progress | None]:
     """
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise InputError(
-            "'progress' is True, False, or a function that is called with what is being done and the share "
+            "'progress' must be True, False, or a function that is called with what is being done and the "
+            "share "
             f"that is done. Got {shown(progress)}."
         )
     if callable(progress):

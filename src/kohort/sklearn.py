@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kohort.api import anonymize
 from kohort.data.dataset import Dataset
-from kohort.errors import InfeasibleError, InputError, MissingPackageError
+from kohort.errors import InfeasibleError, InputError
+from kohort.extras import missing_package
 from kohort.options import OPTIONS
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
@@ -25,7 +26,7 @@ try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
-    raise MissingPackageError("kohort.sklearn needs: pip install 'kohort[sklearn]'") from None
+    raise missing_package("kohort.sklearn needs", "sklearn") from None
 
 __all__ = ["Anonymizer"]
 

@@ -85,3 +85,18 @@ def test_what_is_read_is_not_replaced(folder):
     assert (folder / "people.csv").read_text() == PEOPLE
     assert "not a map file" in run("apply", "people.csv", "people.csv", "--out", "x.csv").err
     assert "There are no maps" in run("apply", "none.json", "people.csv", "--out", "x.csv").err
+
+
+@pytest.mark.parametrize("k", [(), ("--k", "2")])
+def test_there_is_one_number_of_withheld_records(folder, k):
+    """Where more records are `*` everywhere than may be withheld, verification takes them for a class."""
+    lines = ["An,21,cat,flu", "Bo,24,dog,cold", "Cy,41,cow,flu", "Di,88,cow,cold", "Ed,61,dog,flu"]
+    (folder / "others.csv").write_text("name,age,animal,illness\n" + "\n".join(lines) + "\n")
+    options = ("others.csv", "--out", "o.csv", "--unseen", "suppress", *k)
+    facts = json.loads(run("apply", "maps.json", *options, "--json").out)
+    assert (folder / "o.csv").read_text().count("*,*,") == 3
+    assert facts["suppressed"] == 0
+    assert facts["verdict"] is None or facts["verdict"]["suppressed"] == 0
+    assert any("3 records are `*` in every quasi-identifier" in note for note in facts["notes"])
+    shown = run("apply", "maps.json", *options).out
+    assert "5 records, 0 withheld" in shown and "3 withheld" not in shown

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from cli.running import run
 from kohort.cli.app import app
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.hierarchy import hierarchy
@@ -75,3 +76,14 @@ def test_words_for_true_and_false_are_switches():
     assert Job(shuffle="auto", k=5).changes() | {"algorithm": None} == Job(shuffle="auto", k=5).changes()
     assert Job(time_limit=3.0).typed()["time-limit"] == 3.0
     assert Job().outside() == {"engine": "local"}
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("anonymize",), ("algorithms",), ("hierarchy",), ("hierarchy", "show")]
+)
+def test_help_fits_80_columns_and_names_no_value_of_a_switch(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    shown = run(*words, "--help").out
+    assert "--help" in shown and "bool" not in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -166,7 +166,7 @@ def test_keys_are_for_their_owner_and_never_replaced(signed):
         assert Path("key.pem").stat().st_mode & 0o077 == 0
     before = Path("key.pem").read_bytes()
     result = run("key", "key.pem")
-    assert result.exit == 2 and "there already" in result.err
+    assert result.exit == 2 and "already exists" in result.err
     assert Path("key.pem").read_bytes() == before
 
 

@@ -187,7 +187,7 @@ def test_the_command_compares(jobs, files):
     ("words", "message"),
     [
         (["--k", "5,x"], "not a list of whole numbers"),
-        (["--t", "a"], "no list of numbers"),
+        (["--t", "a"], "not a list of numbers"),
         (["--algorithms", "mondrain"], "Did you mean 'mondrian'"),
     ],
 )

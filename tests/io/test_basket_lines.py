@@ -74,7 +74,7 @@ def test_init_writes_a_spec_that_works(tmp_path, monkeypatch, capsys):
     data = file_of(tmp_path, baskets(";", n=300), "b.csv")
     spec, release = tmp_path / "spec.yaml", tmp_path / "release.csv"
     told = run(monkeypatch, capsys, "init", data, "--out", spec, "--k", 3)
-    assert "one basket a line" in told and "release.csv" in told
+    assert "one basket per line" in told and "release.csv" in told
     read = read_spec(spec)
     assert (read.privacy.k, read.privacy.m, read.items.separator) == (3, 2, ";")
     run(monkeypatch, capsys, "anonymize", data, "--spec", spec, "--out", release)

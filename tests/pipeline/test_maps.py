@@ -200,12 +200,15 @@ def test_classes_that_fail_are_withheld_again(tmp_path, suppressed, expected):
     applied = ko.apply_maps(tmp_path / "maps.json", others(**FEW), k=2)
     assert applied.table["animal"].to_pylist() == expected
     assert applied.withheld == applied.verdict.withheld == 1
-    assert ko.apply_maps(tmp_path / "maps.json", others(**TOO_FEW)).withheld == 2
+    too_many = ko.apply_maps(
+        tmp_path / "maps.json", others(**TOO_FEW)
+    )  # a class of two where one may be withheld
+    assert too_many.withheld == (0 if suppressed == "star" else 2)
 
 
 def test_more_withheld_than_the_maps_allow_is_refused_where_a_k_is_asked_for(tmp_path):
     released(PEOPLE | FEW, suppression=0.25, suppressed="drop").maps(tmp_path / "maps.json")
-    with pytest.raises(InfeasibleError, match="2 of 4 records are withheld; 1 are allowed"):
+    with pytest.raises(InfeasibleError, match="Withheld: 2 of 4 records; allowed: 1"):
         ko.apply_maps(tmp_path / "maps.json", others(**TOO_FEW), k=2)
     with pytest.raises(InfeasibleError, match="Every record would be withheld"):
         ko.apply_maps(tmp_path / "maps.json", others(**TOO_FEW).slice(2, 2))
@@ -284,7 +287,7 @@ def test_local_recodings_tight_labels_and_items_have_no_maps(tmp_path):
         (lambda text: "{", "not JSON"),
         (
             lambda text: text.replace('"maps"', '"release"'),
-            "no map file of this version of Kohort, see kohort",
+            "not a map file of this version of Kohort, see kohort",
         ),
         (lambda text: text.replace('"published": "farm"', '"published": 3'), "see columns.animal"),
         (lambda text: text.replace('"k": 2', '"q": 2'), "names a privacy model that this version"),

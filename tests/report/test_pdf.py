@@ -16,6 +16,6 @@ def test_a_pdf_is_written(tmp_path):
 
 def test_without_the_package_a_pdf_is_refused_with_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    with pytest.raises(ko.MissingPackageError, match=r"kohort\[pdf\].*print it from a browser"):
+    with pytest.raises(ko.MissingPackageError, match=r"\[pdf\]'.*print it from a browser"):
         release_of("plain").report(tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())

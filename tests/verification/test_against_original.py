@@ -53,7 +53,7 @@ def test_labels_that_are_not_understood_are_counted_apart():
     published = Dataset(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
     [check] = check_coverage(published, readings(published, [numbers("age", [20, 21, 22, 30])]), np.arange(4))
     assert "3 values of 'age'" in check.detail
-    assert "2 published labels are no value, node, interval, set or *" in check.detail
+    assert "2 published labels are not a value, node, interval, set or *" in check.detail
 
 
 def test_rows_say_which_original_a_record_has():

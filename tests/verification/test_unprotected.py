@@ -44,7 +44,7 @@ def test_k_anonymity_alone_is_amber_and_says_what_to_add():
     [caution] = made.verdict.cautions
     assert made.verdict.holds  # amber is not red
     assert (caution.kind, caution.column, caution.records) == ("no-promise", "illness", 2)
-    assert "2 of 4 records are in classes that give it away for certain" in caution.what
+    assert "2 of 4 records are in classes that reveal it for certain" in caution.what
     entry = {"attribute": "illness", "l": 2, "kind": "distinct"}
     assert caution.add == {"privacy": {"diversity": [entry]}}
     assert "with cautions" in repr(made.verdict)

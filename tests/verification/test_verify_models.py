@@ -102,7 +102,7 @@ def test_records_that_are_star_everywhere_are_withheld_up_to_the_limit():
     assert (allowed.holds, allowed.withheld, allowed.classes, allowed.smallest_class) == (True, 1, 1, 3)
     refused = verdict_of(WITHHELD, ["age", "sex"], [ko.KAnonymity(2)], suppression=0.24)
     assert refused.holds is False
-    assert "1 of 4 records are withheld; 0 are allowed." in refused.reasons()
+    assert "Withheld: 1 of 4 records; allowed: 0." in refused.reasons()
 
 
 def test_withheld_records_must_keep_the_promises_together():
@@ -159,7 +159,7 @@ def test_the_limit_is_an_exact_share():
         columns = {"age": ["*"] * withheld + ["1"] * (100 - withheld)}
         assert verdict_of(columns, ["age"], [ko.KAnonymity(1)], suppression=share).withheld == withheld
         less = verdict_of(columns, ["age"], [ko.KAnonymity(withheld + 1)], suppression=share - 0.01)
-        assert f"{withheld} of 100 records are withheld" in less.reasons()[0]
+        assert f"{withheld} of 100 records; allowed" in less.reasons()[0]
 
 
 def test_t_closeness_compares_with_all_records_withheld_ones_among_them():

@@ -21,6 +21,7 @@ from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.graph.forest import Forest
 from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
 from kohort.algorithms.graph.two_anonymity import TwoAnonymity
+from kohort.algorithms.histories.over_histories import OverHistories
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
@@ -36,6 +37,7 @@ from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
 from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.solver import Solver
+from kohort.algorithms.uniting.counting_people import CountingPeople, needs_uniting
 from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.algorithms.uniting.united import United
 from kohort.errors import InputError, UnsupportedError, did_you_mean
@@ -46,7 +48,9 @@ __all__ = [
     "ITEMS_ALGORITHMS",
     "Algorithm",
     "AnyAlgorithm",
+    "CountingPeople",
     "ItemsAlgorithm",
+    "OverHistories",
     "Progress",
     "Run",
     "Solver",
@@ -58,6 +62,7 @@ __all__ = [
     "for_scheme",
     "is_for_items",
     "items_algorithm_named",
+    "needs_uniting",
     "parameters_of",
     "time_for_bound",
 ]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.errors import InternalError, MissingPackageError
+from kohort.errors import InternalError
 
-__all__ = ["Program", "Solution", "exact_package", "solve_program"]
+__all__ = ["Program", "Solution", "solve_program"]
 
 _LARGEST_COST = 1e5  # costs are scaled so that HiGHS's absolute tolerances are about 1e-12 of the greatest
 
@@ -51,7 +51,8 @@ def solve_program(
     start   a known solution to start from
     doing   the name under which progress is reported: the share of the gap that is closed
     """
-    highspy = exact_package("highspy")
+    import highspy  # slow to import, and needed by few algorithms
+
     scale = _LARGEST_COST / max(float(np.abs(program.cost).max(initial=0.0)), 1e-300)
     solver = _prepared(highspy, program, scale, run)
     if start is not None:
@@ -69,16 +70,6 @@ def solve_program(
 
 def _share_closed(gap: float) -> float:
     return max(1.0 - gap, 0.0) if np.isfinite(gap) else 0.0
-
-
-def exact_package(name: str) -> ModuleType:
-    """Import a package of the extra `exact`, or raise MissingPackageError that says how to install it."""
-    try:
-        return __import__(name)
-    except ImportError:
-        raise MissingPackageError(
-            f"This algorithm needs the package {name}: pip install 'kohort[exact]'."
-        ) from None
 
 
 def _prepared(highspy: ModuleType, program: Program, scale: float, run: Run) -> Any:

@@ -16,6 +16,7 @@ from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.key import key
+from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import profile
 from kohort.cli.risk import risk
 from kohort.cli.verify import verify
@@ -25,6 +26,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="kohort",
+    cls=Group,
     help="Publish data about people without giving anybody away.",
     epilog="Start with: kohort demo, or with your own file: kohort init people.csv --out spec.yaml",
     no_args_is_help=True,
@@ -33,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
-    app.command()(command)
+    app.command(cls=Command)(command)
 app.add_typer(hierarchy, name="hierarchy")
 
 

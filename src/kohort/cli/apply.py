@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import Data, KeyFile
+from kohort.errors import counted
 
 __all__ = ["apply"]
 
@@ -49,7 +50,6 @@ def apply(
 
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
-    from kohort.errors import counted
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_data
     from kohort.io.maps import read_maps
@@ -76,6 +76,10 @@ def apply(
         output.note(note)
     if facts["verdict"] is not None:
         output.show(verdict_panel(facts["verdict"]))
-    output.show(
-        Text(f"Written: {out}, {counted(facts['records'], 'record')}, {facts['suppressed']:,} withheld.")
-    )
+    output.show(Text(f"Written: {out}, {_extent(applied.arrow.num_rows, facts)}."))
+
+
+def _extent(written: int, facts: dict[str, Any]) -> str:
+    """How many records were written, of how many, and how many are withheld."""
+    of = "" if written == facts["records"] else f"{written:,} of "
+    return f"{of}{counted(facts['records'], 'record')}, {facts['suppressed']:,} withheld"

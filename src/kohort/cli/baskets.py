@@ -26,11 +26,13 @@ class FoundBaskets:
         """Sentences that say what was found."""
         found = self.profile
         return [
-            f"One basket a line: {counted(found.records, 'basket')}, "
-            f"{counted(found.items, 'different item')}, {found.mean_size:.1f} each on average, "
+            f"The file holds one basket per line: {counted(found.records, 'basket')} with "
+            f"{counted(found.items, 'different item')}; a basket has {found.mean_size:.1f} items on average, "
+            "and "
             f"{found.largest:,} at most.",
-            f"{counted(found.rare_items, 'item')} are in a single basket. One known item singles "
-            f"out {percent(found.unique_share)} of all baskets.",
+            f"{counted(found.rare_items, 'item is', 'items are')} in a single basket only. Somebody who "
+            "knows "
+            f"one item of a basket finds {percent(found.unique_share)} of all baskets for certain.",
         ]
 
 

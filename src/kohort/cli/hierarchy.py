@@ -7,14 +7,16 @@ import typer
 from kohort.cli.hierarchy_build import build
 from kohort.cli.hierarchy_check import check
 from kohort.cli.hierarchy_show import show
+from kohort.cli.plain_help import Command, Group
 
 __all__ = ["hierarchy"]
 
 hierarchy = typer.Typer(
+    cls=Group,
     help="Build, draw and check hierarchies: what the values of a column may be generalized to.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 for command in (build, show, check):
-    hierarchy.command()(command)
+    hierarchy.command(cls=Command)(command)

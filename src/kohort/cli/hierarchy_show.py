@@ -46,12 +46,13 @@ def show(
     output = printing.output()
     coded = optional_column(output, data, column, reading.options())
     read = read_hierarchy(file, kind=kind, header=header)
-    if read.hierarchy is None:
+    tree = read.hierarchy if coded is None else read.over(coded)
+    if tree is None:
         raise InputError(f"{file} cannot be drawn.\n{read.findings.message()}")
-    counts = None if coded is None else _records_per_leaf(read.hierarchy, coded)
-    output.result(_nodes(read.hierarchy, counts, depth))
+    counts = None if coded is None else _records_per_leaf(tree, coded)
+    output.result(_nodes(tree, counts, depth))
     output.console.soft_wrap = True  # a branch is not to be folded
-    for line in tree_lines(read.hierarchy, counts, max_children=children, max_depth=depth):
+    for line in tree_lines(tree, counts, max_children=children, max_depth=depth):
         output.show(Text(line))
     if coded is not None and (missing := read.against(coded)).missing:
         output.note(

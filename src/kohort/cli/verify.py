@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
@@ -94,7 +95,7 @@ def verify(
     """Check a release: exit 0 if every promise holds, 1 if not.
 
     k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
-    every published value must cover the original one, and everything else must be as it was. With a
+    every published value must cover the original one, and everything else must be unchanged. With a
     certificate, the files must be those that it names, and every figure of it must be measured again.
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
@@ -221,8 +222,8 @@ def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
 
 def _where_violations_are(found: Verification, path: Path) -> str:
     table = found.verdict.violations
-    what = "itemsets" if "support" in table.column_names else "classes"
-    return f"{table.num_rows} failing {what} are in {path}."
+    names = ("itemset is", "itemsets are") if "support" in table.column_names else ("class is", "classes are")
+    return f"{counted(table.num_rows, *(f'failing {name}' for name in names))} in {path}."
 
 
 def _explain(found: Verification, claims: list[Claim]) -> None:

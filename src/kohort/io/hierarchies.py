@@ -1,4 +1,4 @@
-"""Hierarchy files: leaf-first tables as ARX, Amnesia and sdcMicro users have them, YAML trees, pairs."""
+"""Hierarchy files: leaf-first tables as users of ARX have them, those of Amnesia, YAML trees, pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from kohort.data.build_hierarchy import FileSource
+from kohort.data.build_hierarchy import Builder, FileSource
+from kohort.data.build_ranges import Ranges
 from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
@@ -19,6 +20,7 @@ from kohort.data.pairs import Pairs
 from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError, counted
 from kohort.files.checked import write_checked
+from kohort.io.amnesia import child_parent_rows, is_amnesia, ranges_of
 from kohort.io.compressed import DAMAGED, plain_suffix
 from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
@@ -35,15 +37,29 @@ Labels = tuple[Label, ...]
 
 @dataclass(frozen=True)
 class HierarchyFile:
-    """A hierarchy as read, or None where the file is broken, and everything found on the way."""
+    """A hierarchy as read, or None where the file is broken, and everything found on the way.
+
+    ranges  where the file has ranges of numbers or dates: how to put the values of a column under them
+    """
 
     hierarchy: Hierarchy | None
     findings: Findings
     leaves: tuple[Label, ...]
+    ranges: Ranges | None = None
+
+    @property
+    def source(self) -> Builder | Hierarchy | None:
+        """The hierarchy, or what makes it of a column's values."""
+        return self.hierarchy if self.ranges is None else self.ranges
+
+    def over(self, column: Column) -> Hierarchy | None:
+        """The hierarchy over the values of a column."""
+        return self.hierarchy if self.ranges is None else self.ranges.build(column)
 
     def against(self, column: Column) -> Findings:
         """All findings: about the file itself, and about its leaves compared with a column."""
-        return compare(self.findings, self.leaves, column)
+        leaves = self.leaves if self.ranges is None else self.ranges.build(column).leaves
+        return compare(self.findings, leaves, column)
 
 
 def read_hierarchy(
@@ -56,7 +72,8 @@ def read_hierarchy(
 ) -> HierarchyFile:
     """Read a hierarchy; problems of its content are findings, a file that cannot be read is an error.
 
-    kind       leaf-first, pairs (child, parent), tree (YAML or JSON) or auto: by the name and the content
+    kind       leaf-first, pairs (child, parent), tree (YAML or JSON) or auto: by the name and the content,
+               where files of Amnesia are recognised, too
     delimiter  guessed from the content unless given
     header     whether the first line is one
     """
@@ -64,6 +81,8 @@ def read_hierarchy(
     text = _text(Path(path), encoding)
     if kind == "tree" or (kind == "auto" and plain_suffix(Path(path)) in _TREE_FILES):
         return _from_paths(_tree_paths(text, source.path))
+    if kind == "auto" and is_amnesia(text):
+        return _from_amnesia(text, source.path)
     rows = _rows(text, source)
     if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
         return _from_pairs(rows, source.path)
@@ -137,6 +156,13 @@ def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
         read.findings, repeated=pairs.repeated, cycles=pairs.cycles, two_parents=pairs.two_parents
     )
     return HierarchyFile(None if findings.broken else read.hierarchy, findings, read.leaves)
+
+
+def _from_amnesia(text: str, name: str) -> HierarchyFile:
+    ranges = ranges_of(text, name)
+    if ranges is None:
+        return _from_pairs(child_parent_rows(text, name), name)
+    return replace(_from_paths(ranges.labels()), ranges=ranges)
 
 
 def _look_like_pairs(rows: Sequence[list[str]]) -> bool:

@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kohort.errors import InputError, MissingPackageError
+from kohort.errors import InputError
+from kohort.extras import missing_package
 from kohort.files.checked import write_checked
 
 __all__ = ["is_signed_by", "make_keys", "read_private_key", "read_public_key", "sign_file", "signature_path"]
@@ -109,5 +110,5 @@ def _cryptography() -> Any:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise MissingPackageError("Signatures need: pip install 'kohort[sign]'") from None
+        raise missing_package("Signatures need", "sign") from None
     return serialization, ed25519

@@ -16,7 +16,17 @@ from kohort.options import Scheme
 from kohort.pipeline.request import Treatment
 from kohort.problem.roles import ROLES
 
-__all__ = ["AttributeSpec", "Decimal", "ItemsSpec", "Part", "Scalar", "Switch", "as_text", "read_hierarchy"]
+__all__ = [
+    "AttributeSpec",
+    "Decimal",
+    "HistorySpec",
+    "ItemsSpec",
+    "Part",
+    "Scalar",
+    "Switch",
+    "as_text",
+    "read_hierarchy",
+]
 
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]
@@ -87,6 +97,12 @@ class ItemsSpec(_WithHierarchy):
         return BasketShape(self.separator, self.id, self.item)
 
 
+class HistorySpec(Part):
+    """How the linked records of a person are told apart."""
+
+    slot: str = Field(min_length=1)
+
+
 def read_hierarchy(
     column: str, source: Builder | FileSource | Hierarchy, *, beside: str | Path
 ) -> Builder | Hierarchy:
@@ -95,8 +111,8 @@ def read_hierarchy(
         return source
     file = read_source(source, beside=beside)
     file.findings.raise_if_broken(column)
-    assert file.hierarchy is not None
-    return file.hierarchy
+    assert file.source is not None
+    return file.source
 
 
 def as_text(value: Scalar) -> str:

@@ -20,13 +20,15 @@ from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
+from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.problem.group_counts import group_counts
+from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Original, Verdict, verify
 from kohort.version import __version__
@@ -114,17 +116,18 @@ def apply_maps(
     published = publish(prepared, recoding)
     if not len(published.rows):
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
-    verdict = None if k is None else _verified(prepared, published)
     order = settle_order(prepared, published)
-    n_withheld = int(recoding.withheld.sum())
+    verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
+    n_withheld, n_starred = _counted(prepared, recoding, published)
     return Applied(
         published=replace(published, kept=order.rows),
         maps=maps,
         withheld=n_withheld,
         remarks=(
             *withheld_notes(n_withheld, published.n_left_out, published.broken),
+            *_starred_note(n_starred, maps.request.suppression),
             *order.notes,
-            *(f"{caution.what} {caution.advice}" for caution in order.cautions),
+            *(f"{caution.what} {caution.advice}" for caution in order.cautions if verdict is None),
         ),
         unseen=unknown,
         verdict=verdict,
@@ -141,7 +144,9 @@ def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
     """The table with hierarchies of two levels: each value, and what the maps publish it as."""
     roles = settled_roles(dataset, request)
     attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
-    return Prepared(dataset, request, roles, attributes, sensitive_attributes(dataset, request, roles))
+    persons = persons_of(dataset, roles)
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
+    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons)
 
 
 def _attribute(maps: Maps, column: Column) -> Attribute:
@@ -217,23 +222,53 @@ def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
     starred = np.logical_and.reduce(
         [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
     )
-    allowed = int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
-    if fails.any() or starred.sum() <= allowed:
+    if fails.any() or starred.sum() <= _most_withheld(prepared):
         fails[class_of[starred]] = True
     return fails[class_of]
 
 
+def _most_withheld(prepared: Prepared) -> int:
+    """The number of records that may be withheld."""
+    return int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
+
+
+def _counted(prepared: Prepared, recoding: _Mapped, published: Published) -> tuple[int, int]:
+    """How many records are withheld, and how many are `*` everywhere but form a class of their own.
+
+    Records that are `*` everywhere count as withheld where no more than that may be, as verification counts.
+    """
+    found = int(recoding.withheld.sum())
+    counts = published.n_left_out > 0 or found <= _most_withheld(prepared)
+    return (found, 0) if counts else (0, found)
+
+
+def _starred_note(n_starred: int, suppression: float) -> list[str]:
+    if not n_starred:
+        return []
+    return [
+        f"{counted(n_starred, 'record is', 'records are')} `*` in every quasi-identifier, because the "
+        "classes that "
+        f"the maps give are too small. That is more than may be withheld (suppression: {suppression:g}), so "
+        "they "
+        "count as a class of their own, not as withheld."
+    ]
+
+
 def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Per class whether it satisfies a model."""
-    if model.attribute is None:
-        return model.holds(ClassCounts.of_sizes(sizes))
-    of = prepared.sensitive[model.attribute]
-    counts = ClassCounts.from_records(class_of, of.column.codes, len(sizes), of.n_values)
-    return model.holds(counts, of.context)
+    of = None if model.attribute is None else prepared.sensitive[model.attribute]
+    counts = group_counts(model, of, class_of, prepared.persons, slice(None), len(sizes))
+    return model.holds(counts, NO_CONTEXT if of is None else of.context)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:
-    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=published.rows)
+    original = Original(
+        prepared.dataset,
+        prepared.roles,
+        prepared.attributes,
+        rows=published.rows,
+        treatments=prepared.request.treatments,
+    )
     table = Dataset(published.arrow)
     verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
     if not verdict.holds:

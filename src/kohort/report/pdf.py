@@ -6,10 +6,15 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from kohort.errors import MissingPackageError
+from kohort.extras import missing_package
 from kohort.files.checked import write_checked
 
 __all__ = ["require_weasyprint", "write_pdf"]
+
+_MORE = (
+    ". It also needs Pango, which Linux desktops have (see the installation page of WeasyPrint). "
+    "You can also write HTML and print it from a browser: its layout is made for paper as well."
+)
 
 
 def write_pdf(page: str, path: Path) -> None:
@@ -23,11 +28,7 @@ def require_weasyprint() -> Any:
     try:
         import weasyprint
     except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
-        raise MissingPackageError(
-            "A report as PDF needs: pip install 'kohort[pdf]', and Pango, which Linux desktops have (see "
-            "the installation page of WeasyPrint). You can also write HTML and print it from a browser: its "
-            "layout is made for paper as well."
-        ) from None
+        raise missing_package("A report as PDF needs", "pdf", more=_MORE) from None
     logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it warns of CSS for screens, which it skips
     return weasyprint
 

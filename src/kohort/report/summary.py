@@ -90,7 +90,7 @@ def _promises(facts: dict[str, Any]) -> Figures:
 
 def _cost(facts: dict[str, Any]) -> str:
     name, gap = facts["cost"], facts["gap"]
-    known = "" if gap is None or gap > 1 else f", at most {percent(gap)} above the least possible"
+    known = "" if gap is None or gap > 1 else f", at most {percent(gap)} more than the least possible"
     known = ", the least possible" if gap == 0 else known
     items = facts["loss"].get("items-ncp")
     of_items = "" if items is None else f"; of the items (ncp): {number(items)}"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.errors import MissingPackageError, percent
+from kohort.errors import percent
+from kohort.extras import missing_package
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.utility.encode import Encoded, group_values, original_side, published_side
 
@@ -78,6 +79,6 @@ def _accuracy(features: np.ndarray, classes: np.ndarray, tests: np.ndarray, trut
     try:
         from sklearn.linear_model import LogisticRegression
     except ImportError:
-        raise MissingPackageError("Classification needs: pip install 'kohort[sklearn]'") from None
+        raise missing_package("Classification needs", "sklearn") from None
     model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3).fit(features, classes)
     return float((model.predict(tests) == truth).mean())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean
+from kohort.extras import install_command
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
@@ -81,7 +82,7 @@ def _classification(
     if column is None:
         return None
     if not asked and find_spec("sklearn") is None:
-        return {"sentence": "Classification was left out. It needs: pip install 'kohort[sklearn]'"}
+        return {"sentence": f"Classification was left out. It needs: {install_command('sklearn')}"}
     return classification(sides, column, seed=seed)
 
 

@@ -244,8 +244,8 @@ def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
     return Check(
         title,
         False,
-        f"{counted(lost, 'item')} of {name!r} are not covered, {counted(invented, 'published item')} "
-        f"do not stand for any original item.{hint}",
+        f"{counted(lost, 'item')} of {name!r} not covered, "
+        f"{counted(invented, 'published item')} without an original.{hint}",
     )
 
 

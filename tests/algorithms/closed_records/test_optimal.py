@@ -15,7 +15,7 @@ from by_definition.cluster_cells import cost_function, total_cost
 from kohort.algorithms import ALGORITHMS, Run
 from kohort.algorithms.closed_records import optimal
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.errors import MissingPackageError, UnsupportedError
+from kohort.errors import UnsupportedError
 from random_tables import random_problem
 from small_problems import problem_of
 from test_every_algorithm import ONLY_K, partitions
@@ -131,15 +131,4 @@ def test_large_tables_and_tight_labels_are_refused(monkeypatch):
             privacy=[ko.KAnonymity(2)],
             algorithm="optimal",
             labels="tight",
-        )
-
-
-def test_without_its_package_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "highspy", None)
-    with pytest.raises(MissingPackageError, match=r"kohort\[exact\]"):
-        ko.anonymize(
-            pa.table({"a": [*"xxyy"]}),
-            quasi_identifiers={"a": ko.flat()},
-            privacy=[ko.KAnonymity(2)],
-            algorithm="optimal",
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
-from kohort.algorithms.programs import Program, Solution, exact_package, solve_program
+from kohort.algorithms.programs import Program, Solution, solve_program
 from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
 from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.algorithms.run import Run
@@ -53,6 +53,7 @@ class Optimal(Algorithm):
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); integer programs: HiGHS, highs.dev"
     promise: ClassVar[str] = "the least cost"
     recoding: ClassVar[type[Groups]] = Groups
+    people = "refuses"
     withholds: ClassVar[bool] = True
 
     def refuse(self, problem: Problem) -> None:
@@ -62,7 +63,6 @@ class Optimal(Algorithm):
             raise UnsupportedError(
                 "optimal is exact for hierarchy nodes only, not for tight labels. Use labels: hierarchy."
             )
-        exact_package("highspy")
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         run.report("mining closed records", 0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.kernels.nearest_rows import box_tree
-from kohort.algorithms.programs import Program, exact_package, solve_program
+from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours, near_pairs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -163,16 +163,18 @@ def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
 
 def _pieces(edges: _GainingEdges, n: int) -> list[list[int]]:
     """The connected components that have edges."""
-    graph = exact_package("rustworkx").PyGraph()
+    import rustworkx
+
+    graph = rustworkx.PyGraph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
-    rustworkx = exact_package("rustworkx")
     return [sorted(piece) for piece in rustworkx.connected_components(graph) if len(piece) > 1]
 
 
 def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np.ndarray:
     """Numbers of the edges of a maximum-gain matching in each piece, as far as there is time."""
-    rustworkx = exact_package("rustworkx")
+    import rustworkx
+
     piece_of = np.full(max((piece[-1] for piece in pieces), default=-1) + 2, -1)
     place = np.zeros(len(piece_of), dtype=np.int64)
     for number, piece in enumerate(pieces):

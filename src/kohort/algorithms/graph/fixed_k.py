@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.programs import exact_package
 from kohort.algorithms.proofs.measured_units import in_measured_units, searches_what_is_measured
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.algorithms.refusals import refuse_without_graph
@@ -26,8 +25,6 @@ def refuse_other_k(algorithm: Algorithm, problem: Problem) -> None:
             f"Choose {_FOR_K.get(problem.k, 'forest')}."
         )
     refuse_without_graph(algorithm, problem)
-    for package in ("highspy", "rustworkx"):
-        exact_package(package)
 
 
 def better_bound(problem: Problem, charge: float | None, weight: float) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.kernels.nearest_rows import BoxTree, box_tree
-from kohort.algorithms.programs import Program, exact_package, solve_program
+from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.algorithms.run import Run
 
@@ -232,7 +232,8 @@ def _pieces(edges: Edges, n: int) -> list[np.ndarray]:
 
 def components(edges: Edges, n: int) -> list[np.ndarray]:
     """The vertices of each connected component, including components of a single vertex."""
-    rustworkx = exact_package("rustworkx")
+    import rustworkx
+
     graph = rustworkx.PyGraph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
