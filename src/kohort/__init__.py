@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from kohort.algorithms.improve.improve import Improve as Improve
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
+    from kohort.algorithms.items.improve import ImproveItems as ImproveItems
+    from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
+    from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
     from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
@@ -82,6 +85,7 @@ _HOMES = {
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.clustering.hilbert",
     "Improve": "kohort.algorithms.improve.improve",
+    "ImproveItems": "kohort.algorithms.items.improve",
     "Incognito": "kohort.algorithms.full_domain.incognito",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
@@ -94,6 +98,7 @@ _HOMES = {
     "KmAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
+    "LocalItems": "kohort.algorithms.items.local",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",
@@ -109,6 +114,7 @@ _HOMES = {
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
+    "VerticalItems": "kohort.algorithms.items.vertical",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",

@@ -25,7 +25,10 @@ from kohort.algorithms.histories.over_histories import OverHistories
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
+from kohort.algorithms.items.improve import ImproveItems
+from kohort.algorithms.items.local import LocalItems
 from kohort.algorithms.items.optimal import OptimalItems
+from kohort.algorithms.items.vertical import VerticalItems
 from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
@@ -90,7 +93,8 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 }
 
 ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
-    algorithm.name: algorithm for algorithm in (AprioriItems, DirectItems, OptimalItems)
+    algorithm.name: algorithm
+    for algorithm in (AprioriItems, LocalItems, ImproveItems, VerticalItems, DirectItems, OptimalItems)
 }
 
 

@@ -161,6 +161,7 @@ def _for_items(request: Request) -> ItemsAlgorithm:
     if request.confidence is not None and request.confidence.name not in algorithm.models:
         able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
         raise UnsupportedError(
-            f"{algorithm.name} does not support {request.confidence.name}. Choose {' or '.join(able)}."
+            f"{algorithm.name} does not support {request.confidence.name}. Choose "
+            f"{', '.join(able[:-1])} or {able[-1]}."
         )
     return algorithm

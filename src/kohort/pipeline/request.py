@@ -42,7 +42,7 @@ class Items:
     hierarchy  over the items: a builder, a Hierarchy, or None for one by frequency, five items to a node
     separator  the character between the items, where a cell is a text and no list
     multiset   whether an item that a basket has twice is another than one it has once
-    algorithm  apriori-items, direct-items or optimal-items; auto is the first
+    algorithm  the name of an algorithm for items, such as local-items; auto is apriori-items
     weight     beside quasi-identifiers: how much what is kept of the items counts against theirs, 0 to 1
     """
 

@@ -18,13 +18,16 @@ __all__ = ["Demands", "ItemsDemand", "Original"]
 
 
 class ItemsDemand(Protocol):
-    """The column of items, and what separates its items where a cell is a text."""
+    """The column of items, its hierarchy or the builder of one, and what separates items in a text."""
 
     @property
     def column(self) -> str: ...
 
     @property
     def separator(self) -> str | None: ...
+
+    @property
+    def hierarchy(self) -> object: ...
 
 
 class Demands(Protocol):

@@ -19,6 +19,7 @@ from kohort.verification.alignment import Alignment, align
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.items import verify_baskets, with_items
+from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table, weighted_costs
 from kohort.verification.verdict import Verdict
 from kohort.verification.verify_models import published_classes, verify_models
@@ -54,7 +55,7 @@ def verify(
     found = _compared(published, demands, original, shown)
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
-        verdict = _baskets_verdict(shown, demands, roles, found)
+        verdict = _baskets_verdict(shown, demands, roles, found, _levels(demands, original, found))
         return Verification(verdict, _basket_loss(verdict, found))
     linked = demands.linked_by is not None
     whose = whose_records(demands.table_models, roles, original, found, linked=linked)
@@ -77,7 +78,7 @@ def verify(
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
-        verdict = with_items(verdict, classes, shown, demands.km)
+        verdict = with_items(verdict, classes, shown, demands.km, _levels(demands, original, found))
     table = _table(verdict, classes, found)
     if table is None:
         return Verification(verdict)
@@ -106,12 +107,24 @@ def _dropped(published: Dataset, demands: Demands, original: Original | None) ->
     return max(original.dataset.n_records - published.n_records, 0)
 
 
-def _baskets_verdict(shown: Baskets, demands: Demands, roles: Roles, found: Alignment) -> Verdict:
+def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
+    """What tells which labels lie above which items: the original, or the hierarchy that is given."""
+    if original is not None and original.items is not None:
+        known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
+        return Levels(original.items.hierarchy, known)
+    given = None if demands.items is None else demands.items.hierarchy
+    return Levels(given, None) if isinstance(given, Hierarchy) else None
+
+
+def _baskets_verdict(
+    shown: Baskets, demands: Demands, roles: Roles, found: Alignment, levels: Levels | None
+) -> Verdict:
     assert demands.km is not None
     return verify_baskets(
         shown,
         demands.km,
         demands.confidence,
+        levels=levels,
         checks=found.checks,
         sensitive_columns=roles.having("sensitive"),
     )
