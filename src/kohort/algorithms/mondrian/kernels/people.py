@@ -128,14 +128,10 @@ def pooled_children(sample, child, size):
     """
     if not len(sample.persons):
         return pool_children(size, sample.need, sample.strict)
-    marks, persons, need = sample.marks, sample.persons, sample.need
+    need = sample.need
     people = people_of_parts(sample, child, len(size))
     apart = people >= need
-    now = _start_over(marks)
-    pooled = 0
-    for i in range(len(child)):
-        if not apart[child[i]]:
-            pooled += _is_new(marks, persons[sample.start + i * sample.stride], now)
+    pooled = _people_in_pool(sample, child, apart)
     while 0 < pooled < need:
         donor, smallest = -1, -1
         for c in range(len(size)):
@@ -147,21 +143,32 @@ def pooled_children(sample, child, size):
         if smallest < 0:
             break
         if not sample.strict and people[donor] - (need - pooled) >= need:
-            return apart, donor, _records_to_borrow(sample, child, donor, need - pooled, now)
+            borrowed = _records_to_borrow(sample, child, donor, need - pooled)
+            if people[donor] - borrowed >= need:  # a record takes away one person at most
+                return apart, donor, borrowed
         apart[smallest] = False
-        for i in range(len(child)):
-            if child[i] == smallest:
-                pooled += _is_new(marks, persons[sample.start + i * sample.stride], now)
+        pooled = _people_in_pool(sample, child, apart)
     return apart, -1, 0
 
 
 @kernel
-def _records_to_borrow(sample, child, donor, missing, now):
+def _people_in_pool(sample, child, apart):
+    """The number of different people in children that are not apart; they are stamped."""
+    now = _start_over(sample.marks)
+    pooled = 0
+    for i in range(len(child)):
+        if not apart[child[i]]:
+            pooled += _is_new(sample.marks, sample.persons[sample.start + i * sample.stride], now)
+    return pooled
+
+
+@kernel
+def _records_to_borrow(sample, child, donor, missing):
     """How many records of the donor, the first ones, bring `missing` people who are not in the pool yet.
 
-    All of them if there are not as many such people.
+    All of them if there are not as many such people. The people of the pool are stamped, and then these, too.
     """
-    borrowed = 0
+    borrowed, now = 0, sample.marks.current[0]
     for i in range(len(child)):
         if child[i] == donor and missing > 0:
             borrowed += 1
