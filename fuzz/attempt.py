@@ -88,6 +88,7 @@ def arguments_of(case: Case, folder: Path | None = None) -> dict[str, Any]:
         "sensitive": case.sensitive,
         "insensitive": case.insensitive,
         "identifiers": case.identifiers,
+        "person": case.person,
         "privacy": [_model(model) for model in case.privacy],
         **options,
     }

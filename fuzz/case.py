@@ -34,6 +34,7 @@ class Case:
     options    the other arguments of `ko.anonymize`
     frame      what kind of table it is handed over as
     trees      per sensitive column the paths of its hierarchy; only a spec can say that
+    person     the column that says whose record it is; None: every record is another person's
     by_spec    whether the wishes are handed over as a spec instead of arguments
     """
 
@@ -48,6 +49,7 @@ class Case:
     frame: str = "pyarrow"
     trees: dict[str, list] = field(default_factory=dict)
     by_spec: bool = False
+    person: str | None = None
 
     @property
     def n(self) -> int:

@@ -30,6 +30,7 @@ __all__ = ["draw_case"]
 
 FILE_SHARE = 0.01
 ITEMS_SHARE = 0.09
+PERSON_SHARE = 0.15
 _ANY = {"integer": 0, "string": "bee", "date": "2024-02-29"}
 
 
@@ -57,7 +58,9 @@ def _table_case(rng: Random) -> Case:
     _add_models(rng, case)
     if algorithm in ("auto", "mondrian") and rng.random() < 0.25 and file is None:
         draw_items_beside(rng, case)
-    if rng.random() < 0.06 and has_spec(case):
+    if rng.random() < PERSON_SHARE:
+        _add_person(rng, case)
+    if rng.random() < 0.06 and has_spec(case) and case.person is None:
         _say_it_by_spec(rng, case)
     names = list(case.columns)
     rng.shuffle(names)
@@ -127,6 +130,16 @@ def _add_others(rng: Random, case: Case, n: int) -> None:
         if case.frame == "xlsx":  # which has no empty texts
             rest.values = [None if value == "" else value for value in rest.values]
         case.insensitive.append("rest")
+
+
+def _add_person(rng: Random, case: Case) -> None:
+    """Give people several records each, where the judge knows all that is asked in terms of people."""
+    if case.items is not None or any(m.get("distance", "equal") != "equal" for m in case.privacy):
+        return
+    n_people = rng.randint(max(1, case.n // 4), case.n)
+    whose = [rng.randrange(n_people) for _ in range(case.n)]
+    case.columns["person"] = PlainColumn("string", [f"person {number}" for number in whose])
+    case.person = "person"
 
 
 def _k_for(rng: Random, algorithm: str, n: int) -> int:

@@ -11,7 +11,15 @@ from fuzz.frames import FRAME_KINDS
 
 __all__ = ["draw_baskets", "draw_items_beside"]
 
-ALGORITHMS = ("apriori-items", "direct-items", "optimal-items", "auto")
+ALGORITHMS = (
+    "apriori-items",
+    "direct-items",
+    "optimal-items",
+    "local-items",
+    "improve-items",
+    "vertical-items",
+    "auto",
+)
 
 
 def draw_baskets(rng: Random) -> Case:

@@ -22,7 +22,7 @@ def items_complaints(judged: Any) -> list[str]:
     shown = [_basket(b, items.get("separator")) for b in judged.table[items["column"]]]
     confidence = case.model("item-confidence")
     sensitive = set(confidence["sensitive"]) if confidence else set()
-    found = _km_complaints(judged, shown, sensitive)
+    found = _km_complaints(judged, before, shown, sensitive)
     if items.get("multiset"):
         return found
     found += _cover_complaints(judged, before, shown, sensitive)
@@ -41,20 +41,45 @@ def _basket(cell: Any, separator: str | None) -> list[str] | None:
     return [text.strip() for text in texts if text.strip()]
 
 
-def _km_complaints(judged: Any, shown: list, sensitive: set[str]) -> list[str]:
-    """Sets of up to m published items that some, but fewer than k, records of a class have."""
+def _km_complaints(judged: Any, before: list, shown: list, sensitive: set[str]) -> list[str]:
+    """Sets of up to m published items of a record that fewer than k records of its class support."""
     model = judged.case.model("km-anonymity")
+    supported = _supported(judged, before, shown, sensitive)
     members = defaultdict(list)
-    for record, basket in enumerate(shown):
-        members[judged.looks[record] if judged.case.quasi else ()].append(set(basket or ()) - sensitive)
+    for record in range(len(shown)):
+        members[judged.looks[record] if judged.case.quasi else ()].append(record)
     found = []
-    for baskets in members.values():
-        support: Counter = Counter()
-        for basket in baskets:
-            for size in range(1, min(model["m"], len(basket)) + 1):
-                support.update(combinations(sorted(basket), size))
-        found += [f"km: {known} is in {n} records" for known, n in support.items() if n < model["k"]]
+    for records in members.values():
+        known = {
+            items
+            for record in records
+            for size in range(1, model["m"] + 1)
+            for items in combinations(sorted(set(shown[record] or ()) - sensitive), size)
+        }
+        for items in sorted(known):
+            n = sum(set(items) <= supported[record] for record in records)
+            if n < model["k"]:
+                found.append(f"km: {items} is supported by {n} records")
     return found[:3]
+
+
+def _supported(judged: Any, before: list, shown: list, sensitive: set[str]) -> list[set[str]]:
+    """The labels that each published record supports: its own, and those below them of its own items."""
+    multiset = judged.case.items.get("multiset")
+    paths = judged.release.items.problem.hierarchy.paths() if multiset else _paths(judged)
+    domain = TreeDomain(rooted(list(paths)))
+    node_of = published_names(domain)
+    labels = {label for basket in shown for label in basket or ()} - sensitive
+    leaves = {label: _leaves(domain, node_of, label) for label in labels}
+    found = []
+    for row, basket in zip(judged.rows, shown):
+        counts = Counter(before[row] or ())
+        items = {f"{item} ×{n}" for item, n in counts.items()} if multiset else set(counts)
+        own = set(basket or ()) - sensitive
+        found.append(
+            own | {x for x in labels if any(leaves[x] < leaves[top] and leaves[x] & items for top in own)}
+        )
+    return found
 
 
 def _cover_complaints(judged: Any, before: list, shown: list, sensitive: set[str]) -> list[str]:

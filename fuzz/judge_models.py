@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
-from by_definition import models
+from by_definition import models, people
 from by_definition.domains import TreeDomain
 from by_definition.original_columns import OriginalColumn
 from by_definition.published_columns import rooted
@@ -25,6 +26,10 @@ def model_complaints(case: Case, originals: dict[str, OriginalColumn], rows: lis
     found = []
     for model in case.privacy:
         name = model["model"]
+        if case.person is not None:
+            if not _holds_for_people(case, model, originals, rows):
+                found.append(f"{name} {_parameters(model)}, of people")
+            continue
         if name in ("k-anonymity", "km-anonymity"):
             holds = models.k_anonymous([len(rows)], model["k"])
         elif name == "item-confidence":
@@ -39,6 +44,33 @@ def model_complaints(case: Case, originals: dict[str, OriginalColumn], rows: lis
         if not holds:
             found.append(f"{name} {_parameters(model)}")
     return found
+
+
+_DEFAULTS = {
+    "kind": "frequency",
+    "values": None,
+    "combine": True,
+    "rounding": "none",
+    "distance": "equal",
+}
+
+
+def _holds_for_people(
+    case: Case, model: dict[str, Any], originals: dict[str, OriginalColumn], rows: list[int]
+) -> bool:
+    assert case.person is not None
+    parameters = {
+        "kind": "frequency",
+        "values": None,
+        "combine": True,
+        "rounding": "none",
+        "distance": "equal",
+    }
+    asked = SimpleNamespace(**(parameters | model), name=model["model"])
+    if isinstance(getattr(asked, "l", None), str):
+        asked.l = Fraction(asked.l)
+    values = originals[model["attribute"]].texts if "attribute" in model else []
+    return people.keeps(asked, rows, case.columns[case.person].values, values, list(range(case.n)))
 
 
 def _parameters(model: dict[str, Any]) -> str:

@@ -37,6 +37,8 @@ DOCUMENTED = (  # the error's class, and what its message has in it
     ("UnsupportedError", "do not go together with multiset"),
     ("UnsupportedError", "A table with items cannot withhold"),
     ("UnsupportedError", "Items have one cost"),
+    ("UnsupportedError", "counts records, and in this table people have several"),
+    ("InputError", "records are of one person"),
     ("InputError", "All attribute weights are 0"),
     ("InputError", "nulls: refuse is set"),
     ("InputError", "holds no items"),
@@ -59,7 +61,7 @@ def refusal_complaints(case: Case, kind: str, message: str) -> list[str]:
 def _infeasible_complaints(case: Case, message: str) -> list[str]:
     if not case.quasi or " items, so k can be at most" in message:
         return _baskets_complaints(case, message)
-    if case.k > case.n:
+    if case.k > case.n or (case.person is not None and case.k > len(set(case.columns[case.person].values))):
         return []
     orders = case.options.get("orders", {})
     originals = {
@@ -70,7 +72,8 @@ def _infeasible_complaints(case: Case, message: str) -> list[str]:
     ceiling = any(model.get("rounding") == "ceiling" for model in case.privacy)
     if not ceiling and satisfied(case, originals, range(case.n)):
         return [f"infeasible: the whole table as one class keeps everything, yet: {message}"]
-    if "No full-domain generalization" in message or case.options.get("suppression"):
+    searched = "No full-domain generalization" in message or "No release was found" in message
+    if searched or case.options.get("suppression"):
         return []
     if case.n <= MOST_RECORDS:
         least = least_total(case.n, lambda _: 0.0, lambda rows: satisfied(case, originals, rows))

@@ -99,6 +99,7 @@ def _fewer_columns(case: Case) -> Iterator[Case]:
         del found.columns[name]
         found.quasi.pop(name, None)
         found.trees.pop(name, None)
+        found.person = None if found.person == name else found.person
         for names in (found.sensitive, found.insensitive, found.identifiers):
             if name in names:
                 names.remove(name)

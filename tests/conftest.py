@@ -33,7 +33,7 @@ def native_frame(request):
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """The folder that `kohort demo` writes in half a minute; tests share it, so change copies only."""
+    """The folder that `kohort demo` writes; tests share it, so change copies only."""
     from cli.running import run
 
     folder = tmp_path_factory.mktemp("demo")

@@ -146,7 +146,13 @@ def choices(annotation: Any) -> list[str]:
 
 
 def test_choices_are_found():
-    assert choices(AttributeSpec.model_fields["treatment"].annotation) == ["drop", "pseudonym", "mask"]
+    assert choices(AttributeSpec.model_fields["treatment"].annotation) == [
+        "drop",
+        "pseudonym",
+        "mask",
+        "keep",
+        "shift",
+    ]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -46,7 +46,12 @@ def kind(request):
     return request.param
 
 
-def expected(**changes):
+ORDERED = ("pandas categorical", "polars enum")  # their categories have the order that MAKERS give them
+
+
+def expected(kind="pyarrow", **changes):
+    if kind in ORDERED:
+        changes["orders"] = {"town": ["Wick", "Ely", "Ayr", "nobody has it"]}
     return as_lists(ko.anonymize(MAKERS["pyarrow"](PEOPLE), **ASKED | changes).table)
 
 
@@ -68,7 +73,7 @@ def test_the_same_release_of_the_kind_that_came_in(kind, changes):
     release = ko.anonymize(frame, **ASKED | changes)
     assert type(release.table) is type(frame)
     assert release.verdict.holds
-    same(as_lists(release.table), expected(**changes))
+    same(as_lists(release.table), expected(kind, **changes))
     assert as_lists(frame) == before
     if isinstance(frame, pd.DataFrame):
         assert release.table.index.equals(pd.RangeIndex(len(release.table)))

@@ -63,6 +63,7 @@ def test_the_spec_has_no_other_word_number_or_switch():
         "privacy",
         "parameters",
         "weights",
+        "history",
         "items",
     }
     assert set(OPTION_KEYS) == {

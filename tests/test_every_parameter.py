@@ -133,6 +133,7 @@ MODELS = [
     (ko.mask, {"side": "right", "char": "*"}),
     (ko.order, {"values": "natural", "fanout": 2}),
     (ko.quantiles, {"split": 2, "depth": 2}),
+    (ko.code, {"system": "icd10"}),
     (ko.by_frequency, {"fanout": 2}),
     (ko.groups, {"mapping": {"a": ["b"]}}),
     (lambda origin, top, bottom: ko.intervals(5, origin=origin, top=top, bottom=bottom),

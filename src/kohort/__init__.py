@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from kohort.algorithms.improve.improve import Improve as Improve
     from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
     from kohort.algorithms.items.direct import DirectItems as DirectItems
+    from kohort.algorithms.items.improve import ImproveItems as ImproveItems
+    from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
+    from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
     from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from kohort.api import verify as verify
     from kohort.data.build_hierarchy import auto as auto
     from kohort.data.build_hierarchy import by_frequency as by_frequency
+    from kohort.data.build_hierarchy import code as code
     from kohort.data.build_hierarchy import dates as dates
     from kohort.data.build_hierarchy import flat as flat
     from kohort.data.build_hierarchy import groups as groups
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from kohort.data.build_hierarchy import order as order
     from kohort.data.build_hierarchy import quantiles as quantiles
     from kohort.data.hierarchy import Hierarchy as Hierarchy
+    from kohort.data.numeric_labels import as_numbers as as_numbers
     from kohort.errors import InfeasibleError as InfeasibleError
     from kohort.errors import InputError as InputError
     from kohort.errors import InternalError as InternalError
@@ -80,6 +85,7 @@ _HOMES = {
     "Hierarchy": "kohort.data.hierarchy",
     "Hilbert": "kohort.algorithms.clustering.hilbert",
     "Improve": "kohort.algorithms.improve.improve",
+    "ImproveItems": "kohort.algorithms.items.improve",
     "Incognito": "kohort.algorithms.full_domain.incognito",
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
@@ -92,6 +98,7 @@ _HOMES = {
     "KmAnonymity": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
+    "LocalItems": "kohort.algorithms.items.local",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",
@@ -107,12 +114,15 @@ _HOMES = {
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
+    "VerticalItems": "kohort.algorithms.items.vertical",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",
+    "as_numbers": "kohort.data.numeric_labels",
     "assess_risk": "kohort.risk",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
+    "code": "kohort.data.build_hierarchy",
     "compare": "kohort.api",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",

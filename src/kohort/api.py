@@ -65,7 +65,11 @@ def anonymize(
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
     sensitive: Sequence[str] = (),
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
-    insensitive: Sequence[str] = (),
+    insensitive: Sequence[str] | Mapping[str, Literal["keep", "shift"]] = (),
+    person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
+    household: str | None = None,
+    weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
+    history: Mapping[str, str] | None = None,
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
     privacy: Sequence[Promise] | Promise = (),
@@ -82,6 +86,7 @@ def anonymize(
     on_missing: Literal["error", "suppress"] = "error",
     diversify_weight: float = 0.15,
     shuffle: bool | Literal["auto"] = "auto",
+    shift_days: int = 182,
     seed: int = 0,
     time_limit: float | None = None,
     scheme: str | Mapping[str, str] | None = None,
@@ -107,7 +112,20 @@ def anonymize(
         that columns of codes, such as postcodes, are masked from the right; a note says which.
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
-        keyed pseudonym or masked); what is kept as it is; what becomes of the rest.
+        keyed pseudonym or masked); what is kept as it is (as a mapping, `shift` moves the dates of linked
+        records); what becomes of the rest.
+    person
+        The column that says whose record it is, where a person may have several: every promise then counts
+        people. It is dropped; with `{"patient": "pseudonym"}` it is published as a pseudonym, and promises
+        are about all records of a person together.
+    history
+        Of such linked records: `{"slot": "year"}` names the column that says which record of a person it is,
+        and is published. Without it, the records of a person are an unordered bag.
+    household
+        The column that says whose household it is: it is published as a pseudonym, and promises are about
+        whole households, as unordered bags of records.
+    weight
+        The column of sampling weights, which is dropped, or kept with `{"weight": "keep"}`.
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
@@ -131,6 +149,8 @@ def anonymize(
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     shuffle
         Whether records are published in another order: `auto` where the original order tells something.
+    shift_days
+        The most days by which the dates of a person move, where a column is shifted.
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.

@@ -18,7 +18,7 @@ from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Items, Request
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
-from kohort.problem.roles import Role, Roles
+from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 
 __all__ = [
     "Promise",
@@ -48,6 +48,7 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         "identifier": identifiers,
         "insensitive": given["insensitive"],
         "items": [] if items is None else [items.column],
+        **{role: _names(given[role] or ()) for role in OF_ONE_COLUMN},
     }
     options = {name: given[name] for name in OPTIONS} | _schemes(given["scheme"])
     return Request(
@@ -58,11 +59,28 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=dict(identifiers) if isinstance(identifiers, Mapping) else {},
+        treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
+        slot=_slot(given["history"]),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
     )
+
+
+def _slot(history: Mapping[str, str] | None) -> str | None:
+    """The column of slots that a history names."""
+    if history is None:
+        return None
+    if not isinstance(history, Mapping) or list(history) != ["slot"] or not isinstance(history["slot"], str):
+        raise InputError(
+            f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
+        )
+    return history["slot"]
+
+
+def _treatments(*columns: Any) -> dict[str, str]:
+    """The treatments of columns that are given as a mapping to them."""
+    return {name: how for given in columns if isinstance(given, Mapping) for name, how in given.items()}
 
 
 def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:

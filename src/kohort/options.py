@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Union, get_args, get_origin
 
 from kohort.errors import InputError
-from kohort.parameters import Option, Seconds, Seed, Share, annotations_of, fits, shown, wanted
+from kohort.parameters import Option, Seconds, Seed, Share, Within, annotations_of, fits, shown, wanted
 
 __all__ = ["OPTIONS", "Declared", "Options", "Scheme", "options_of"]
 
@@ -98,6 +98,11 @@ class Options:
             in_maps=True,
         ),
     ] = "auto"
+    shift_days: Annotated[
+        int,
+        Within(1, most=36_500),
+        Option("the most days by which the dates of a person move, where a column is shifted"),
+    ] = 182
     seed: Annotated[
         Seed,
         Option(

@@ -47,6 +47,9 @@ GOES_WITH = {
     "bottom-up": (K, BLOCKS, Partitions, True),
     "top-down-search": (K, BLOCKS, Partitions, True),
     "apriori-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
+    "local-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
+    "improve-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
+    "vertical-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
     "direct-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
     "optimal-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
 }

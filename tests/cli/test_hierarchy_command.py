@@ -43,6 +43,7 @@ WAYS = [
     ("age", ("--intervals", "5", "--origin", "2", "--top", "90", "--bottom", "10.5"),
      {"intervals": 5, "origin": 2, "top": 90, "bottom": 10.5}),
     ("age", ("--quantiles", "3", "--depth", "2"), {"quantiles": 3, "depth": 2}),
+    ("postcode", ("--code", "de-postcode"), {"code": "de-postcode"}),
     ("postcode", ("--mask", "right"), {"mask": "right"}),
     ("postcode", ("--mask", "left", "--char", "x"), {"mask": "left", "char": "x"}),
     ("admitted", ("--date", "month, year"), {"date": ["month", "year"]}),

@@ -35,7 +35,12 @@ def test_the_story(hospital):
     assert (ran.exit, ran.err) == (0, "")
     for words in ("500 records, 11 columns", "postcode", "quasi-identifier", "Its name points to age"):
         assert words in ran.out
-    for words in ("are the only ones with their", "Prosecutor risk: 100.0% at worst", "age + postcode"):
+    for words in (
+        "are the only ones with their",
+        "What each adds",
+        "Prosecutor risk: 100.0% at worst",
+        "age + postcode",
+    ):
         assert words in ran.out
     assert f"kohort init {hospital} --out spec.yaml" in ran.out
 

@@ -54,9 +54,9 @@ def test_a_broken_class_fails_and_is_listed(files):
     edit(files / "release.csv", lonely)
     result = verify(files, "--violations", files / "failing.csv")
     assert result.exit == 1
-    assert "the promise that every class has at least 10 records" in result.err
-    failing = pl.read_csv(files / "failing.csv")
-    assert failing.filter(pl.col("age") == "103")["class_size"].to_list() == [1]
+    assert "the promise that every class has at least 10" in result.err
+    failing = pl.read_csv(files / "failing.csv", infer_schema=False)
+    assert failing.filter(pl.col("age") == "103")["class_size"].to_list() == ["1"]
     assert set(failing["fails"]) <= {"k-anonymity", "k-anonymity; l-diversity", "l-diversity"}
 
 
@@ -77,7 +77,7 @@ def test_a_missing_row_fails(files):
     edit(files / "release.csv", lambda header, rows: rows[:-1])
     result = verify(files, "--original", files / "people.csv")
     assert result.exit == 1
-    assert "The original has 5,638 records, the release 5,637." in result.err
+    assert "The original has 20,190 records, the release 20,189." in result.err
 
 
 def test_a_changed_sensitive_value_fails(files):

@@ -122,3 +122,43 @@ def test_polars_and_arrow_give_the_same_codes(make):
     series = make(["b", "a", None])
     column = code_column("x", series.to_arrow() if isinstance(series, pl.Series) else series)
     assert column.codes.tolist() == [1, 0, 2]
+
+
+# -- categories ------------------------------------------------------------------------------------
+
+
+def ordered(values, categories):
+    codes = pa.array([None if value is None else categories.index(value) for value in values], pa.int32())
+    return pa.DictionaryArray.from_arrays(codes, pa.array(categories), ordered=True)
+
+
+def test_ordered_categories_give_the_order():
+    column = code_column("pain", ordered(["mild", "none", None, "severe"], ["none", "mild", "bad", "severe"]))
+    assert column.texts == ("none", "mild", "severe", None)
+    assert column.listed == ("none", "mild", "bad", "severe")
+    assert column.ordered and column.loners == 1
+
+
+def test_some_categories_may_stand_apart_from_the_order():
+    values = ordered(["refused", "none", "mild"], ["refused", "none", "mild"])
+    column = code_column("pain", values, apart={"refused"})
+    assert column.texts == ("none", "mild", "refused")
+    assert (column.apart, column.loners) == (1, 1)
+    assert column.in_order(["refused", "none", "mild"]).loners == 0
+
+
+def test_categories_without_an_order_and_numbers_keep_their_natural_order():
+    assert not code_column("x", pa.array(["b", "a"]).dictionary_encode()).ordered
+    assert code_column("x", ordered([10, 9], [10, 9])).texts == ("9", "10")
+    assert code_column("x", ordered(["10", "9"], ["10", "9"])).texts == ("9", "10")
+
+
+def test_whole_numbers_written_with_a_point_are_whole_numbers():
+    for values in (["1.0", "2.0", "10.00"], [1.0, 2.0, 10.0], [1, 2, 10]):
+        column = code_column("x", pa.array(values))
+        assert (column.kind, column.texts) == ("integer", ("1", "2", "10"))
+        assert column.numbers.dtype == np.int64
+    assert code_column("x", pa.array(["1.0", "1"])).texts == ("1",)
+    assert code_column("x", pa.array(["1.0", "2.5"])).texts == ("1.0", "2.5")
+    assert code_column("x", pa.array(["1.0", "01.0"])).kind == "string"
+    assert code_column("x", pa.array(["-0.0", "1.0"])).texts == ("0", "1")

@@ -16,7 +16,7 @@ from kohort.pipeline.order import dealt_order
 from kohort.pipeline.publish import Published
 
 ASKED = {
-    "quasi_identifiers": {"age": ko.intervals(5, 10, 20), "sex": None},
+    "quasi_identifiers": {"age": ko.intervals(5, 10, 20), "sex": ko.flat()},
     "sensitive": ["diagnosis"],
     "privacy": [ko.KAnonymity(5)],
     "algorithm": "mondrian",

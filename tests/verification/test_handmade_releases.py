@@ -1,5 +1,6 @@
 """Releases as other tools, or careless people, may have made them, checked by `ko.verify`."""
 
+import pyarrow as pa
 import pytest
 
 import kohort as ko
@@ -256,3 +257,22 @@ def test_verifying_changes_nothing(native_frame):
     before = as_lists(frame)
     ko.verify(frame, spec=SPEC)
     assert as_lists(frame) == before
+
+
+def test_categories_in_two_orders_are_compared_by_name():
+    """The release's own order of categories must not hide that a column was changed."""
+
+    def table(values, categories):
+        codes = pa.array([categories.index(value) for value in values], pa.int32())
+        illness = pa.DictionaryArray.from_arrays(codes, pa.array(categories), ordered=True)
+        return pa.table({"age": ["*"] * len(values), "illness": illness})
+
+    spec = {
+        "attributes": {"age": {"role": "quasi-identifier"}, "illness": {"role": "sensitive"}},
+        "privacy": {"k": 2},
+    }
+    original = table(["flu", "cold"], ["flu", "cold"]).set_column(0, "age", [[30, 40]])
+    same = table(["flu", "cold"], ["cold", "flu"])
+    assert ko.verify(same, spec=spec, original=original).holds
+    changed = table(["cold", "sick"], ["cold", "sick"])  # the same places in another order
+    assert not ko.verify(changed, spec=spec, original=original).holds

@@ -21,10 +21,14 @@ from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.graph.forest import Forest
 from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
 from kohort.algorithms.graph.two_anonymity import TwoAnonymity
+from kohort.algorithms.histories.over_histories import OverHistories
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.direct import DirectItems
+from kohort.algorithms.items.improve import ImproveItems
+from kohort.algorithms.items.local import LocalItems
 from kohort.algorithms.items.optimal import OptimalItems
+from kohort.algorithms.items.vertical import VerticalItems
 from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
@@ -33,6 +37,7 @@ from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
 from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.solver import Solver
+from kohort.algorithms.uniting.counting_people import CountingPeople, needs_uniting
 from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.algorithms.uniting.united import United
 from kohort.errors import InputError, UnsupportedError, did_you_mean
@@ -43,7 +48,9 @@ __all__ = [
     "ITEMS_ALGORITHMS",
     "Algorithm",
     "AnyAlgorithm",
+    "CountingPeople",
     "ItemsAlgorithm",
+    "OverHistories",
     "Progress",
     "Run",
     "Solver",
@@ -55,6 +62,7 @@ __all__ = [
     "for_scheme",
     "is_for_items",
     "items_algorithm_named",
+    "needs_uniting",
     "parameters_of",
     "time_for_bound",
 ]
@@ -85,7 +93,8 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 }
 
 ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
-    algorithm.name: algorithm for algorithm in (AprioriItems, DirectItems, OptimalItems)
+    algorithm.name: algorithm
+    for algorithm in (AprioriItems, LocalItems, ImproveItems, VerticalItems, DirectItems, OptimalItems)
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -48,6 +48,9 @@ class AnyAlgorithm(ABC):
     recoding       the kind of recoding that `solve` returns
     for_items      it publishes a column of items, and not quasi-identifiers
     withholds      it may withhold records, where the problem allows that
+    people         where people have several records: `counts` people itself; makes groups that are `united`
+                   until they have enough people; or `refuses`
+    own_time_limit  seconds that it takes at most where no limit is given; None: as long as it needs
     takes_scheme   it has a parameter `scheme`
     scheme_search  the name of the algorithm that is used in its place where a scheme is asked for
     models         names of the privacy models it meets by itself: derived from `meets`
@@ -61,6 +64,8 @@ class AnyAlgorithm(ABC):
     recoding: ClassVar[type[Any]]
     for_items: ClassVar[bool] = False
     withholds: ClassVar[bool] = False
+    own_time_limit: ClassVar[float | None] = None
+    people: ClassVar[Literal["counts", "united", "refuses"]] = "united"
     takes_scheme: ClassVar[bool] = False
     scheme_search: ClassVar[str | None] = None
     models = _Derived(_models_of)

@@ -153,18 +153,28 @@ def _types(annotation: Any) -> set[Any]:
 
 _FLAGS = {name: declared for name, declared in OPTIONS.items() if declared.option.flag is not None}
 _K = Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")]
+_PERSON = Annotated[
+    str | None,
+    typer.Option("--person", help="The column that says whose record it is, instead of the spec's."),
+]
 _algorithm, *_rest = [_flag(declared) for declared in _FLAGS.values()]
-_Flags: Any = make_dataclass("_Flags", [_algorithm, ("k", _K, None), *_rest], frozen=True)
+_Flags: Any = make_dataclass(
+    "_Flags", [_algorithm, ("k", _K, None), ("person", _PERSON, None), *_rest], frozen=True
+)
 
 
 @dataclass(frozen=True)
 class Job(_Flags):
-    """What is asked of a release besides the spec, or instead of what it says: k, and options with a flag."""
+    """What is asked of a release besides the spec, or instead of what it says."""
 
     def changes(self) -> dict[str, Any]:
         """The options that replace those of the spec; None where the spec decides."""
         flags = {name: flag for name, flag in _FLAGS.items() if flag.option.in_spec}
-        return {"k": self.k, **{name: _said(flag, getattr(self, name)) for name, flag in flags.items()}}
+        return {
+            "k": self.k,
+            "person": self.person,
+            **{name: _said(flag, getattr(self, name)) for name, flag in flags.items()},
+        }
 
     def outside(self) -> dict[str, Any]:
         """The options that a spec does not hold."""

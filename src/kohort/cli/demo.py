@@ -17,11 +17,11 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for the files; created if it does not exist.")] = Path(
         "demo"
     ),
-    k: Annotated[int, typer.Option("--k", "-k", help="How many records must look alike, at least.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", help="The fewest people in a class.")] = 10,
     *,
     printing: Printing,
 ) -> None:
-    """Do the whole job on built-in data: the RAND health records, made 10-anonymous and verified.
+    """Do the whole job on built-in data: five years of RAND health records, made 10-anonymous and verified.
 
     Example: **kohort demo --out demo**
     """
@@ -33,14 +33,16 @@ def demo(
     output = printing.output()
     output.console.soft_wrap = True  # commands are to be copied whole
     people, spec, release = out / "people.csv", out / "spec.yaml", out / "release.csv"
-    results = [release, out / "certificate.json", out / "report.html"]
+    order = out / "order.json"
+    results = [release, out / "certificate.json", out / "report.html", order]
     _write_inputs(people, spec, results)
     commands = [
         f"kohort anonymize {people} --spec {spec} --out {release} "
-        f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} --k {k}",
-        f"kohort verify {release} --spec {spec} --original {people} --k {k}",
+        f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} "
+        f"--order-file {order} --k {k}",
+        f"kohort verify {release} --spec {spec} --original {people} --order-file {order} --k {k}",
     ]
-    output.show(Text(f"5,638 people of the RAND Health Insurance Experiment, first year: {people}"))
+    output.show(Text(f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}"))
     output.show(Text(f"\n$ {commands[0]}"))
     anonymize(
         people,
@@ -48,12 +50,14 @@ def demo(
         release,
         report=out / "report.html",
         certificate=out / "certificate.json",
+        order_file=order,
         k=k,
         json=printing.json,
         quiet=printing.quiet,
     )
     output.show(Text(f"\n$ {commands[1]}"))
-    verify(release, spec=spec, original=people, k=k, quiet=printing.quiet or printing.json)
+    quiet = printing.quiet or printing.json
+    verify(release, spec=spec, original=people, order_file=order, k=k, quiet=quiet)
     output.show(Text(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own."))
 
 
@@ -74,7 +78,7 @@ def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
     except OSError as error:
         raise InputError(f"The folder {str(path.parent)!r} cannot be created: {error.strerror}.") from None
     with Outputs([people, *copies]).drafts() as draft_of:
-        write_table(load_health(year=1), draft_of[people])
+        write_table(load_health(), draft_of[people])
         for path, original in copies.items():
             write_checked(draft_of[path], original.read_bytes())
         _refuse_others(draft_of, results)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-_WAYS = ("auto", "intervals", "quantiles", "mask", "date", "order", "frequency", "flat")
+_WAYS = ("auto", "intervals", "quantiles", "mask", "code", "date", "order", "frequency", "flat")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ class Building:
         str | None, typer.Option(help="Mask codes character by character, from the right or the left.")
     ] = None
     char: Annotated[str | None, typer.Option(help="The character used for masking.")] = None
+    code: Annotated[
+        str | None, typer.Option(help="Codes with levels in them: icd10, us-zip, country and others.")
+    ] = None
     date: Annotated[
         str | None, typer.Option(help="Group dates into these periods, such as month,quarter,year.")
     ] = None
@@ -107,7 +110,7 @@ def build(
     coded = read_column(output, data, column, reading.options())
     builder, why = _builder(asked, coded)
     tree = builder.build(coded)
-    check_hierarchy(tree, coded).raise_if_broken(column)
+    check_hierarchy(tree, coded).raise_if_broken(column, expected=getattr(builder, "expected", None))
     with outputs.drafts() as draft_of:
         write_hierarchy(tree, draft_of[out])
     size = {"leaves": len(tree.leaves), "height": tree.height}

@@ -65,6 +65,8 @@ def init(
         write_checked(draft_of[out], spec_text(found, data=str(data), command=command, k=k))
     output.result(_facts(found, out, k))
     output.notes(source)
+    if found.savings is not None:
+        output.note(found.savings.sentence(len(found.quasi_identifiers)))
     if not found.quasi_identifiers:
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
     output.console.soft_wrap = True  # a command is to be copied whole
@@ -120,6 +122,9 @@ def _facts(found: Profile, out: Path, k: int) -> dict:
 def _next_steps(found: Profile, out: Path, command: str) -> str:
     words = {
         "identifier": "dropped",
+        "person": "the person",
+        "household": "the household",
+        "weight": "the weight",
         "items": "dropped (lists)",
         "quasi-identifier": "generalized",
         "sensitive": "kept, sensitive",

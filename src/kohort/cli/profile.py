@@ -136,6 +136,10 @@ def _sentences(found: Profile) -> list[str]:
         f"Prosecutor risk: {risk}: the chance that someone who knows these columns of a person in the table "
         "finds the person's record.",
     ]
+    if found.savings is not None:
+        sentences.append(found.savings.sentence(len(found.quasi_identifiers)))
+    if found.unique_share:
+        sentences.append(f"What each adds to the unique records, given the others: {_additions(found)}.")
     if found.combinations.sampled:
         looked_at = f"{found.combinations.records:,} records drawn at random"
         sentences.append(
@@ -143,6 +147,12 @@ def _sentences(found: Profile) -> list[str]:
             "single out."
         )
     return sentences
+
+
+def _additions(found: Profile) -> str:
+    """The quasi-identifiers with the share of records that each makes unique, the largest first."""
+    added = [(column.singles_out or 0.0, column.name) for column in found.columns if column.singles_out]
+    return ", ".join(f"{name} {share:.1%}" for share, name in sorted(added, reverse=True))
 
 
 def _worst(combinations: list[Combination]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kohort.data.build_code import Code
 from kohort.data.build_dates import Dates, days_of, period_of
 from kohort.data.build_frequency import ByFrequency
 from kohort.data.build_groups import Flat
@@ -18,6 +19,7 @@ from kohort.data.build_quantiles import Quantiles
 from kohort.data.builder import Builder, values_of
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.recognize_code import recognized_code
 
 __all__ = ["Auto", "Choice", "auto"]
 
@@ -49,6 +51,11 @@ class Auto:
             return _for_dates(column)
         if len(values) <= _FEW:
             return Choice(Flat(), "value or *", f"it has {_FEW} different values or fewer")
+        system = recognized_code(column)
+        if system is not None:
+            return _for_codes(column, Code(system))
+        if column.listed:
+            return Choice(Order(), "neighbours in order", "its categories have an order")
         if column.numbers is not None:
             return _for_numbers(column, column.numbers)
         if _are_codes(values):
@@ -72,6 +79,11 @@ class Auto:
 def auto() -> Auto:
     """Let the values decide which hierarchy they get."""
     return Auto()
+
+
+def _for_codes(column: Column, builder: Code) -> Choice:
+    what = f"the levels of {builder.title}"
+    return Choice(builder, what, "its name and values speak for these codes")
 
 
 def _for_dates(column: Column) -> Choice:

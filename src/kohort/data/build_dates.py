@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +17,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.times import local_days
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["Dates", "dates", "days_of", "period_of"]
+__all__ = ["Dates", "dates", "days_of", "days_of_period", "period_of"]
 
 _CALENDAR = ("day", "month", "quarter", "half", "year", "decade")  # each is made of whole ones before it
 _LEVELS = (*_CALENDAR, "week")
@@ -85,6 +87,39 @@ _LABELS: dict[str, Callable[[int], str]] = {
     "year": lambda year: f"{year:04d}",
     "decade": lambda decade: f"{decade * 10:04d}s",
 }
+
+
+_PERIOD = re.compile(
+    r"(?P<year>[0-9]{4})(-(?P<month>0[1-9]|1[0-2])|-Q(?P<quarter>[1-4])|-H(?P<half>[12])|-W(?P<week>[0-9]{2})"
+    r"|(?P<decade>s)|-(?P<of>[0-9]{2})-(?P<day>[0-9]{2}))?"
+)
+
+
+def days_of_period(label: str) -> tuple[int, int] | None:
+    """The first and the last day of a period as Python's ordinals; None if the label is no period.
+
+    >>> [date.fromordinal(day).isoformat() for day in days_of_period("2024-Q1")]
+    ['2024-01-01', '2024-03-31']
+    """
+    found = _PERIOD.fullmatch(label)
+    if found is None:
+        return None
+    try:
+        if found["week"]:
+            first = date.fromisocalendar(int(found["year"]), int(found["week"]), 1).toordinal()
+            return first, first + 6
+        if found["day"]:
+            return (date.fromisoformat(label).toordinal(),) * 2
+        level = next((name for name in ("month", "quarter", "half", "decade") if found[name]), "year")
+        place = int(found[level]) - 1 if level in ("month", "quarter", "half") else 0
+        begin = int(found["year"]) * 12 + place * _MONTHS[level]
+        return _first_of(begin), _first_of(begin + _MONTHS[level]) - 1
+    except ValueError:  # there is no such day or week
+        return None
+
+
+def _first_of(month: int) -> int:
+    return date(month // 12, month % 12 + 1, 1).toordinal()
 
 
 def days_of(column: Column) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.data.build_auto import Auto, Choice, auto
+from kohort.data.build_code import Code, code
 from kohort.data.build_dates import Dates, dates
 from kohort.data.build_frequency import ByFrequency, by_frequency
 from kohort.data.build_groups import Flat, Groups, flat, groups
@@ -23,6 +24,7 @@ __all__ = [
     "Builder",
     "ByFrequency",
     "Choice",
+    "Code",
     "Dates",
     "FileSource",
     "Flat",
@@ -33,6 +35,7 @@ __all__ = [
     "Quantiles",
     "auto",
     "by_frequency",
+    "code",
     "dates",
     "flat",
     "from_spec",
@@ -166,6 +169,7 @@ _FORMS = {
     "intervals": _Form(Intervals, ("origin", "top", "bottom"), "{intervals: [5, 10, 20]}"),
     "quantiles": _Form(Quantiles, ("depth",), "{quantiles: 3}"),
     "mask": _Form(Mask, ("char",), "{mask: right}"),
+    "code": _Form(Code, (), "{code: icd10}"),
     "date": _Form(Dates, (), "{date: [month, quarter, year]}"),
     "groups": _Form(Groups, (), "{groups: {Europe: [France, Spain]}}"),
     "tree": _Form(_tree, ("encoding",), "{tree: countries.yaml}"),

@@ -55,14 +55,19 @@ class Findings:
         problems = ("missing", "contradicting", "cycles", "two_parents", "leaf_and_inner", "unused")
         return {name: list(getattr(self, name)) for name in problems if getattr(self, name)}
 
-    def raise_if_broken(self, column_name: str, *, allow_missing: bool = False) -> None:
-        """Raise an InputError for all that is wrong; values missing from the tree may be allowed."""
+    def raise_if_broken(
+        self, column_name: str, *, allow_missing: bool = False, expected: str | None = None
+    ) -> None:
+        """Raise an InputError for all that is wrong; values missing from the tree may be allowed.
+
+        expected  what the values should be, where the tree was built from their structure
+        """
         judged = replace(self, missing=()) if allow_missing else self
         if judged.errors:
-            lines = "\n".join(f"  - {line}" for line in judged._error_lines())
+            lines = "\n".join(f"  - {line}" for line in judged._error_lines(expected))
             raise InputError(f"The hierarchy of column {column_name!r} cannot be used.\n{lines}")
 
-    def _error_lines(self) -> list[str]:
+    def _error_lines(self, expected: str | None = None) -> list[str]:
         lines = []
         if not self.leaves and not self.cycles:
             lines.append("It has no leaves. Write one line per value: the value, then its ancestors.")
@@ -85,11 +90,17 @@ class Findings:
                 f"({_named(self.two_parents)}). Keep one pair for each child."
             )
         if self.missing:
-            lines.append(self._missing_line())
+            lines.append(self._missing_line(expected))
         return lines
 
-    def _missing_line(self) -> str:
+    def _missing_line(self, expected: str | None) -> str:
         share = self.missing_records / max(self.records, 1)
+        if expected is not None:
+            return (
+                f"{counted(len(self.missing), 'value does', 'values do')} not look like {expected} "
+                f"({self.missing_records:,} records, {share:.1%} of all). "
+                "Correct them, or set on_missing: suppress."
+            )
         near = f" {self.near_misses:,} differ from a leaf only in case, spaces or the form of a number."
         return (
             f"{_count(self.missing, 'value', 'values')} missing from it "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -25,11 +25,12 @@ from kohort.data.times import (
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["Column", "Kind", "code_column", "number_of", "text_of", "unsigned_zero"]
+__all__ = ["Column", "Kind", "code_column", "number_of", "text_of", "unsigned_zero", "whole_number"]
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # no leading zeros: 01234 is a code, not a number
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")  # also as programs write it that hold it as a float
 _FLOAT = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NEGATIVE_ZERO = re.compile(r"-(0+\.?0*|\.0+)([eE][+-]?[0-9]+)?")
 
@@ -51,6 +52,9 @@ class Column:
     texts: tuple[str | None, ...]
     numbers: np.ndarray | None
     listed: tuple[str, ...] = ()  # the order that was given, if one was
+    apart: int = (
+        0  # how many of the last values, null aside, have no place in the order: reasons for no answer
+    )
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -63,6 +67,11 @@ class Column:
     @property
     def has_null(self) -> bool:
         return bool(self.texts) and self.texts[-1] is None
+
+    @property
+    def loners(self) -> int:
+        """How many of the last values belong to no interval, a missing one included."""
+        return self.apart + self.has_null
 
     def in_order(self, texts: Sequence[str]) -> Column:
         """The same column with its values in a given order, which must name every one of them."""
@@ -87,6 +96,7 @@ class Column:
             texts=tuple(ordered + [None] * self.has_null),
             numbers=numbers,
             listed=tuple(texts),
+            apart=0,
         )
 
     def with_equal_numbers_merged(self) -> Column:
@@ -110,8 +120,30 @@ class Column:
         return np.bincount(self.codes, minlength=len(self.texts))
 
 
-def code_column(name: str, values: pa.ChunkedArray | pa.Array) -> Column:
-    """Code one Arrow column: O(n + d log d) for d distinct values; Python touches only these."""
+def code_column(
+    name: str, values: pa.ChunkedArray | pa.Array, *, apart: Collection[str] = frozenset()
+) -> Column:
+    """Code one Arrow column: O(n + d log d) for d distinct values; Python touches only these.
+
+    Categories (words in an Arrow dictionary) that are marked as ordered keep their order, but `apart` are
+    those of them that have no place in it: they come last.
+    """
+    column = _coded(name, values)
+    if column.kind != "string" or not (pa.types.is_dictionary(values.type) and values.type.ordered):
+        return column
+    categories = _categories(values)
+    ordered = column.in_order(sorted(categories, key=lambda category: category in apart))
+    return replace(ordered, apart=sum(text in apart for text in ordered.texts if text is not None))
+
+
+def _categories(values: pa.ChunkedArray | pa.Array) -> list[str]:
+    """The categories of a dictionary in their order, each once."""
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    known = {text: None for chunk in chunks for text in chunk.dictionary.to_pylist() if text is not None}
+    return [text_of(text) for text in known]
+
+
+def _coded(name: str, values: pa.ChunkedArray | pa.Array) -> Column:
     codes, dictionary = _dictionary(name, values)
     codes, distinct = _equal_texts_merged(codes, _natural(dictionary))
     order = distinct.order()
@@ -147,6 +179,16 @@ def unsigned_zero(text: str) -> str:
     ('0.0', '-0.5')
     """
     return text[1:] if _NEGATIVE_ZERO.fullmatch(text) else text
+
+
+def whole_number(text: str) -> str:
+    """A whole number without a point and without the sign of zero; any other text as it is.
+
+    >>> whole_number("3.0"), whole_number("-0"), whole_number("3.5")
+    ('3', '0', '3.5')
+    """
+    plain = unsigned_zero(text)
+    return plain.partition(".")[0] if _WHOLE.fullmatch(plain) else plain
 
 
 def number_of(text: str | None) -> Decimal | None:
@@ -270,6 +312,9 @@ def _natural_text(texts: list[str]) -> _Distinct:
     try:
         if all(_INTEGER.fullmatch(t) for t in texts):
             return _Distinct("integer", [unsigned_zero(t) for t in texts], _integers([int(t) for t in texts]))
+        if all(_WHOLE.fullmatch(t) for t in texts):
+            whole = [whole_number(t) for t in texts]
+            return _Distinct("integer", whole, _integers([int(t) for t in whole]))
         if all(_FLOAT.fullmatch(t) for t in texts) and not any(_has_leading_zero(t) for t in texts):
             return _Distinct("float", [unsigned_zero(t) for t in texts], _floats([float(t) for t in texts]))
         if all(DATE_TEXT.fullmatch(t) for t in texts):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
 from kohort.data.forked import require_polars_threads
 from kohort.errors import InputError, did_you_mean
@@ -35,7 +36,7 @@ class Dataset:
         """The column in codes."""
         if name not in self._columns:
             self.require([name])
-            self._columns[name] = code_column(name, self.arrow(name))
+            self._columns[name] = code_column(name, self.arrow(name), apart=self._missing_texts(name))
         return self._columns[name]
 
     def sensitive_column(self, name: str) -> Column:
@@ -65,6 +66,12 @@ class Dataset:
         if isinstance(native, pa.Table):
             return native.schema.field(name)
         return pa.field(name, self.arrow(name).type)
+
+    def _missing_texts(self, name: str) -> Collection[str]:
+        """The values that a file calls missing, such as refused; dataframes have none."""
+        is_arrow = isinstance(self.frame.to_native(), pa.Table)
+        codebook = codebook_of(self.field(name)) if is_arrow else None
+        return frozenset() if codebook is None else codebook.missing_texts
 
     def require(self, names: Sequence[str]) -> None:
         """Raise InputError for names of columns that the table does not have."""

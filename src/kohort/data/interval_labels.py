@@ -1,14 +1,35 @@
-"""Which values of an ordered column lie in an interval that is published as `[20, 30)` or `[20, 30]`."""
+"""Intervals that are published as `[20, 30)` or `[20, 30]`, and the values of a column that lie in them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from datetime import date
+from typing import NamedTuple
 
 from kohort.data.column import Column, Kind
 from kohort.data.times import DATE_TEXT, is_zoned, moment_of_text
 
-__all__ = ["values_in_interval"]
+__all__ = ["IntervalEnds", "interval_ends", "place_of", "values_in_interval"]
+
+
+class IntervalEnds(NamedTuple):
+    """The ends of an interval as texts, and whether the high end belongs to it; the low end always does."""
+
+    low: str
+    high: str
+    closed: bool
+
+
+def interval_ends(label: str) -> IntervalEnds | None:
+    """The ends of an interval; None if the label is none.
+
+    >>> interval_ends("[20, 30)"), interval_ends("20")
+    (IntervalEnds(low='20', high='30', closed=False), None)
+    """
+    low, comma, high = label[1:-1].partition(", ")
+    if not comma or not label.startswith("[") or not label.endswith((")", "]")):
+        return None
+    return IntervalEnds(low, high, label.endswith("]"))
 
 
 def values_in_interval(label: str, column: Column) -> tuple[str, ...]:
@@ -19,20 +40,21 @@ def values_in_interval(label: str, column: Column) -> tuple[str, ...]:
     >>> values_in_interval("[20, 30)", code_column("age", pa.array([19, 20, 29, 30])))
     ('20', '29')
     """
-    low, _, high = label[1:-1].partition(", ")
-    if not label.startswith("[") or not label.endswith((")", "]")):
+    interval = interval_ends(label)
+    if interval is None:
         return ()
+    low, high, closed = interval
     texts = [text for text in column.texts if text is not None]
-    places = [_place(text, column.kind) for text in texts]
-    ends = _place(low, column.kind), _place(high, column.kind)
+    places = [place_of(text, column.kind) for text in texts]
+    ends = place_of(low, column.kind), place_of(high, column.kind)
     if None in places or None in ends or len({is_zoned(text) for text in (*texts[:1], low, high)}) > 1:
         return ()
     first = bisect_left(places, ends[0])  # type: ignore[type-var]
-    last = (bisect_right if label.endswith("]") else bisect_left)(places, ends[1])  # type: ignore
+    last = (bisect_right if closed else bisect_left)(places, ends[1])  # type: ignore
     return tuple(texts[first:last])
 
 
-def _place(text: str, kind: Kind) -> int | float | None:
+def place_of(text: str, kind: Kind) -> int | float | None:
     """The position of a text among numbers, days or moments; None if it is none of these."""
     try:
         if kind == "date":

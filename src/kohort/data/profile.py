@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
 from kohort.data.profile_display import profile_display
+from kohort.data.profile_keys import suggest_keys
+from kohort.data.profile_known import DOZEN, settle
 from kohort.data.profile_names import Role
-from kohort.data.profile_roles import Suggestion, suggest, suggest_hierarchy
-from kohort.data.profile_uniqueness import Combination, Combinations, class_sizes, combine, share
+from kohort.data.profile_roles import Known, Suggestion, suggest, suggest_hierarchy
+from kohort.data.profile_savings import Savings, estimate_savings
+from kohort.data.profile_uniqueness import (
+    Combination,
+    Combinations,
+    class_sizes,
+    combine,
+    contributions,
+    share,
+)
 from kohort.parameters import Seed, Within, check_option
 
 __all__ = ["ColumnProfile", "Combination", "Combinations", "Profile", "profile"]
@@ -28,7 +39,10 @@ class ColumnProfile:
     distinct           distinct values, missing ones aside; of a column of lists, distinct items
     unique_share       share of the records whose value nobody else has
     most_common_share  share of the records that have the most common value, itself in `most_common`
+    known              how likely others know it: likely, possible or hardly
     hierarchy          as the release spec writes it; None: no levels between a value and `*`
+    singles_out        of a quasi-identifier, the share of the records that it makes unique given the others,
+                       on average over the orders in which these may become known
     """
 
     name: str
@@ -41,7 +55,9 @@ class ColumnProfile:
     most_common_share: float
     role: Role
     reason: str
+    known: Known
     hierarchy: Any
+    singles_out: float | None = None
     most_common: str | None = field(default=None, repr=False)
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
@@ -59,6 +75,7 @@ class Profile:
     unique_share   share of the records that are unique on all suggested quasi-identifiers
     highest_risk   prosecutor risk: 1 / the size of the smallest class of look-alikes
     average_risk   the mean of 1 / class size over all records
+    savings        where there are more than a dozen quasi-identifiers: what they cost, and the costliest
     """
 
     records: int
@@ -70,6 +87,7 @@ class Profile:
     highest_risk: float
     average_risk: float
     combinations: Combinations
+    savings: Savings | None = None
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
         """The profile as plain data for JSON; without any value of the table unless `show_values`."""
@@ -98,13 +116,14 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
     for name, number in (("max_combination", max_combination), ("sample", sample)):
         check_option(name, number, Annotated[int, Within(1)])
     check_option("seed", seed, Seed)
-    profiles: list[ColumnProfile] = []
-    quasi: dict[str, np.ndarray] = {}
-    for name in table.column_names:
-        found, codes = _profile_column(name, table[name])
-        profiles.append(found)
-        if found.role == "quasi-identifier" and codes is not None:
-            quasi[name] = codes
+    coded, labels, suggestions = _looked_at(table)
+    settled = settle(coded, suggestions | suggest_keys(coded, labels), seed)
+    quasi = {n: column.codes for n, column in coded.items() if settled[n].role == "quasi-identifier"}
+    adds = contributions(quasi, table.num_rows, seed)
+    profiles = [
+        replace(_profile_column(table, name, coded, labels, settled[name]), singles_out=adds.get(name))
+        for name in table.column_names
+    ]
     sizes = class_sizes(list(quasi.values()), table.num_rows)
     return Profile(
         records=table.num_rows,
@@ -116,26 +135,56 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
         highest_risk=float(1 / sizes.min()) if len(sizes) else 0.0,
         average_risk=share(len(sizes), table.num_rows),
         combinations=combine(quasi, table.num_rows, max_combination, sample, seed),
+        savings=_savings({name: coded[name] for name in quasi}, table.num_rows, seed),
     )
+
+
+def _savings(quasi: dict[str, Column], records: int, seed: int) -> Savings | None:
+    return estimate_savings(quasi, records, seed) if records and len(quasi) > DOZEN else None
 
 
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _profile_column(name: str, values: pa.ChunkedArray) -> tuple[ColumnProfile, np.ndarray | None]:
-    """A column's profile, and its codes where it has one value per record."""
-    if _is_list(values.type):
-        reason = "It holds lists: single items may be known, and a few together identify a person."
-        items = code_column(name, pc.list_flatten(values))
-        return _facts(values, items, "items", Suggestion("items", reason), None), None
-    if pa.types.is_nested(values.type) or _is_bytes(values.type):
-        reason = "It holds nested or binary values, which cannot be generalized: drop it."
-        nothing = code_column(name, pa.nulls(0, pa.string()))
-        return _facts(values, nothing, "nested", Suggestion("identifier", reason), None), None
-    column = code_column(name, values)
-    suggestion = suggest(column)
-    hierarchy = suggest_hierarchy(column) if suggestion.role == "quasi-identifier" else None
-    return _facts(values, column, column.kind, suggestion, hierarchy), column.codes
+def _looked_at(
+    table: pa.Table,
+) -> tuple[dict[str, Column], dict[str, str | None], dict[str, Suggestion]]:
+    """The columns with one value per record in codes, their labels, and a suggestion for every column."""
+    coded, labels, suggestions = {}, {}, {}
+    for about in table.schema:
+        name, book = about.name, codebook_of(about)
+        if _is_list(about.type):
+            suggestions[name] = Suggestion("items", _LISTS)
+        elif pa.types.is_nested(about.type) or _is_bytes(about.type):
+            suggestions[name] = Suggestion("identifier", _NESTED)
+        else:
+            labels[name] = None if book is None else book.label
+            apart = frozenset() if book is None else book.missing_texts
+            coded[name] = code_column(name, table[name], apart=apart)
+            suggestions[name] = suggest(coded[name], labels[name])
+    return coded, labels, suggestions
+
+
+_LISTS = "It holds lists: single items may be known, and a few together identify a person."
+_NESTED = "It holds nested or binary values, which cannot be generalized: drop it."
+
+
+def _profile_column(
+    table: pa.Table,
+    name: str,
+    coded: dict[str, Column],
+    labels: dict[str, str | None],
+    suggestion: Suggestion,
+) -> ColumnProfile:
+    values = table[name]
+    if name in coded:
+        column = coded[name]
+        is_quasi = suggestion.role == "quasi-identifier"
+        hierarchy = suggest_hierarchy(column, labels[name]) if is_quasi else None
+        return _facts(values, column, column.kind, suggestion, hierarchy)
+    if suggestion.role == "items":
+        return _facts(values, code_column(name, pc.list_flatten(values)), "items", suggestion, None)
+    return _facts(values, code_column(name, pa.nulls(0, pa.string())), "nested", suggestion, None)
 
 
 def _is_list(arrow_type: pa.DataType) -> bool:
@@ -165,6 +214,7 @@ def _facts(
         most_common_share=share(counts.max(initial=0), len(values)),
         role=suggestion.role,
         reason=suggestion.reason,
+        known=suggestion.known,
         hierarchy=hierarchy,
         most_common=column.texts[int(counts.argmax())] if distinct else None,
     )

@@ -1,22 +1,34 @@
 """Suggest what a column is, from its name and its values, and how its values may be generalized.
 
-A suggestion is where a person starts, not a decision. In doubt a column is called a quasi-identifier:
-the price is some detail, not a person's privacy.
+A suggestion is where a person starts, not a decision. What is said here of a column by itself is settled for
+the whole table in `profile_known.py`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
+from kohort.data.code_systems import CODE_SYSTEMS
 from kohort.data.column import Column
-from kohort.data.profile_names import Role, meaning_of
+from kohort.data.profile_names import Meaning, Role, meaning_of
+from kohort.data.recognize_code import recognized_code
 
-__all__ = ["Suggestion", "suggest", "suggest_hierarchy"]
+__all__ = [
+    "ENOUGH_RECORDS",
+    "Known",
+    "Suggestion",
+    "distinct_values",
+    "mostly_distinct",
+    "suggest",
+    "suggest_hierarchy",
+]
+
+Known = Literal["likely", "possible", "hardly"]
 
 _IDENTIFYING_VALUES = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
@@ -32,7 +44,9 @@ _CODE = re.compile(r"(?=.*[0-9])[A-Z0-9 -]{3,12}")
 _LOOKED_AT = 1000
 _FEW_VALUES = 5
 _MANY_VALUES = 20
-_ENOUGH_RECORDS = 20
+ENOUGH_RECORDS = 20
+_SHORTEST_CODE = 4  # digits
+_NOMINAL = ("sex", "origin or language", "work", "a place", "insurance", "where someone was treated")
 _FREE_TEXT_LENGTH = 40
 _ASTRONOMICAL = 1e15
 _WHICH = {
@@ -45,36 +59,53 @@ _WHICH = {
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A role suggested for a column, and the reason in a sentence."""
+    """A role suggested for a column, and the reason in a sentence.
+
+    known  how likely others know it about a person
+    """
 
     role: Role
     reason: str
+    known: Known = "hardly"
 
 
-def suggest(column: Column) -> Suggestion:
-    """The role suggested for a column, and why, by the first rule that applies."""
-    if _distinct(column) == 0:
+def suggest(column: Column, label: str | None = None) -> Suggestion:
+    """The role suggested for a column, and why, by the first rule that applies.
+
+    label  what a file calls the column besides its name
+    """
+    if distinct_values(column) == 0:
         return Suggestion("insensitive", "It is empty.")
+    suggestion = _by_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None))
+    code = recognized_code(column)
+    if code is None or suggestion.role == "identifier":
+        return suggestion
+    return replace(suggestion, reason=f"{suggestion.reason} Its values look like {CODE_SYSTEMS[code].title}.")
+
+
+def _by_rules(column: Column, meaning: Meaning | None) -> Suggestion:
     return (
         _by_identifying_values(column)
-        or _by_identifying_name(column)
+        or _by_identifying_name(column, meaning)
         or _by_dates(column)
-        or _by_sensitive_name(column)
+        or _by_sensitive_name(meaning)
         or _by_single_value(column)
-        or _by_other_name(column)
+        or _by_other_name(column, meaning)
         or _by_distinctness(column)
-        or Suggestion(
-            "quasi-identifier",
-            "Others may know it: neither its name nor its values suggest otherwise." + _singling_out(column),
-        )
+        or _by_kind(column)
     )
 
 
-def suggest_hierarchy(column: Column) -> Any:
+def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
     """How to generalize a quasi-identifier, as the release spec writes it; None: its value or `*`."""
     if column.kind in ("date", "datetime"):
         return {"date": _periods(column)}
-    if _distinct(column) <= _FEW_VALUES:
+    code = recognized_code(column)
+    if code is not None and distinct_values(column) > 1:
+        return {"code": code}
+    if _holds_codes(column, meaning_of(column.name) or (meaning_of(label) if label else None)):
+        return "flat" if distinct_values(column) > 2 else None
+    if column.listed or distinct_values(column) <= _FEW_VALUES:
         return None
     if _is_code(column):
         return {"mask": "right"}
@@ -93,32 +124,32 @@ def _by_identifying_values(column: Column) -> Suggestion | None:
     for what, pattern in _IDENTIFYING_VALUES.items():
         if _match(column, pattern):
             return Suggestion("identifier", f"Its values look like {what}: drop it.")
-    if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and _mostly_distinct(column):
+    if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and mostly_distinct(column):
         return Suggestion("identifier", "It holds free text, which may name people: drop it.")
     return None
 
 
-def _by_identifying_name(column: Column) -> Suggestion | None:
-    meaning = meaning_of(column.name)
+def _by_identifying_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
     if meaning is None or meaning.role != "identifier":
         return None
-    yes_or_no = _distinct(column) <= 2 and len(column) >= _ENOUGH_RECORDS
-    if yes_or_no or not (meaning.certain or _mostly_distinct(column)):
+    few = distinct_values(column) <= 2 and len(column) >= ENOUGH_RECORDS  # yes or no
+    if few or not (meaning.certain or mostly_distinct(column)):
         return None
     return _named(meaning.about, "identifier")
 
 
 def _by_dates(column: Column) -> Suggestion | None:
     if column.kind in ("date", "datetime"):
-        return Suggestion("quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']}")
+        return Suggestion("quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']}", "likely")
     if column.kind == "string" and _match(column, _DAY_FIRST_DATE):
         hint = "Written as YYYY-MM-DD, they can become months, quarters and years."
-        return Suggestion("quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']} {hint}")
+        return Suggestion(
+            "quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']} {hint}", "likely"
+        )
     return None
 
 
-def _by_sensitive_name(column: Column) -> Suggestion | None:
-    meaning = meaning_of(column.name)
+def _by_sensitive_name(meaning: Meaning | None) -> Suggestion | None:
     if meaning is None or meaning.role != "sensitive":
         return None
     return _named(meaning.about, "sensitive")
@@ -130,49 +161,73 @@ def _by_single_value(column: Column) -> Suggestion | None:
     return None
 
 
-def _by_other_name(column: Column) -> Suggestion | None:
-    meaning = meaning_of(column.name)
+def _by_other_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
     if meaning is None or meaning.role == "identifier":
         return None
-    if meaning.role == "insensitive" and _distinct(column) > _MANY_VALUES:
+    if meaning.role == "insensitive" and distinct_values(column) > _MANY_VALUES:
         return None
     suggestion = _named(meaning.about, meaning.role)
-    return Suggestion(suggestion.role, suggestion.reason + _singling_out(column))
+    codes = " Its whole numbers are codes, not amounts." if _holds_codes(column, meaning) else ""
+    return replace(suggestion, reason=suggestion.reason + codes + _singling_out(column))
 
 
 def _by_distinctness(column: Column) -> Suggestion | None:
-    if column.kind == "string" and _mostly_distinct(column) and _match(column, _PHONE):
+    if column.kind == "string" and mostly_distinct(column) and _match(column, _PHONE):
         return Suggestion("identifier", "Its values look like phone numbers: drop it.")
-    near_key = _distinct(column) >= 0.9 * len(column) >= 0.9 * _ENOUGH_RECORDS
+    near_key = distinct_values(column) >= 0.9 * len(column) >= 0.9 * ENOUGH_RECORDS
     if near_key and column.kind in ("string", "integer"):
         return Suggestion("identifier", "Nearly every record has a value of its own: drop it.")
     return None
 
 
+def _by_kind(column: Column) -> Suggestion:
+    """What the values alone say: exact amounts are seldom known, categories may be."""
+    known: Known = "hardly" if _holds_amounts(column) else "possible"
+    reason = "Others may know it: neither its name nor its values suggest otherwise."
+    return Suggestion("quasi-identifier", reason + _singling_out(column), known)
+
+
+def _holds_amounts(column: Column) -> bool:
+    """Whether a column holds numbers with many values that are no codes of equal length."""
+    if column.kind not in ("integer", "float") or distinct_values(column) <= _MANY_VALUES:
+        return False
+    lengths = {len(text) for text in column.texts if text is not None}
+    return column.kind == "float" or len(lengths) > 1 or min(lengths) < _SHORTEST_CODE
+
+
+def _holds_codes(column: Column, meaning: Meaning | None) -> bool:
+    """Whether a column holds a few whole numbers for something that has no order, such as regions."""
+    named = meaning is not None and meaning.about in _NOMINAL
+    return named and column.kind == "integer" and distinct_values(column) <= _MANY_VALUES
+
+
 def _named(about: str, role: Role) -> Suggestion:
-    return Suggestion(role, f"Its name points to {about}, {_WHICH[role]}")
+    known: Known = "likely" if role == "quasi-identifier" else "hardly"
+    return Suggestion(role, f"Its name points to {about}, {_WHICH[role]}", known)
 
 
 def _singling_out(column: Column) -> str:
     """A warning where many values occur only once."""
-    share = np.count_nonzero(column.counts[: _distinct(column)] == 1) / len(column)
-    if share < 0.05 or len(column) < _ENOUGH_RECORDS:
+    share = np.count_nonzero(column.counts[: distinct_values(column)] == 1) / len(column)
+    if share < 0.05 or len(column) < ENOUGH_RECORDS:
         return ""
     return f" It singles people out: {share:.0%} of the records have a value of their own."
 
 
-def _distinct(column: Column) -> int:
+def distinct_values(column: Column) -> int:
+    """How many different values a column has, missing ones aside."""
     return len(column.texts) - column.has_null
 
 
-def _mostly_distinct(column: Column) -> bool:
-    distinct = _distinct(column)
+def mostly_distinct(column: Column) -> bool:
+    """Whether the values are as many as those of a key: half of the records, or a hundred and 5 %."""
+    distinct = distinct_values(column)
     return distinct >= 0.5 * len(column) or (distinct >= 100 and distinct >= 0.05 * len(column))
 
 
 def _some(column: Column) -> list[str]:
     """Some distinct values, evenly spread over all of them."""
-    distinct = _distinct(column)
+    distinct = distinct_values(column)
     step = max(1, distinct // _LOOKED_AT)
     return [text for text in column.texts[:distinct:step] if text is not None]
 
@@ -190,7 +245,7 @@ def _is_code(column: Column) -> bool:
     """Whether the values are codes of equal length, such as postcodes."""
     if column.kind != "string" and not _is_numbered_place(column):
         return False
-    if _distinct(column) < _MANY_VALUES:
+    if distinct_values(column) < _MANY_VALUES:
         return False
     lengths = {len(text) for text in column.texts if text is not None}
     return len(lengths) == 1 and all(_CODE.fullmatch(text) for text in _some(column))

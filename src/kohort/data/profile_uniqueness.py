@@ -9,11 +9,22 @@ from math import comb
 
 import numpy as np
 
-__all__ = ["Combination", "Combinations", "class_sizes", "combine", "share"]
+__all__ = [
+    "Combination",
+    "Combinations",
+    "class_sizes",
+    "combine",
+    "contributions",
+    "sampled_rows",
+    "share",
+]
 
 _MOST_COMBINATIONS = 250
 _KEPT_PER_SIZE = 10
 _LARGEST_KEY = 2**62
+_LEAST_ORDERS = 8  # in which columns are added, to find what each contributes
+_STEPS = 1_200  # after which no further order is begun
+_RECORDS_OF_ORDERS = 2_000
 
 
 @dataclass(frozen=True)
@@ -73,9 +84,7 @@ def _starts(ordered: np.ndarray) -> np.ndarray:
 
 def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: int, seed: int) -> Combinations:
     """Count the records that are unique on each combination of up to `largest` columns."""
-    rows: slice | np.ndarray = slice(None)
-    if records > sample:
-        rows = np.sort(np.random.default_rng(seed).choice(records, sample, replace=False))
+    rows = sampled_rows(records, sample, seed)
     looked_at = min(records, sample)
     names = _worth_combining(quasi, largest)
     codes = {name: quasi[name][rows] for name in names}
@@ -90,6 +99,51 @@ def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: in
         records=looked_at,
         sampled=records > sample,
     )
+
+
+def sampled_rows(records: int, sample: int, seed: int) -> slice | np.ndarray:
+    """All records or, where there are more than `sample`, that many of them drawn at random."""
+    if records <= sample:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(records, sample, replace=False))
+
+
+def contributions(columns: dict[str, np.ndarray], records: int, seed: int) -> dict[str, float]:
+    """For each column, the share of the records that it makes unique, given others.
+
+    The mean over random orders in which somebody may learn the columns: what a column adds depends on those
+    before it. The shares sum to the share of records that are unique on all columns. Counted on up to 2,000
+    records, in as many orders as 1,200 steps allow, but at least 8.
+    """
+    rows = sampled_rows(records, _RECORDS_OF_ORDERS, seed)
+    codes = {name: column[rows] for name, column in columns.items()}
+    looked_at = min(records, _RECORDS_OF_ORDERS)
+    classes = len(class_sizes(list(codes.values()), looked_at))
+    names, added = list(columns), dict.fromkeys(columns, 0)
+    rng = np.random.default_rng(seed)
+    orders = steps = 0
+    while columns and (orders < _LEAST_ORDERS or steps < _STEPS):
+        order = [names[place] for place in rng.permutation(len(names))]
+        for name, unique in _added(codes, order, looked_at, classes):
+            added[name] += unique
+            steps += 1
+        orders += 1
+    return {name: share(unique, looked_at * orders) for name, unique in added.items()}
+
+
+def _added(
+    codes: dict[str, np.ndarray], order: list[str], records: int, classes: int
+) -> Iterator[tuple[str, int]]:
+    """The columns of an order and how many records each makes unique, until nothing is left to tell apart."""
+    key, unique = np.zeros(records, dtype=np.int64), 0
+    for name in order:
+        joined = key * (int(codes[name].max(initial=0)) + 1) + codes[name]
+        key, sizes = np.unique(joined, return_inverse=True, return_counts=True)[1:]
+        now = int((sizes == 1).sum())
+        yield name, now - unique
+        unique = now
+        if len(sizes) == classes:
+            return
 
 
 def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, ...]:

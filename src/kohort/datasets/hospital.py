@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.datasets.hospital_visits import visits_of
 from kohort.datasets.hospital_words import (
     AGE_PYRAMID,
     DIAGNOSES,
@@ -28,8 +29,8 @@ _POSTCODES = 1200
 _MOST_PROCEDURES = 8
 
 
-def generate_hospital(n: int, seed: int = 0) -> pa.Table:
-    """`n` made-up hospital stays over the years 2022 to 2024, one per patient.
+def generate_hospital(n: int, seed: int = 0, *, visits: int | None = None) -> pa.Table:
+    """`n` made-up hospital stays of 2022 to 2024, one per patient; or `visits` stays of n patients.
 
     Identifiers: patient_id, name. Quasi-identifiers: sex, age, postcode (five digits, some with leading
     zeros, few populous), admitted, insurance, occupation (2 % missing). Sensitive: diagnosis (42 of them,
@@ -39,6 +40,8 @@ def generate_hospital(n: int, seed: int = 0) -> pa.Table:
     >>> generate_hospital(3).column_names[:5]
     ['patient_id', 'name', 'sex', 'age', 'postcode']
     """
+    if visits is not None:
+        return visits_of(generate_hospital(n, seed), visits, seed)
     if n < 0:
         raise InputError(f"The number of records must be 0 or more. Got {n}.")
     rng = np.random.default_rng(seed)

@@ -108,6 +108,16 @@ class CertifiedOrder(_Part):
     )
 
 
+class CertifiedLinks(_Part):
+    """How the records of a person are linked; then a class is a set of people with the same history."""
+
+    person: str = Field(description="The column of pseudonyms.")
+    slot: str | None = Field(
+        description="The column that says which record of a person it is; null: they are an unordered bag."
+    )
+    people: int = Field(ge=1, description="People in the original.")
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -137,6 +147,15 @@ class Certificate(_Part):
         ge=0, description="The number of classes of records that look alike, without withheld records."
     )
     smallest_class: int | None = Field(description="The number of records in the smallest class.")
+    counted: Literal["records", "people"] = Field(
+        default="records", description="What was counted: people, where a column has the role person."
+    )
+    people: int | None = Field(
+        default=None, ge=1, description="People whose records are published; null where records were counted."
+    )
+    smallest_class_people: int | None = Field(
+        default=None, description="People in the class with the fewest; null where records were counted."
+    )
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
     checks: list[CertifiedCheck] = Field(description="One entry per check.")
     cautions: list[CertifiedCaution] = Field(
@@ -144,6 +163,10 @@ class Certificate(_Part):
     )
     cost: str = Field(description="The name of the cost that was minimised.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
+    weighted_loss: dict[str, Number] | None = Field(
+        default=None,
+        description="Costs that are means, weighted by the column of that role; or null.",
+    )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
     gap: Number | None = Field(description="cost / bound - 1.")
@@ -161,6 +184,9 @@ class Certificate(_Part):
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
     roles: dict[str, Role] = Field(description="The role of every column of the original.")
     suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
+    linked: CertifiedLinks | None = Field(
+        None, description="How the records of a person are linked; null: they are not."
+    )
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."
     )

@@ -132,7 +132,7 @@ def _asked(names: list[str], below: list[list[str]]) -> _Says:
     for place, (name, cells) in enumerate(zip(names, below)):
         if name.lower() in _MISSING:
             continue
-        kind, kinds = _kind(name), Counter(map(_kind, cells))
+        kind, kinds = _kind(name), _kinds(cells)
         mostly = {found for found, count in kinds.items() if count >= _SAME_KIND * len(cells)}
         if kind == "email" or (_is_kind_of(kinds, kind, len(cells)) and place not in years):
             says.values.append(place)
@@ -149,6 +149,14 @@ def _is_kind_of(kinds: Counter[str], kind: str, cells: int) -> bool:
         return False
     alike = kinds["number"] + kinds["signs"] if kind in ("number", "signs") else kinds[kind]
     return alike >= _SAME_KIND * cells and kinds[kind] >= (1 - _SAME_KIND) * cells > 0
+
+
+def _kinds(cells: list[str]) -> Counter[str]:
+    """How many cells are of each kind; cells that repeat are looked at once."""
+    kinds: Counter[str] = Counter()
+    for text, count in Counter(cells).items():
+        kinds[_kind(text)] += count
+    return kinds
 
 
 def _kind(text: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kohort.errors import InputError, did_you_mean
 from kohort.io.source_file import read_once
 from kohort.io.spec import Spec
-from kohort.io.spec_parts import AttributeSpec, ItemsSpec
+from kohort.io.spec_parts import AttributeSpec, HistorySpec, ItemsSpec
 from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.io.yaml_text import Place, load_yaml
 
@@ -116,6 +116,8 @@ def _known_keys(where: tuple) -> list[str]:
     part: type[BaseModel] = Spec
     if where[0] == "items":
         part = ItemsSpec
+    elif where[0] == "history":
+        part = HistorySpec
     elif where[0] == "attributes" and len(where) > 2:
         part = AttributeSpec
     elif where[0] == "privacy":

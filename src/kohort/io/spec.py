@@ -13,7 +13,7 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, Algorithm, ItemsAlgo
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
-from kohort.io.spec_parts import AttributeSpec, Decimal, ItemsSpec, Part, read_hierarchy
+from kohort.io.spec_parts import AttributeSpec, Decimal, HistorySpec, ItemsSpec, Part, read_hierarchy
 from kohort.io.spec_privacy import PrivacySpec
 from kohort.options import OPTIONS, Declared, options_of
 from kohort.pipeline.request import Items, Request
@@ -40,6 +40,9 @@ class Spec(_OptionKeys):
     privacy: PrivacySpec = Field(description="what is promised")
     parameters: dict[str, Any] = Field({}, description="the parameters of the algorithm")
     weights: dict[str, Decimal] = Field({}, description="where detail matters more")
+    history: HistorySpec | None = Field(
+        None, description="of linked records: the column that says which one of a person's it is"
+    )
     items: ItemsSpec | None = Field(
         None, description="for files of nothing but baskets: their hierarchy and shape"
     )
@@ -71,9 +74,12 @@ class Spec(_OptionKeys):
         return self.model_copy(update=parts)
 
     def overridden(self, **changes: Any) -> Spec:
-        """The same spec with some option keys changed (those that are not None); `k` changes the privacy."""
+        """The same spec with some option keys changed (those that are not None).
+
+        `k` changes the privacy, and `person` names the column that says whose record it is.
+        """
         changes = {name: value for name, value in changes.items() if value is not None}
-        k = changes.pop("k", None)
+        k, person = changes.pop("k", None), changes.pop("person", None)
         for name, value in changes.items():
             OPTION_KEYS[name].check_written(value, say=repr(name))
         if changes.get("algorithm", self.algorithm) != self.algorithm:
@@ -81,7 +87,23 @@ class Spec(_OptionKeys):
         if k is not None:
             KAnonymity(k)
             changes["privacy"] = self.privacy.model_copy(update={"k": k})
+        if person is not None:
+            changes["attributes"] = self._attributes_with(person)
         return self.model_copy(update=changes)
+
+    def _attributes_with(self, person: str) -> dict[str, AttributeSpec]:
+        """The columns with this one as the person; the one that the spec names instead is dropped."""
+        given = self.attributes.get(person)
+        if given is not None and given.role not in ("identifier", "person"):
+            raise InputError(
+                f"Column {person!r} has two roles: {given.role} in the spec, and person. Give it one."
+            )
+        others = {
+            name: _of_role("identifier") if part.role == "person" else part
+            for name, part in self.attributes.items()
+        }
+        kept = given if given is not None and given.role == "person" else _of_role("person")
+        return others | {person: kept}
 
     def request(self, *, beside: str | Path = ".", **outside: Any) -> Request:
         """The request that this spec makes; hierarchy files are read, relative to the folder `beside`.
@@ -102,6 +124,7 @@ class Spec(_OptionKeys):
             orders=self._per_column("listed_order"),
             on_missing=self._per_column("on_missing"),
             treatments=self._per_column("treatment"),
+            slot=None if self.history is None else self.history.slot,
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),
@@ -147,6 +170,10 @@ class Spec(_OptionKeys):
                 "'items' is for files that hold nothing but baskets. To publish a column of items, give it "
                 "the role items."
             )
+
+
+def _of_role(role: str) -> AttributeSpec:
+    return AttributeSpec.model_validate({"role": role})
 
 
 def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:

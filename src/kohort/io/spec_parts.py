@@ -16,7 +16,17 @@ from kohort.options import Scheme
 from kohort.pipeline.request import Treatment
 from kohort.problem.roles import ROLES
 
-__all__ = ["AttributeSpec", "Decimal", "ItemsSpec", "Part", "Scalar", "Switch", "as_text", "read_hierarchy"]
+__all__ = [
+    "AttributeSpec",
+    "Decimal",
+    "HistorySpec",
+    "ItemsSpec",
+    "Part",
+    "Scalar",
+    "Switch",
+    "as_text",
+    "read_hierarchy",
+]
 
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]
@@ -85,6 +95,12 @@ class ItemsSpec(_WithHierarchy):
     def shape(self) -> BasketShape:
         """How the file holds its baskets."""
         return BasketShape(self.separator, self.id, self.item)
+
+
+class HistorySpec(Part):
+    """How the linked records of a person are told apart."""
+
+    slot: str = Field(min_length=1)
 
 
 def read_hierarchy(

@@ -13,6 +13,7 @@ from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
+from kohort.problem.roles import WHO
 from kohort.verification import Verdict, Verification, published_classes, verify_models
 
 __all__ = [
@@ -118,8 +119,17 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
     published.require(certificate.quasi_identifiers)
     promised = [_model(certified) for certified in certificate.models]
     models = [model for model in promised if not _needs_spec(model)]
+    if certificate.counted == "people":  # what is left is necessary for people, too
+        models = [model for model in models if model.survives_unions_of_people]
     published.require([model.attribute for model in models if model.attribute is not None])
-    classes = published_classes(published, certificate.quasi_identifiers, models)
+    linked = certificate.linked
+    classes = published_classes(
+        published,
+        certificate.quasi_identifiers,
+        models,
+        linked_by=None if linked is None else linked.person,
+        slot=None if linked is None else linked.slot,
+    )
     dropped = max(certificate.records - published.n_records, 0)
     unmeasured = {model.attribute for model in promised if _needs_spec(model)}
     sensitive = [
@@ -159,8 +169,9 @@ def check_claims(certificate: Certificate, found: Verification, published: Datas
         _same("suppressed", certificate.suppressed, verdict.withheld),
         _same("classes", certificate.classes, verdict.classes),
         _same("smallest_class", certificate.smallest_class, verdict.smallest_class),
+        *_people(certificate, verdict),
         _columns(certificate, published),
-        *(_promise(model, verdict) for model in certificate.models),
+        *(_promise(model, certificate, verdict) for model in certificate.models),
         *_losses(certificate, found.loss),
     ]
 
@@ -172,15 +183,32 @@ def _same(claim: str, certified: Any, found: Any) -> Claim:
 
 
 def _columns(certificate: Certificate, published: Dataset) -> Claim:
-    """The claim that all columns but identifiers are published; those may be, as pseudonyms or masked."""
-    expected = [name for name, role in certificate.roles.items() if role != "identifier"]
-    found = [name for name in published.names if certificate.roles.get(name) != "identifier"]
+    """The claim that all columns are published; identifiers may be, as pseudonyms or masked, and weights."""
+    optional = (*WHO, "weight")
+    expected = [name for name, role in certificate.roles.items() if role not in optional]
+    found = [name for name in published.names if certificate.roles.get(name) not in optional]
     return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
 
 
-def _promise(certified: CertifiedModel, verdict: Verdict) -> Claim:
+def _people(certificate: Certificate, verdict: Verdict) -> list[Claim]:
+    """The claims about people, where they were counted."""
+    if certificate.counted == "records":
+        return []
+    certified = {"people": certificate.people, "smallest_class_people": certificate.smallest_class_people}
+    if verdict.people is None:
+        return [Claim(name, value, None, None, _NOT_WITHOUT_ORIGINAL) for name, value in certified.items()]
+    found = verdict.to_dict()
+    return [_same(name, value, found[name]) for name, value in certified.items()]
+
+
+_NOT_WITHOUT_ORIGINAL = "People cannot be counted without the original: give --original and --spec."
+
+
+def _promise(certified: CertifiedModel, certificate: Certificate, verdict: Verdict) -> Claim:
     of = f" of {certified.attribute}" if certified.attribute else ""
     name = f"{certified.model}{of}"
+    if certificate.counted == "people" and verdict.people is None:
+        return Claim(name, certified.measured, None, None, _NOT_WITHOUT_ORIGINAL)
     for entry in verdict.to_dict()["models"]:
         if (entry["model"], entry["attribute"], entry["parameters"]) == (
             certified.model,

@@ -24,10 +24,12 @@ _ROLES = """\
 # quasi-identifier   others may know it; generalized until k records look alike
 # sensitive          nobody should learn it about a person; published as it is, see privacy
 # insensitive        nobody could know or misuse it; published as it is
+# person             whose record it is; not published, and promises count people
 """
 _HIERARCHIES = """\
 # hierarchy: {intervals: [5, 10, 20]}   numbers: 23, [20, 25), [20, 30), [20, 40), *
 # hierarchy: {mask: right}              codes: 4350, 435*, 43**, 4***, *
+# hierarchy: {code: icd10}              known codes: J45.0, J45, J40-J49, J00-J99, *
 # hierarchy: {date: [month, year]}      dates: 2024-03-05, 2024-03, 2024, *
 # hierarchy: auto                       chosen by the values
 # hierarchy: education.csv              a file, see kohort hierarchy build; best where meaning counts
@@ -38,6 +40,10 @@ _CHECK = {
     "insensitive": "Check: it is published as it is. If others may know it, it is a quasi-identifier.",
     "items": "Dropped. To publish it: role items, and under privacy m, how many items others may know.",
 }
+_DROPPED = ("items", "household", "weight")
+_UNSURE = (
+    "Check: if nobody outside can know it, it is sensitive or insensitive, and the release keeps more detail."
+)
 _MORE = """\
 #suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier
 #labels: tight         # publish the interval or set that a class really has, not the hierarchy's labels
@@ -62,8 +68,8 @@ def spec_text(found: Profile, *, data: str, command: str, k: int) -> str:
 
 
 def suggested_attribute(column: ColumnProfile) -> dict[str, Any]:
-    """The entry of a column in the spec; lists are dropped, as no algorithm can publish them."""
-    attribute: dict[str, Any] = {"role": "identifier" if column.role == "items" else column.role}
+    """The entry of a column in the spec; what no algorithm can use yet is dropped."""
+    attribute: dict[str, Any] = {"role": "identifier" if column.role in _DROPPED else column.role}
     if column.hierarchy is not None:
         attribute["hierarchy"] = column.hierarchy
     return attribute
@@ -75,8 +81,9 @@ def _header(found: Profile, data: str, command: str) -> str:
         "suggestions, "
         "from names and values: check each one, as you answer for the release."
     )
+    too_many = found.savings.sentence(len(found.quasi_identifiers)) if found.savings else ""
     return (
-        f"{comment(about)}#\n{_ROLES}#\n{_HIERARCHIES}#\n"
+        f"{comment(about)}{comment(too_many)}#\n{_ROLES}#\n{_HIERARCHIES}#\n"
         "# Lines that begin with # and no space are options: take the # away.\n"
         f"# Then: {printable(command)}\n"
     )
@@ -84,7 +91,9 @@ def _header(found: Profile, data: str, command: str) -> str:
 
 def _attribute(column: ColumnProfile) -> str:
     entry = dumped(column.name, suggested_attribute(column))
-    return comment(column.reason) + comment(_CHECK.get(column.role, "")) + entry
+    adds = "" if not column.singles_out else f" It adds {column.singles_out:.1%} to the unique records."
+    check = _UNSURE if column.known == "possible" else _CHECK.get(column.role, "")
+    return comment(column.reason + adds) + comment(check) + entry
 
 
 def _privacy(found: Profile, k: int) -> str:

@@ -20,13 +20,15 @@ from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
+from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.problem.group_counts import group_counts
+from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Original, Verdict, verify
 from kohort.version import __version__
@@ -142,7 +144,9 @@ def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
     """The table with hierarchies of two levels: each value, and what the maps publish it as."""
     roles = settled_roles(dataset, request)
     attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
-    return Prepared(dataset, request, roles, attributes, sensitive_attributes(dataset, request, roles))
+    persons = persons_of(dataset, roles)
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
+    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons)
 
 
 def _attribute(maps: Maps, column: Column) -> Attribute:
@@ -252,15 +256,19 @@ def _starred_note(n_starred: int, suppression: float) -> list[str]:
 
 def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Per class whether it satisfies a model."""
-    if model.attribute is None:
-        return model.holds(ClassCounts.of_sizes(sizes))
-    of = prepared.sensitive[model.attribute]
-    counts = ClassCounts.from_records(class_of, of.column.codes, len(sizes), of.n_values)
-    return model.holds(counts, of.context)
+    of = None if model.attribute is None else prepared.sensitive[model.attribute]
+    counts = group_counts(model, of, class_of, prepared.persons, slice(None), len(sizes))
+    return model.holds(counts, NO_CONTEXT if of is None else of.context)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:
-    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=published.rows)
+    original = Original(
+        prepared.dataset,
+        prepared.roles,
+        prepared.attributes,
+        rows=published.rows,
+        treatments=prepared.request.treatments,
+    )
     table = Dataset(published.arrow)
     verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
     if not verdict.holds:

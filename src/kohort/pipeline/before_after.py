@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,11 +12,15 @@ import numpy as np
 from kohort.data.basket_cells import read_baskets
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
+from kohort.problem.histories import Histories
+from kohort.problem.models import PersonCells
 from kohort.verification.covering import Covering, covering_of
+from kohort.verification.histories import history_of_record
 from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:
@@ -26,7 +31,10 @@ __all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Records that look alike: their codes per column, how many there are, and the class of each record."""
+    """Records that look alike: their codes per column, how many there are, and the class of each record.
+
+    Of linked records: all records of people whose histories look alike; `codes` are those of one of them.
+    """
 
     codes: np.ndarray
     sizes: np.ndarray
@@ -49,6 +57,8 @@ class BeforeAfter:
 
     rows      per published record its original; records that were left out have none
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
+    histories the records of each person, where they are linked; else None
+    persons   per original record the number of its person; None where everybody has one record
     """
 
     attributes: tuple[Attribute, ...]
@@ -58,6 +68,13 @@ class BeforeAfter:
     withheld: np.ndarray
     n_records: int
     baskets: BasketPair | None = None
+    histories: Histories | None = None
+    persons: np.ndarray | None = None
+
+    @property
+    def n_people(self) -> int:
+        """How many people the original is of."""
+        return self.n_records if self.persons is None else int(self.persons.max()) + 1
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -72,12 +89,70 @@ class BeforeAfter:
     @cached_property
     def before(self) -> Classes:
         """The classes of the original table."""
-        return classes_of([attribute.column.codes for attribute in self.attributes], self.n_records)
+        return self._classes([attribute.column.codes for attribute in self.attributes], self.n_records, None)
 
     @cached_property
     def after(self) -> Classes:
         """The classes of the published table, that of withheld records included."""
-        return classes_of([column.codes for column in self.labels], len(self.rows))
+        return self._classes([column.codes for column in self.labels], len(self.rows), self.rows)
+
+    def _classes(self, columns: list[np.ndarray], n_records: int, rows: np.ndarray | None) -> Classes:
+        """The classes of records or, where these are linked, of histories; `rows` are the originals."""
+        if self.histories is None:
+            return classes_of(columns, n_records)
+        every = slice(None) if rows is None else rows
+        persons, slots = self.histories.persons[every], self.histories.slots
+        history = history_of_record(persons, None if slots is None else slots[every], columns)
+        _, first = np.unique(history, return_index=True)
+        return Classes(np.column_stack(columns)[first], np.bincount(history), history)
+
+    def classes_before(self, attributes: Sequence[int]) -> Classes:
+        """The classes of the original table by some of the quasi-identifiers."""
+        return classes_of([self.attributes[a].column.codes for a in attributes], self.n_records)
+
+    def classes_after(self, attributes: Sequence[int]) -> Classes:
+        """The classes of the published table by some of the quasi-identifiers."""
+        return classes_of([self.labels[a].codes for a in attributes], len(self.rows))
+
+    @cached_property
+    def sizes_before(self) -> np.ndarray:
+        """How many people each class of the original table has: records, where everybody has one."""
+        return self._people(self.before, self.persons)
+
+    @cached_property
+    def sizes_after(self) -> np.ndarray:
+        """How many people each class of the published table has: records, where everybody has one."""
+        return self._people(self.after, None if self.persons is None else self.persons[self.rows])
+
+    @staticmethod
+    def _people(classes: Classes, persons: np.ndarray | None) -> np.ndarray:
+        if persons is None:
+            return classes.sizes
+        return PersonCells.from_records(classes.of_record, persons, None, len(classes.sizes)).people
+
+    def value_counts(
+        self, column: Column, classes: Classes, records: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Classes, sensitive values in them, and how many people of the class have each value there.
+
+        records  per record of the classes its original; -1: it is not counted
+        """
+        kept = records >= 0
+        of_record, records = classes.of_record[kept], records[kept]
+        n_classes, n_values = len(classes.sizes), len(column.texts)
+        if self.persons is None:
+            return count_pairs(of_record, column.codes[records], n_classes, n_values)
+        present, number = np.unique(of_record, return_inverse=True)
+        cells = PersonCells.from_records(
+            number, self.persons[records], column.codes[records], len(present), n_values
+        )
+        having = cells.having()
+        return present[having.class_of], having.value_of, having.count
+
+    @property
+    def counted(self) -> str:
+        """What is counted: people, or records where everybody has one."""
+        return "records" if self.persons is None else "people"
 
     @cached_property
     def published_of(self) -> np.ndarray:
@@ -105,6 +180,8 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         withheld=withheld,
         n_records=release.dataset.n_records,
         baskets=_baskets(release, published),
+        histories=release.problem.histories,
+        persons=release.problem.persons,
     )
 
 

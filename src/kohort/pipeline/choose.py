@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kohort.algorithms import (
     ALGORITHMS,
     ITEMS_ALGORITHMS,
     Algorithm,
+    CountingPeople,
     ItemsAlgorithm,
+    OverHistories,
     Solver,
     StarsTogether,
     United,
@@ -18,8 +20,10 @@ from kohort.algorithms import (
     for_scheme,
     is_for_items,
     items_algorithm_named,
+    needs_uniting,
     parameters_of,
 )
+from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
@@ -48,6 +52,8 @@ class Choice:
 
 def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
+    if problem.histories is not None:
+        return _for_histories(problem, request)
     items = None if problem.items is None else _for_items(request)
     choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
@@ -76,9 +82,13 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
 def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None) -> Choice:
     algorithm, why = _asked(request).choice_for(problem, request.time_limit)
     parameters = parameters_of(algorithm)
-    unmet = _unmet_models(algorithm, problem)
+    counts_people = needs_uniting(algorithm, problem)
+    unmet = () if counts_people else _unmet_models(algorithm, problem)
     solver: Solver = algorithm
-    if unmet:
+    if counts_people:
+        solver = CountingPeople(algorithm, request.diversify_weight)
+        parameters |= {"diversify": {"w": request.diversify_weight}}
+    elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
     if request.suppressed == "star":
@@ -87,6 +97,21 @@ def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None)
         assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=request.nulls == "star")
     return Choice(solver, algorithm.name, parameters, why, items)
+
+
+def _for_histories(problem: Problem, request: Request) -> Choice:
+    """The algorithm for people, with one wide record each: it must make groups."""
+    largest = wide_problem(problem, parts_of(problem)[0])
+    choice = _for_table(largest, replace(request, suppressed="drop"), None)
+    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
+        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
+        raise UnsupportedError(
+            f"{choice.name} publishes a value in one way wherever it occurs, and linked records are "
+            f"published in groups of people. Choose one of {', '.join(able)}."
+        )
+    found = replace(choice, solver=OverHistories(choice.solver))
+    found.solver.refuse(problem)
+    return found
 
 
 def _asked(request: Request) -> Algorithm:
@@ -114,7 +139,7 @@ def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
     """
     asked = {model.name for model in problem.models}
     unmet = tuple(sorted(asked - set(algorithm.models)))
-    can_unite = issubclass(algorithm.recoding, Groups) and all(m.survives_unions for m in problem.models)
+    can_unite = issubclass(algorithm.recoding, Groups) and problem.all_survive_unions
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
@@ -136,6 +161,7 @@ def _for_items(request: Request) -> ItemsAlgorithm:
     if request.confidence is not None and request.confidence.name not in algorithm.models:
         able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
         raise UnsupportedError(
-            f"{algorithm.name} does not support {request.confidence.name}. Choose {' or '.join(able)}."
+            f"{algorithm.name} does not support {request.confidence.name}. Choose "
+            f"{', '.join(able[:-1])} or {able[-1]}."
         )
     return algorithm

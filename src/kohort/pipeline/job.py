@@ -51,7 +51,12 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
         refuse_dropping(published.broken)
         raise InternalError("Every record would be withheld. Nothing was written.")
     original = Original(
-        prepared.dataset, prepared.roles, prepared.attributes, prepared.items, rows=published.rows
+        prepared.dataset,
+        prepared.roles,
+        prepared.attributes,
+        prepared.items,
+        rows=published.rows,
+        treatments=prepared.request.treatments,
     )
     table = Dataset(published.arrow)
     found = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
@@ -86,6 +91,7 @@ def _release(
         rows=order.rows,
         verdict=verdict,
         loss=figures.loss,
+        weighted_loss=verified.weighted_loss,
         algorithm=choice.name,
         parameters=choice.parameters,
         guarantee=figures.guarantee,

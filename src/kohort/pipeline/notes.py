@@ -36,6 +36,7 @@ def release_notes(
     """Sentences that the person who signs should read."""
     return (
         *choice.notes,
+        *_household_notes(prepared.request),
         *_withholding_notes(prepared.problem, verdict.withheld),
         *_model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
@@ -45,6 +46,12 @@ def release_notes(
         *formula_notes(published, prepared.request),
         *solution.notes,
     )
+
+
+def _household_notes(request: Request) -> list[str]:
+    if request.roles.only("household") is None:
+        return []
+    return ["Households are counted: where figures speak of people, read households."]
 
 
 def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:

@@ -25,6 +25,7 @@ from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.sorters import Sorter, find_sorters
+from kohort.problem.roles import WHO
 from kohort.verification import Caution, OrderAttack, attack_on_order
 
 __all__ = [
@@ -184,7 +185,8 @@ def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     chosen = published.rows[stretches(len(published.rows))]
     quasi = roles.having("quasi-identifier")
     found = {(name, "values"): dataset.column(name).codes[chosen] for name in quasi}
-    for name in roles.having("identifier"):
+    shifted = [name for name, how in prepared.request.treatments.items() if how == "shift"]
+    for name in [*shifted, *(name for role in WHO for name in roles.having(role))]:
         found[name, "values"] = value_codes(take_records(dataset.arrow(name), chosen))
     if quasi:
         labels = [_label_codes(published.columns[name])[chosen] for name in quasi]

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
-from kohort.data.column import Column, unsigned_zero
+from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.prepare_items import items_problem
-from kohort.pipeline.request import Request
+from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
+from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem, refuse_many_attributes
@@ -34,6 +38,8 @@ class Prepared:
     attributes  the quasi-identifiers, in the order of the table's columns
     sensitive   the sensitive columns by name
     items       what is asked of the column of items; None where there is none
+    persons     the number of each record's person; None where every record is that of another person
+    histories   the records of each person, where they are linked; else None
     """
 
     dataset: Dataset
@@ -42,6 +48,8 @@ class Prepared:
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
     items: ItemsProblem | None = None
+    persons: np.ndarray | None = None
+    histories: Histories | None = None
 
     @cached_property
     def problem(self) -> Problem:
@@ -55,12 +63,14 @@ class Prepared:
             suppression=request.suppression,
             seed=request.seed,
             items=self.items,
+            persons=self.persons,
+            histories=self.histories,
         )
 
     @property
     def untouched(self) -> list[str]:
         """The columns that are published as they came."""
-        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]
+        return self.roles.untouched(self.request.treatments)
 
     @property
     def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
@@ -77,11 +87,15 @@ def prepare(dataset: Dataset, request: Request) -> Prepared:
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
-    sensitive = sensitive_attributes(dataset, request, roles)
+    persons = persons_of(dataset, roles)
+    _ = weights_of(dataset, roles)  # refused at once where they are wrong
+    sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
-    return Prepared(dataset, request, roles, attributes, sensitive, items_problem(dataset, request))
+    items = items_problem(dataset, request)
+    histories = histories_of(dataset, request)
+    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -95,9 +109,15 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
 def settled_roles(dataset: Dataset, request: Request) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
-    for name in request.treatments:
-        if roles.of.get(name) != "identifier":
+    for name, treatment in request.treatments.items():
+        role = roles.of.get(name, "")
+        if role not in TREATMENTS:
             raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")
+        if treatment not in TREATMENTS[role]:
+            raise InputError(
+                f"The treatment {treatment} of {name!r} is impossible: a column with the role {role} takes "
+                f"{' or '.join(TREATMENTS[role])}."
+            )
     return roles
 
 
@@ -135,7 +155,8 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
         builder = builder.build(column if isinstance(builder, Order) else natural)  # type: ignore[attr-defined]
     hierarchy = builder
     findings = check(hierarchy, column)
-    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress")
+    expected = getattr(source, "expected", None)
+    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress", expected=expected)
     if findings.missing:
         hierarchy = hierarchy.with_leaves(list(findings.missing), hidden=True)
     if column.has_null and None not in hierarchy.leaf_of:
@@ -143,9 +164,12 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
     return hierarchy
 
 
-def sensitive_attributes(dataset: Dataset, request: Request, roles: Roles) -> dict[str, SensitiveAttribute]:
+def sensitive_attributes(
+    dataset: Dataset, request: Request, roles: Roles, persons: np.ndarray | None
+) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
-    return {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
+    return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
 
 
 def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
@@ -164,13 +188,13 @@ def _ordered(column: Column, request: Request) -> Column:
 
 
 def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
+    """The column with booleans and numbers spelled as in the hierarchy: true or TRUE; 0.0 or -0.0; 1, 1.0."""
     if column.kind == "boolean":
         leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
     elif column.kind in ("integer", "float"):
         known = hierarchy.leaf_of
-        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
-        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
+        plain = whole_number if column.kind == "integer" else unsigned_zero
+        leaves = {plain(leaf): leaf for leaf in known if leaf is not None and plain(leaf) not in known}
     else:
         return column
     return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))

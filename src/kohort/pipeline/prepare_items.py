@@ -40,7 +40,9 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
     hierarchy = _hierarchy(baskets, items, plain)
     if confidence is not None:
         _refuse_ambiguous(hierarchy, confidence, items.column)
-    return ItemsProblem(baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence)
+    return ItemsProblem(
+        baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence, seed=request.seed
+    )
 
 
 def hierarchy_description(items: Items) -> Any:

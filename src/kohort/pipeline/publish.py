@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from secrets import token_bytes
 from typing import Any
 
 import narwhals as nw
@@ -12,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.basket_cells import joined
+from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
@@ -33,12 +36,14 @@ class Published:
     columns  the columns that are changed; None: the column is dropped
     kept     the records that are published, in this order; None: all of them, as they came
     broken   the promises that withheld records would break as `*`, if they are left out for that; else None
+    generalized  the columns whose values are generalized: what a file said about them holds further on
     """
 
     dataset: Dataset
     columns: Columns
     kept: np.ndarray | None = None
     broken: str | None = None
+    generalized: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -63,8 +68,15 @@ class Published:
             replaced = self.columns.get(name)
             column = self.dataset.arrow(name) if replaced is None else replaced
             arrays.append(column if self.kept is None else take_records(column, self.kept))
-            fields.append(pa.field(name, column.type) if name in self.columns else self.dataset.field(name))
+            fields.append(self._field(name, column.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _field(self, name: str, kind: pa.DataType) -> pa.Field:
+        """The type of a column and what a file said about it, also where its values are generalized."""
+        if name not in self.columns:
+            return self.dataset.field(name)
+        book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
+        return with_codebook(pa.field(name, kind), book)
 
     @cached_property
     def native(self) -> Any:
@@ -86,12 +98,12 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
     left = np.flatnonzero(~recoding.withheld)
-    if request.suppressed == "drop" and prepared.attributes:
+    if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
         return Published(prepared.dataset, columns, left)
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
     shown = starred([columns[attribute.name] for attribute in prepared.attributes])
-    broken = broken_by(request.table_models, prepared.sensitive, shown)
+    broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     return Published(prepared.dataset, columns, left if broken else None, broken)
 
 
@@ -111,15 +123,22 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
 
 
 def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
-    """The identifiers as they are published: masked or as pseudonyms; None: dropped."""
+    """Columns with a treatment as they are published: masked, as pseudonyms, shifted; None: dropped."""
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
-    for name in prepared.roles.having("identifier"):
-        treatment = request.treatments.get(name, "drop")
+    linked_by = request.linked_by
+    secret = token_bytes(32) if request.key is None else request.key
+    columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
+    for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
-            columns[name] = pseudonyms(dataset.column(name), request.key, join=request.joins.get(name))
-        else:
-            columns[name] = masked(dataset.n_records) if treatment == "mask" else None
+            key = secret if name == linked_by else request.key
+            columns[name] = pseudonyms(dataset.column(name), key, join=request.joins.get(name))
+        elif treatment == "mask":
+            columns[name] = masked(dataset.n_records)
+        elif treatment == "shift":
+            assert linked_by is not None
+            days = days_of_people(dataset.column(linked_by), secret, request.shift_days)
+            columns[name] = shifted(name, dataset.arrow(name), dataset.column(name).kind, days)
     return columns
 
 

@@ -35,6 +35,7 @@ class VerifiedRelease(HoldsOriginal):
     It touches no file. `kohort.publication.Release` is the same with methods that judge and write it.
 
     loss      every cost by its name, measured on what is published
+    weighted_loss  those that are means over records, weighted by a column with the role weight; else None
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
@@ -68,6 +69,7 @@ class VerifiedRelease(HoldsOriginal):
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
+    weighted_loss: dict[str, float] | None = None
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     cut_by_time: bool = False
@@ -75,7 +77,8 @@ class VerifiedRelease(HoldsOriginal):
 
     @cached_property
     def _published(self) -> Published:
-        return Published(self.dataset, self.columns, self.rows)
+        generalized = frozenset(self.roles.having("quasi-identifier"))
+        return Published(self.dataset, self.columns, self.rows, generalized=generalized)
 
     @property
     def table(self) -> Any:
@@ -154,11 +157,15 @@ class VerifiedRelease(HoldsOriginal):
             "suppressed_as": self.suppressed_as,
             "classes": verdict["classes"],
             "smallest_class": verdict["smallest_class"],
+            "counted": verdict["counted"],
+            "people": verdict["people"],
+            "smallest_class_people": verdict["smallest_class_people"],
             "models": verdict["models"],
             "checks": verdict["checks"],
             "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
+            "weighted_loss": self.weighted_loss,
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,
@@ -171,9 +178,17 @@ class VerifiedRelease(HoldsOriginal):
             "quasi_identifiers": self.roles.having("quasi-identifier"),
             "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),
+            "linked": self._linked_facts(),
             "suppression": self.request.suppression,
             "order": None if self.order is None else self.order.facts(),
             "notes": list(self.notes),
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
         }
+
+    def _linked_facts(self) -> dict[str, Any] | None:
+        """How records are linked; None if they are not."""
+        if self.request.linked_by is None or self.problem.histories is None:
+            return None
+        people = self.problem.histories.n_people
+        return {"person": self.request.linked_by, "slot": self.request.slot, "people": people}

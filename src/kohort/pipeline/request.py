@@ -16,9 +16,17 @@ from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Roles
 
-__all__ = ["Items", "Request", "Treatment"]
+__all__ = ["TREATMENTS", "Items", "Request", "Treatment"]
 
-Treatment = Literal["drop", "pseudonym", "mask"]
+Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
+TREATMENTS: dict[str, tuple[str, ...]] = {
+    "identifier": ("drop", "pseudonym", "mask"),
+    "person": ("drop", "pseudonym"),
+    "household": ("pseudonym",),
+    "weight": ("drop", "keep"),
+    "insensitive": ("keep", "shift"),
+}
+"""The treatments of the columns that have a role, the default first."""
 
 
 def _known_items_algorithm(algorithm: Any) -> None:
@@ -34,8 +42,8 @@ class Items:
     hierarchy  over the items: a builder, a Hierarchy, or None for one by frequency, five items to a node
     separator  the character between the items, where a cell is a text and no list
     multiset   whether an item that a basket has twice is another than one it has once
-    algorithm  apriori-items, direct-items or optimal-items; auto is the first
-    weight     beside quasi-identifiers: how much the loss of the items counts against theirs, 0 to 1
+    algorithm  the name of an algorithm for items, such as local-items; auto is apriori-items
+    weight     beside quasi-identifiers: how much what is kept of the items counts against theirs, 0 to 1
     """
 
     column: str
@@ -64,7 +72,10 @@ class Request(Options):
     hierarchies  per quasi-identifier (or sensitive column) a builder, a Hierarchy, or None
     orders       per column the order of its values
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
-    treatments   per identifier: drop, pseudonym or mask
+    treatments   per identifier: drop, pseudonym or mask; per person: drop or pseudonym, which links its
+                 records; per weight: drop or keep; per insensitive column: keep, or shift, for dates
+    slot         of linked records: the column that says which one of a person's records it is; None: they
+                 are an unordered bag
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     weights      per quasi-identifier how much its detail is worth
@@ -79,6 +90,7 @@ class Request(Options):
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_missing: Mapping[str, str] = field(default_factory=dict)
     treatments: Mapping[str, str] = field(default_factory=dict)
+    slot: str | None = None
     joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -94,16 +106,30 @@ class Request(Options):
                 raise InputError(
                     f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
                 )
+        household = self.roles.only("household")
+        if household is not None:  # who finds one member finds all: that is seen, and protected
+            object.__setattr__(self, "treatments", {household: "pseudonym", **self.treatments})
         check_parameters(self, say="{name!r}")
         for name, declared in OPTIONS.items():
             declared.check(getattr(self, name))
         self._check_identifiers()
         self._check_columns()
         self._check_items()
+        self._check_people()
+        self._check_linked()
 
     @property
     def algorithm_name(self) -> str:
         return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    @property
+    def linked_by(self) -> str | None:
+        """The column whose pseudonyms link the published records of a person or, if there are households,
+        of a household; None: they are not linked."""
+        if (household := self.roles.only("household")) is not None:
+            return household
+        person = self.roles.only("person")
+        return person if person is not None and self.treatments.get(person) == "pseudonym" else None
 
     @property
     def kept_by_maps(self) -> dict[str, Any]:
@@ -182,6 +208,72 @@ class Request(Options):
             raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
         if self.items.multiset:
             raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
+
+    def _check_people(self) -> None:
+        if self.roles.only("household") is not None:
+            self._check_household()
+        if self.roles.only("weight") is not None and not self.roles.having("quasi-identifier"):
+            raise UnsupportedError("Weights of records are for tables with quasi-identifiers.")
+        if self.roles.only("person") is not None and self.items is not None:
+            raise UnsupportedError(
+                "A table with a column of items counts records, not people. Leave out the role person, if "
+                "everybody has one record, or drop the items with the role identifier."
+            )
+
+    def _check_household(self) -> None:
+        if self.treatments.get(self.roles.only("person") or "") == "pseudonym":
+            raise UnsupportedError(
+                "Records are linked by household, and cannot be linked by person as well. Leave out the "
+                "treatment pseudonym of the person, or give the household the role identifier."
+            )
+        if self.slot is not None:
+            raise UnsupportedError(
+                "The records of a household are an unordered bag: they have no slots. Leave out the history."
+            )
+        if self.items is not None:
+            raise UnsupportedError(
+                "A table with a column of items counts records, not households. Give the household the role "
+                "identifier, or drop the items with it."
+            )
+
+    def _check_linked(self) -> None:
+        for column, treatment in self.treatments.items():
+            if treatment == "shift" and self.linked_by is None:
+                raise InputError(
+                    f"The treatment shift of {column!r} moves all dates of a person alike, and is for linked "
+                    "records: give the column with the role person the treatment pseudonym."
+                )
+            if treatment == "shift" and column == self.slot:
+                raise InputError(f"The slot {column!r} is published as it is, and cannot be shifted.")
+        if self.slot is not None:
+            self._check_slot(self.slot)
+        if self.linked_by is None:
+            return
+        if self.scheme is not None or self.schemes:
+            raise UnsupportedError(
+                "Linked records are published in groups of people, which no scheme does. Leave 'scheme' out."
+            )
+        for model in self.models:
+            if model.compares_with_whole_table or not model.survives_unions:
+                raise UnsupportedError(
+                    f"{model.name} as asked is not possible for linked records. Ask for another model, or do "
+                    "not link the records (leave out the treatment pseudonym of the person)."
+                )
+
+    def _check_slot(self, slot: str) -> None:
+        if self.linked_by is None:
+            raise InputError(
+                "'history' is about linked records, and the records of a person are not linked: give the "
+                "column with the role person the treatment pseudonym."
+            )
+        role = self.roles.of.get(slot, "insensitive")
+        if role != "insensitive":
+            raise InputError(
+                f"The slot {slot!r} has the role {role}, but slots are published as they are: give it the "
+                "role insensitive."
+            )
+        named = Roles({**self.roles.of, slot: "insensitive"}, self.roles.others)
+        object.__setattr__(self, "roles", named)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -47,7 +47,8 @@ def _refuse_unknown(published: Dataset, request: Request) -> None:
 def _original(original: Dataset, request: Request, order: np.ndarray | None) -> Original:
     roles = settled_roles(original, request)
     attributes = build_attributes(original, request, roles)
-    return Original(original, roles, attributes, items_problem(original, request), order=order)
+    items, treatments = items_problem(original, request), request.treatments
+    return Original(original, roles, attributes, items, order=order, treatments=treatments)
 
 
 def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:

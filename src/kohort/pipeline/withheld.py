@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
-from kohort.problem.models import NO_CONTEXT, ClassCounts, Model
+from kohort.problem.group_counts import group_counts
+from kohort.problem.models import NO_CONTEXT, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification import Verdict
 
@@ -28,19 +29,24 @@ def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
 
 
 def broken_by(
-    models: Sequence[Model], sensitive: Mapping[str, SensitiveAttribute], records: np.ndarray
+    models: Sequence[Model],
+    sensitive: Mapping[str, SensitiveAttribute],
+    persons: np.ndarray | None,
+    records: np.ndarray,
 ) -> str | None:
-    """The promises that these records break as one class, in words; None if they keep all."""
-    return ", ".join(_name(model) for model in models if not _holds(model, sensitive, records)) or None
+    """The promises that these records break as one class, in words; None if they keep all.
 
+    records  per record whether it is one of them
+    persons  the number of each record's person, where people have several
+    """
 
-def _holds(model: Model, sensitive: Mapping[str, SensitiveAttribute], records: np.ndarray) -> bool:
-    if model.attribute is None:
-        return bool(model.holds(ClassCounts.of_sizes(np.array([records.sum()])), NO_CONTEXT)[0])
-    of = sensitive[model.attribute]
-    values = of.column.codes[records]
-    counts = ClassCounts.from_records(np.zeros(len(values), dtype=np.int64), values, 1, of.n_values)
-    return bool(model.holds(counts, of.context)[0])
+    def holds(model: Model) -> bool:
+        of = None if model.attribute is None else sensitive[model.attribute]
+        one_class = np.zeros(int(records.sum()), dtype=np.int64)
+        counts = group_counts(model, of, one_class, persons, records, 1)
+        return bool(model.holds(counts, NO_CONTEXT if of is None else of.context)[0])
+
+    return ", ".join(_name(model) for model in models if not holds(model)) or None
 
 
 def _name(model: Model) -> str:

@@ -97,8 +97,8 @@ class Attribute:
 
 
 def tight_domain(column: Column) -> OrderedDomain:
-    """The observed values in their natural order; a missing value stands alone."""
-    return OrderedDomain(column.texts, loners=int(column.has_null))
+    """The observed values in their natural order; missing values stand alone."""
+    return OrderedDomain(column.texts, loners=column.loners)
 
 
 def _count_log(counts: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.dataset import distinct_rows
-from kohort.problem.models import ClassCounts, Model
+from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 
@@ -24,6 +24,7 @@ class CountedCells:
     codes      per sensitive column the code of each cell's value, or of one that no model distinguishes
     counts     records of each cell
     of_record  the cell of each record
+    persons    the person of each cell, where people have several records: then a cell is of one person
     """
 
     problem: Problem
@@ -31,23 +32,32 @@ class CountedCells:
     codes: Mapping[str, np.ndarray]
     counts: np.ndarray
     of_record: np.ndarray
+    persons: np.ndarray | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> CountedCells:
         names = sorted({model.attribute for model in problem.models if model.attribute is not None})
-        columns = [*problem.leaves.T, *(_codes(problem, name) for name in names)]
+        whose = [] if problem.persons is None else [problem.persons]
+        columns = [*problem.leaves.T, *(_codes(problem, name) for name in names), *whose]
         distinct, counts, of_record = distinct_rows(np.column_stack(columns))
         n_attributes = len(problem.attributes)
         codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
         leaves = np.ascontiguousarray(distinct[:, :n_attributes], dtype=np.int32)
-        return cls(problem, leaves, codes, counts.astype(np.int64), of_record)
+        persons = distinct[:, -1] if whose else None
+        return cls(problem, leaves, codes, counts.astype(np.int64), of_record, persons)
 
     @cached_property
     def sensitive(self) -> np.ndarray:
-        """A number per cell that stands for the combination of its sensitive values."""
-        if not self.codes:
+        """A number per cell that stands for the combination of its sensitive values and its person."""
+        columns = [*self.codes.values(), *([] if self.persons is None else [self.persons])]
+        if not columns:
             return np.zeros(len(self.counts), dtype=np.int32)
-        return distinct_rows(np.column_stack(list(self.codes.values())))[2].astype(np.int32)
+        return distinct_rows(np.column_stack(columns))[2].astype(np.int32)
+
+    def people(self, cells: np.ndarray, class_of: np.ndarray, n_classes: int) -> np.ndarray:
+        """How many different people each class has that these cells are in."""
+        assert self.persons is not None
+        return PersonCells.from_records(class_of, self.persons[cells], None, n_classes).people
 
     def satisfied(
         self, model: Model, cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
@@ -55,10 +65,16 @@ class CountedCells:
         """Whether each class satisfies a model, where counts[i] records of cells[i] are in class_of[i]."""
         sizes = np.bincount(class_of, weights=counts).astype(np.int64)
         if model.attribute is None:
-            return model.holds(ClassCounts.of_sizes(sizes))
+            people = sizes if self.persons is None else self.people(cells, class_of, len(sizes))
+            return model.holds(ClassCounts.of_sizes(people))
         sensitive = self.problem.sensitive[model.attribute]
-        codes = self.codes[model.attribute][cells]
-        table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), sensitive.n_values)
+        codes, n_values = self.codes[model.attribute][cells], sensitive.n_values
+        if self.persons is None:
+            table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), n_values)
+        else:
+            persons = self.persons[cells]
+            of_people = PersonCells.from_records(class_of, persons, codes, len(sizes), n_values, counts)
+            table = of_people.counts_for(model, sensitive.context)
         return model.holds(table, sensitive.context)
 
     def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ class ItemsProblem:
     class_of_record: np.ndarray | None = None
     sensitive: Baskets | None = None
     confidence: ItemConfidence | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         filled = int((self.baskets.sizes > 0).sum())

@@ -14,8 +14,16 @@ from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
+from kohort.problem.group_counts import group_counts
+from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ClassCounts, KAnonymity, Model
+from kohort.problem.models import (
+    NO_CONTEXT,
+    ClassCounts,
+    KAnonymity,
+    Model,
+    ValueContext,
+)
 from kohort.problem.sensitive import SensitiveAttribute
 
 __all__ = ["Problem", "refuse_many_attributes"]
@@ -40,7 +48,9 @@ class Problem:
 
     Validates itself: a problem that exists can be solved. `suppression` is the share of records that
     may be withheld. `items` is what is asked of a column of items; without quasi-identifiers it is all there
-    is.
+    is. `persons` is the number of each record's person, from 0 on without gaps; None where every record is
+    that of another person.
+    `histories` says which records of a person are seen together; None where records are not linked.
     """
 
     attributes: tuple[Attribute, ...]
@@ -50,6 +60,8 @@ class Problem:
     suppression: float = 0.0
     seed: int = 0
     items: ItemsProblem | None = None
+    persons: np.ndarray | None = None
+    histories: Histories | None = None
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -78,6 +90,11 @@ class Problem:
             return len(self.attributes[0].column)
         assert self.items is not None
         return len(self.items.baskets)
+
+    @property
+    def n_people(self) -> int:
+        """How many people the records are of."""
+        return self.n_records if self.persons is None else int(self.persons.max()) + 1
 
     @property
     def k(self) -> int:
@@ -131,24 +148,42 @@ class Problem:
 
         `group_of_record[i]` is the group of record `records[i]`; every group has at least one record.
         """
-        sizes = np.bincount(group_of_record, minlength=n_groups)
         holds = np.ones(n_groups, dtype=bool)
         for model in self.models:
-            if model.attribute is None:
-                holds &= model.holds(ClassCounts.of_sizes(sizes))
-                continue
-            sensitive = self.sensitive[model.attribute]
-            counts = ClassCounts.from_records(
-                group_of_record, sensitive.column.codes[records], n_groups, sensitive.n_values
-            )
-            holds &= model.holds(counts, sensitive.context)
+            counts = self.counts(model, group_of_record, records, n_groups)
+            holds &= model.holds(counts, self.context(model))
         return holds
+
+    def counts(
+        self, model: Model, group_of_record: np.ndarray, records: np.ndarray | slice, n_groups: int
+    ) -> ClassCounts:
+        """The records, or where people have several the people, of each group as the model counts them."""
+        sensitive = None if model.attribute is None else self.sensitive[model.attribute]
+        return group_counts(model, sensitive, group_of_record, self.persons, records, n_groups)
+
+    def context(self, model: Model) -> ValueContext:
+        """What the model needs to know of its sensitive attribute."""
+        return NO_CONTEXT if model.attribute is None else self.sensitive[model.attribute].context
+
+    def survives_unions(self, model: Model) -> bool:
+        """Whether the union of two classes that keep the model always keeps it."""
+        return model.survives_unions if self.persons is None else model.survives_unions_of_people
+
+    @property
+    def all_survive_unions(self) -> bool:
+        """Whether the union of two valid classes is always valid."""
+        return all(map(self.survives_unions, self.models))
 
     def _refuse_infeasible(self) -> None:
         if self.k > self.n_records:
             raise InfeasibleError(
                 f"k = {self.k} is impossible: the table has {counted(self.n_records, 'record')}, "
                 f"so k can be at most {self.n_records}."
+            )
+        if self.k > self.n_people:
+            raise InfeasibleError(
+                f"k = {self.k} is impossible: the {self.n_records} records of the table are of "
+                f"{self.n_people} people, so k can be at most {self.n_people}."
             )
         reasons = [reason for model in self.models if (reason := self._refusal(model))]
         if reasons:
@@ -157,11 +192,29 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if model.attribute is None:
             return None
-        sensitive = self.sensitive[model.attribute]
-        whole = ClassCounts.from_records(
-            np.zeros(self.n_records, dtype=np.int64), sensitive.column.codes, 1, sensitive.n_values
+        whole = self.counts(model, np.zeros(self.n_records, dtype=np.int64), slice(None), 1)
+        if self.survives_unions(model) or self.persons is None:
+            return model.refusal(whole, self.context(model), k=self.k)
+        return self._refusal_for_people(model, whole)
+
+    def _refusal_for_people(self, model: Model, whole: ClassCounts) -> str | None:
+        """Why no classes can keep a rule about shares of people, where that is certain; else None.
+
+        All people together who have a value are in some class with it, and a class has no more people than
+        records. So the share of people who have the value anywhere, over all records, is nowhere exceeded by
+        all classes. Where this does not rule it out, a search has to find out.
+        """
+        if model.of_people != "having":
+            return None
+        sizes = np.array([self.n_records])
+        least = ClassCounts(sizes, whole.class_of, whole.value_of, whole.count, whole.n_values)
+        if model.holds(least, self.context(model)).all():
+            return None
+        return (
+            f"{model.name} of {model.attribute!r} is impossible: {model.describe_for_people()} is asked for, "
+            f"but so many of the {self.n_people} people have such a value in one of their records that they "
+            f"exceed this share even among all {self.n_records} records"
         )
-        return model.refusal(whole, sensitive.context, k=self.k)
 
 
 def _one_k(models: Sequence[Model]) -> None:

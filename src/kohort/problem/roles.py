@@ -11,8 +11,13 @@ from kohort.parameters import Option
 
 __all__ = ["ROLES", "Role", "Roles"]
 
-Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "items"]
+Role = Literal[
+    "identifier", "quasi-identifier", "sensitive", "insensitive", "items", "person", "household", "weight"
+]
 ROLES: tuple[Role, ...] = get_args(Role)
+WHO: tuple[Role, ...] = ("identifier", "person", "household")
+"""The roles of columns that tell who somebody is."""
+OF_ONE_COLUMN: tuple[Role, ...] = ("person", "household", "weight")
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,30 @@ class Roles:
                 raise InputError(f"Column {name!r} has the role {role!r}. {did_you_mean(str(role), ROLES)}")
         if not isinstance(self.others, str) or self.others not in ("error", "keep", "drop"):
             raise InputError(f"'others' must be error, keep or drop. Got {self.others!r}.")
+        for role in OF_ONE_COLUMN:
+            if len(named := self.having(role)) > 1:
+                raise InputError(
+                    f"{len(named)} columns have the role {role}: {', '.join(map(repr, named))}. "
+                    "Keep one, and give the others the role identifier, which drops them."
+                )
 
     def having(self, role: Role) -> list[str]:
         return [name for name, given in self.of.items() if given == role]
+
+    def only(self, role: Role) -> str | None:
+        """The column that has a role of which a table has one column at most; None if there is none."""
+        return next(iter(self.having(role)), None)
+
+    def dropped(self, treatments: Mapping[str, str]) -> list[str]:
+        """The columns that are not published: those that tell who it is, and weights, unless treated."""
+        may_drop = [name for name, role in self.of.items() if role in (*WHO, "weight")]
+        return [name for name in may_drop if treatments.get(name, "drop") == "drop"]
+
+    def untouched(self, treatments: Mapping[str, str]) -> list[str]:
+        """The columns that are published as they came."""
+        kept = [name for name in self.having("weight") if treatments.get(name) == "keep"]
+        plain = [name for name in self.having("insensitive") if treatments.get(name) != "shift"]
+        return [*self.having("sensitive"), *plain, *kept]
 
     def settled(self, names: Sequence[str]) -> Roles:
         """The roles of exactly these columns, with `others` applied to those that are not named."""

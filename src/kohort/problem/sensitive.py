@@ -9,17 +9,21 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.models import ValueContext, ValueTree
+from kohort.problem.models import ValueContext, ValueTree, spread_overall
 
 __all__ = ["SensitiveAttribute"]
 
 
 @dataclass(frozen=True, eq=False)
 class SensitiveAttribute:
-    """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`."""
+    """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`.
+
+    persons  the number of each record's person, where people have several records
+    """
 
     column: Column
     hierarchy: Hierarchy | None = None
+    persons: np.ndarray | None = None
 
     @property
     def n_values(self) -> int:
@@ -31,8 +35,13 @@ class SensitiveAttribute:
             labels=self.column.texts,
             order=np.arange(self.n_values) if self.column.ordered else None,
             tree=self._tree(),
-            overall=self.column.counts,
+            overall=self._overall(),
         )
+
+    def _overall(self) -> np.ndarray:
+        if self.persons is None:
+            return self.column.counts
+        return spread_overall(self.persons, self.column.codes, self.n_values)
 
     def _tree(self) -> ValueTree | None:
         if self.hierarchy is None:

@@ -17,6 +17,7 @@ from kohort.pipeline.maps import Maps, maps_of
 from kohort.publication.origin import DATAFRAME, Origin
 
 if TYPE_CHECKING:
+    from kohort.data.numeric_labels import How, Star
     from kohort.report.summary import Summary
 
 __all__ = ["Release", "release_of"]
@@ -96,6 +97,22 @@ class Release(VerifiedRelease):
         from kohort.report.summary import summary_of
 
         return summary_of(self)
+
+    def as_numbers(self, column: str, how: How = "midpoint", *, star: Star = "missing", seed: int = 0) -> Any:
+        """A published column as numbers or times to compute with; see `ko.as_numbers` for the arguments.
+
+        Whether the values are whole numbers, dates or times is known from the original, and labels of a
+        hierarchy, such as `young`, count as the values below them.
+
+        >>> import pyarrow as pa, kohort as ko
+        >>> people = pa.table({"age": [21, 22, 41, 42]})
+        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2)
+        >>> release.as_numbers("age").to_pylist()
+        [21.5, 21.5, 41.5, 41.5]
+        """
+        from kohort.report.published_numbers import published_numbers
+
+        return published_numbers(self, column, how, star=star, seed=seed)
 
     def _repr_html_(self) -> str:
         """How a notebook shows a release: the verdict and its figures, no value of the data."""

@@ -20,6 +20,7 @@ class TableAndItems(Recoding):
     table            the recoding of the quasi-identifiers; None where no column is one
     class_of_record  the class within which the items of each record are published; None: all are one class
     class_size       the least class size that the table was given for the sake of the items
+    trade_notes      what other weights of the items would have given
     """
 
     table: Recoding | None
@@ -27,12 +28,13 @@ class TableAndItems(Recoding):
     withheld: np.ndarray
     class_of_record: np.ndarray | None = None
     class_size: int | None = None
+    trade_notes: tuple[str, ...] = ()
     guarantee: float | None = None
     bound: float | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (*(() if self.table is None else self.table.notes), *self.items.notes)
+        return (*(() if self.table is None else self.table.notes), *self.items.notes, *self.trade_notes)
 
     @property
     def in_domain(self) -> bool:  # type: ignore[override]

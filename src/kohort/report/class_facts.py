@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.before_after import BeforeAfter, Classes
 
 __all__ = ["class_size_facts", "guess_facts", "riskiest_classes"]
 
@@ -18,8 +17,8 @@ _RISKIEST = 10
 
 
 def class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
-    """How many records are in classes of which size; every bin holds whole classes."""
-    sizes = sides.after.sizes[_kept(sides)]
+    """How many records (or people) are in classes of which size; every bin holds whole classes."""
+    sizes = sides.sizes_after[_kept(sides)]
     if not sides.attributes or not len(sizes):
         return None
     smallest = int(sizes.min())
@@ -38,6 +37,7 @@ def class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
             }
         )
     return {
+        "counted": sides.counted,
         "smallest": smallest,
         "median": float(np.median(sizes)),
         "largest": int(sizes.max()),
@@ -66,7 +66,7 @@ def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
     if not len(kept):
         return None
     top, different = (counted[kept] for counted in _most_frequent(sides, column))
-    sizes = sides.after.sizes[kept]
+    sizes = sides.sizes_after[kept]
     confidence = top / sizes
     bin_of = np.minimum((confidence * _GUESS_BINS).astype(np.int64), _GUESS_BINS - 1)
     shares = np.bincount(bin_of, weights=sizes, minlength=_GUESS_BINS) / sizes.sum()
@@ -76,7 +76,7 @@ def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
         "fewest_values": int(different.min()),
         "highest": float(confidence.max()),
         "average": float(top.sum() / sizes.sum()),
-        "table": float(np.bincount(column.codes[sides.rows[~sides.withheld]]).max() / sizes.sum()),
+        "table": _best_without_classes(sides, column),
         "certain_records": int(sizes[top == sizes].sum()),
         "certain_classes": int((top == sizes).sum()),
         "bins": [
@@ -86,12 +86,19 @@ def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
     }
 
 
+def _best_without_classes(sides: BeforeAfter, column: Column) -> float:
+    """How often the most frequent value of all records that are not withheld is right."""
+    published = np.where(sides.withheld, -1, sides.rows)
+    one_class = Classes(np.zeros((1, 0)), np.array([len(published)]), np.zeros(len(published), dtype=int))
+    _, _, count = sides.value_counts(column, one_class, published)
+    kept = sides.rows[~sides.withheld]
+    return float(count.max() / (len(kept) if sides.persons is None else len(np.unique(sides.persons[kept]))))
+
+
 def _most_frequent(sides: BeforeAfter, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """Per class how often its most frequent value occurs, and how many different values it has."""
     n_classes = len(sides.after.sizes)
-    group, _, count = count_pairs(
-        sides.after.of_record, column.codes[sides.rows], n_classes, len(column.texts)
-    )
+    group, _, count = sides.value_counts(column, sides.after, sides.rows)
     top = np.zeros(n_classes, dtype=np.int64)
     np.maximum.at(top, group, count)
     return top, np.bincount(group, minlength=n_classes)
@@ -105,7 +112,7 @@ def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
     kept = _kept(sides)
     if not sides.attributes or not len(kept):
         return None
-    sizes = sides.after.sizes
+    sizes = sides.sizes_after
     tops = [_most_frequent(sides, column)[0] / sizes for column in sides.sensitive]
     guess = np.max(tops, axis=0) if tops else np.zeros(len(sizes))
     risk = np.maximum(guess, 1 / sizes)[kept]
@@ -113,7 +120,7 @@ def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
     rows = [
         {
             "values": [column.texts[code] for column, code in zip(sides.labels, sides.after.codes[number])],
-            "records": int(sizes[number]),
+            sides.counted: int(sizes[number]),
             "chance": float(1 / sizes[number]),
             "guess": float(guess[number]) if tops else None,
         }

@@ -17,22 +17,27 @@ def classes_section(facts: dict[str, Any]) -> Section | None:
     sizes = facts["class_sizes"]
     if sizes is None:
         return None
+    whom = sizes["counted"]
     if facts["classes"] == 1:
-        sentence = f"All {counted(sizes['largest'], 'record')} form one class."
+        sentence = f"All {_number(sizes['largest'], whom)} form one class."
     else:
         sentence = (
             f"There are {facts['classes']:,} classes. The smallest has "
-            f"{counted(sizes['smallest'], 'record')}, the median is {sizes['median']:,.0f}, and the largest "
+            f"{_number(sizes['smallest'], whom)}, the median is {sizes['median']:,.0f}, and the largest "
             f"has {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
-    table = Table(("records in the class", "records in all", "share"), rows)
+    table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)
     figure = drawn("Sizes of classes", charts.class_sizes_chart(sizes), sentence, table)
     words = [
         "A class holds all records that look alike in every quasi-identifier. The larger a class, the safer "
         "its records."
     ]
     return Section("classes", "Classes of records that look alike", words, figures=[figure])
+
+
+def _number(number: int, whom: str) -> str:
+    return counted(number, "person" if whom == "people" else "record", whom)
 
 
 def sensitive_section(facts: dict[str, Any]) -> Section | None:
@@ -56,18 +61,18 @@ def sensitive_section(facts: dict[str, Any]) -> Section | None:
         "sensitive",
         "Sensitive columns inside classes",
         words,
-        figures=[_guess_figure(guess) for guess in shown],
+        figures=[_guess_figure(guess, facts["counted"]) for guess in shown],
     )
 
 
-def _guess_figure(guess: dict[str, Any]) -> Figure:
+def _guess_figure(guess: dict[str, Any], whom: str) -> Figure:
     sentence = (
-        f"The guess is right for {percent(guess['average'])} of all records, and for up to "
+        f"The guess is right for {percent(guess['average'])} of all {whom}, and for up to "
         f"{percent(guess['highest'])} of a class; without classes, for {percent(guess['table'])}. "
         f"{_variety(guess)}"
     )
     rows = [[f"{b['from']:.0%} to {b['to']:.0%}", percent(b["share"])] for b in guess["bins"]]
-    table = Table(("confidence", "share of records"), rows)
+    table = Table(("confidence", f"share of {whom}"), rows)
     return drawn(guess["name"], charts.guesses_chart(guess), sentence, table)
 
 
@@ -87,10 +92,11 @@ def riskiest_section(facts: dict[str, Any]) -> Section | None:
         return None
     shown = found["columns"][:12]
     guessed = bool(facts["guesses"])
-    head = ("records", "chance to find a person", *(("best guess",) if guessed else ()), *shown)
+    whom = "people" if "people" in found["classes"][0] else "records"
+    head = (whom, "chance to find a person", *(("best guess",) if guessed else ()), *shown)
     rows = [
         [
-            c["records"],
+            c[whom],
             percent(c["chance"]),
             *([percent(c["guess"])] if guessed else []),
             *map(_shown, c["values"][: len(shown)]),

@@ -20,9 +20,13 @@ _CERTIFICATE = (
     "suppressed_as",
     "classes",
     "smallest_class",
+    "counted",
+    "people",
+    "smallest_class_people",
     "cautions",
     "cost",
     "loss",
+    "weighted_loss",
     "labels",
     "bound",
     "gap",
@@ -86,7 +90,7 @@ def _model(model: dict[str, Any]) -> dict[str, Any]:
 
 def _risk(risk: dict[str, Any]) -> dict[str, Any]:
     """The risk of the published table, without that of the original."""
-    found: dict[str, Any] = {"threshold": risk["threshold"]}
+    found: dict[str, Any] = {"threshold": risk["threshold"], "counted": risk["counted"]}
     for name in ("prosecutor", "journalist", "marketer", "uniqueness"):
         found[name] = risk[name] and {"after": risk[name]["after"]}
     attack = risk["linkage"]

@@ -24,7 +24,17 @@ def risk_section(facts: dict[str, Any]) -> Section:
         figures.append(_attack(risk))
     sentences = [
         risk[name]["sentence"]
-        for name in ("prosecutor", "journalist", "marketer", "k_map", "population_uniqueness", "order")
+        for name in (
+            "prosecutor",
+            "journalist",
+            "marketer",
+            "households",
+            "sampling_weights",
+            "dominance",
+            "k_map",
+            "population_uniqueness",
+            "order",
+        )
         if risk.get(name) is not None and "sentence" in risk[name]
     ]
     return Section("risk", "Can people be found?", sentences, figures=figures)
@@ -32,20 +42,20 @@ def risk_section(facts: dict[str, Any]) -> Section:
 
 def _chances(risk: dict[str, Any]) -> Figure:
     """Prosecutor risk and uniqueness, before (left out of public reports) and after."""
-    found, unique = risk["prosecutor"], risk["uniqueness"]
+    found, unique, whom = risk["prosecutor"], risk["uniqueness"], risk["counted"]
     names = {
         "maximum": "highest chance",
         "average": "average chance",
-        "over_threshold": f"records over {percent(risk['threshold'])}",
+        "over_threshold": f"{whom} over {percent(risk['threshold'])}",
     }
     sides = [side for side in ("before", "after") if side in found]
     rows = [{"value": name, **{side: found[side][key] for side in sides}} for key, name in names.items()]
-    rows.append({"value": "unique records", **{side: unique[side] for side in sides}})
+    rows.append({"value": f"unique {whom}", **{side: unique[side] for side in sides}})
     after = found["after"]
     sentence = (
         "An attacker who knows every quasi-identifier of a person finds the record with a chance of at most "
         f"{percent(after['maximum'])}, {percent(after['average'])} on average. "
-        f"{percent(unique['after'])} of the published records are unique."
+        f"{percent(unique['after'])} of the published {whom} are unique."
     )
     table = Table(
         ("chance", *sides), [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]

@@ -58,9 +58,7 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
     if columns and facts["smallest_class"] is not None:
         known = "the quasi-identifier" if columns == 1 else f"all {columns} quasi-identifiers"
         words.append(
-            f"Somebody who knows {known} of a person finds at least "
-            f"{counted(facts['smallest_class'], 'record')} "
-            "that look alike, and cannot know which of them is that person's."
+            f"Somebody who knows {known} of a person finds at least {_look_alikes(facts)}"
             + (" Withheld records are not among them." if facts["suppressed"] != 0 else "")
         )
     others = [model for model in facts["models"] if model["model"] != "k-anonymity"]
@@ -73,6 +71,17 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
         "knows a sensitive value already, or who puts several releases about the same people together."
     )
     return words
+
+
+def _look_alikes(facts: dict[str, Any]) -> str:
+    if facts["smallest_class_people"] is None:
+        records = counted(facts["smallest_class"], "record")
+        return f"{records} that look alike, and cannot know which of them is that person's."
+    people, records = facts["smallest_class_people"], facts["smallest_class"]
+    return (
+        f"{people:,} people whose records look alike ({records:,} records or more), and cannot know which of "
+        "them it is."
+    )
 
 
 def method_sentences(facts: dict[str, Any]) -> list[str]:

@@ -15,6 +15,9 @@ from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 __all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
 
 
+_CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
+
+
 def release_panel(facts: dict[str, Any]) -> Panel:
     """A panel that shows the verdict on a release, its cost and how it was made."""
     light = traffic_light_of(facts)
@@ -30,7 +33,11 @@ def _cautions(facts: dict[str, Any]) -> list[Text]:
     """The cautions and what to do about them, in the colour of the verdict."""
     if not (facts["holds"] and facts["cautions"]):  # what is broken comes first
         return []
-    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in facts["cautions"])]
+    more = [caution for caution in facts["cautions"] if caution["kind"] == "no-promise"][_CAUTIONS:]
+    shown = [caution for caution in facts["cautions"] if caution not in more]
+    lines = ["", "Not protected:", *(f"- {caution['what']}" for caution in shown)]
+    if more:
+        lines.append(f"- And {len(more):,} more like these: the report and --json list them all.")
     lines += ["", "What to do:", *(f"- {advice}" for advice in advice_of(facts))]
     add = spec_to_add(facts)
     lines += [] if add is None else ["- Add to the spec:", *(f"  {line}" for line in add.splitlines())]
@@ -45,6 +52,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + _beside_the_best(facts),
+        *_weighted(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
@@ -64,11 +72,27 @@ def _extent(facts: dict[str, Any]) -> str:
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return (
-        f"{counted(facts['records'], 'record')} in {counted(facts['classes'], 'class', 'classes')}, the "
-        "smallest with "
-        f"{facts['smallest_class']:,}; {facts['suppressed']:,} withheld."
-        + (f" The {of_items}" if items else "")
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
+        f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
     )
+
+
+def _weighted(facts: dict[str, Any]) -> list[str]:
+    """What is lost where every record counts as many people as it stands for."""
+    found = (facts["weighted_loss"] or {}).get(facts["cost"])
+    return [] if found is None else [f"Weighted by what each record stands for: {number(found)}."]
+
+
+def _records(facts: dict[str, Any]) -> str:
+    of_people = "" if facts["people"] is None else f" of {facts['people']:,} people"
+    return f"{counted(facts['records'], 'record')}{of_people}"
+
+
+def _smallest(facts: dict[str, Any]) -> str:
+    """The size of the smallest class, in records and where they were counted in people."""
+    if facts["smallest_class_people"] is None:
+        return f"the smallest with {facts['smallest_class']:,}"
+    return f"none with fewer than {facts['smallest_class_people']:,} people"
 
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
@@ -92,10 +116,9 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
     table = _models(facts)
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
-    smallest = "" if facts["smallest_class"] is None else f", the smallest with {facts['smallest_class']:,}"
+    smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
     summary = (
-        f"{counted(facts['records'], 'record')} in "
-        f"{counted(facts['classes'], 'class', 'classes')}{smallest}; "
+        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]

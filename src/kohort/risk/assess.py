@@ -8,16 +8,19 @@ from typing import Annotated, Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.errors import InputError, counted, did_you_mean, percent
+from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.before_after import BeforeAfter, Classes
 from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
+from kohort.risk.households import household_risk
 from kohort.risk.order import order_attack
+from kohort.risk.people import dominance, person_risks
 from kohort.risk.population import Population, population_of
 from kohort.risk.uniqueness import population_uniqueness
+from kohort.risk.weights import weighted_population
 
 __all__ = ["assess_risk"]
 
@@ -75,12 +78,17 @@ def assess_risk(
         "records": len(sides.rows) - int(sides.withheld.sum()),
         "withheld": sides.n_records - len(sides.rows) + int(sides.withheld.sum()),
         "quasi_identifiers": [attribute.name for attribute in sides.attributes],
+        "counted": sides.counted,
+        "people": None if sides.persons is None else int(sides.persons.max()) + 1,
         "threshold": threshold,
         **_class_risks(sides, kept, people, threshold),
         "population_uniqueness": _population_uniqueness(sides, kept, sampling_fraction),
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
+        "households": household_risk(sides) if release.roles.only("household") is not None else None,
+        "sampling_weights": weighted_population(release, sides, kept) if sides.attributes else None,
+        "dominance": dominance(sides) if sides.attributes else None,
         "linkage": attack,
         "order": order_attack(release, sides, release.problem.k),
     }
@@ -125,29 +133,47 @@ def _check(
 
 
 def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
-    """Sizes of the published classes, 0 for the one that is withheld."""
-    sizes = sides.after.sizes.copy()
+    """Sizes of the published classes, in people, 0 for the one that is withheld."""
+    sizes = sides.sizes_after.copy()
     if sides.withheld.any():
         sizes[sides.after.of_record[np.argmax(sides.withheld)]] = 0
     return sizes
 
 
 def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
+    if sides.histories is not None:
+        raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, but the release has none.")
     return population_of(release, population, sides.labels, run)
 
 
 def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any]:
-    before = record_risks(1 / sides.before.sizes, sides.before.sizes, threshold)
-    found: dict[str, Any] = {"before": before, "after": _after(1 / np.maximum(kept, 1), kept, threshold)}
+    before = record_risks(*_of_people(sides, sides.before, None, sides.sizes_before), threshold)
+    after = record_risks(*_of_people(sides, sides.after, sides.rows, kept), threshold)
+    found: dict[str, Any] = {"before": before, "after": after}
+    whom = "the record" if sides.persons is None else "them, by their worst record,"
     found["sentence"] = (
         "Somebody who knows that a person is in the table, and all quasi-identifiers of that person, finds "
-        f"the record with a chance of at most {percent(found['after']['maximum'])}, "
+        f"{whom} with a chance of at most {percent(found['after']['maximum'])}, "
         f"{percent(found['after']['average'])} on average; in the original it was "
         f"{percent(before['maximum'])} and {percent(before['average'])}."
     )
     return found
+
+
+def _of_people(
+    sides: BeforeAfter, classes: Classes, rows: np.ndarray | None, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Risks, and how many people have each: of classes, or of single people where they have several records.
+
+    sizes  of the classes in people, 0 where one is withheld
+    """
+    if sides.persons is None:
+        return (1 / np.maximum(sizes, 1))[sizes > 0], sizes[sizes > 0]
+    persons = sides.persons if rows is None else sides.persons[rows]
+    risks = person_risks(classes.of_record, persons, sizes)
+    return risks, np.ones(len(risks), dtype=np.int64)
 
 
 def _journalist(
@@ -180,7 +206,7 @@ def _journalist(
 
 def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any]:
     if people is None:
-        before = float(len(sides.before.sizes) / sides.n_records)
+        before = float(len(sides.sizes_before) / sides.sizes_before.sum())
         after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
     else:
         before = float((1 / np.maximum(people.before, 1)).mean())
@@ -222,13 +248,19 @@ def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None
 
 
 def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any]:
-    before, after = unique_share(sides.before.sizes), unique_share(kept[kept > 0])
+    before, _ = _of_people(sides, sides.before, None, sides.sizes_before)
+    after, _ = _of_people(sides, sides.after, sides.rows, kept)
+    if sides.persons is None:
+        shares = unique_share(sides.sizes_before), unique_share(kept[kept > 0])
+        words = ("of the original records were the only ones with", "of the published ones are")
+    else:
+        shares = float((before == 1).mean()), float((after == 1).mean()) if len(after) else 0.0
+        words = ("of the people were the only ones with", "of those published are")
     return {
-        "before": before,
-        "after": after,
+        "before": shares[0],
+        "after": shares[1],
         "sentence": (
-            f"{percent(before)} of the original records were the only ones with their quasi-identifiers; "
-            f"{percent(after)} of the published ones are."
+            f"{percent(shares[0])} {words[0]} their quasi-identifiers; {percent(shares[1])} {words[1]}."
         ),
     }
 
@@ -238,7 +270,7 @@ def _population_uniqueness(
 ) -> dict[str, Any] | None:
     if fraction is None or not sides.attributes:
         return None
-    before = population_uniqueness(sides.before.sizes, fraction)
+    before = population_uniqueness(sides.sizes_before, fraction)
     after = population_uniqueness(kept[kept > 0], fraction)
     return {
         "sampling_fraction": fraction,

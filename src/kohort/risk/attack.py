@@ -9,7 +9,9 @@ import numpy as np
 
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
+from kohort.risk.histories import look_up_histories
 from kohort.risk.linkage import Lookup, leaves_of, look_up
+from kohort.risk.people import look_up_people
 
 __all__ = ["linkage_attack"]
 
@@ -28,12 +30,18 @@ def linkage_attack(
     names = [attribute.name for attribute in sides.attributes]
     chosen = [i for i, name in enumerate(names) if known is None or name in known]
     n_items = 0 if sides.baskets is None else sides.baskets.m if known_items is None else known_items
-    people = np.arange(sides.n_records)
+    people = np.arange(sides.n_people)
     if sides.baskets is not None and not chosen:  # of people without items nothing is known
         people = np.flatnonzero(sides.baskets.original.sizes > 0)
     picked = people if len(people) <= targets else np.sort(rng.choice(people, targets, replace=False))
     items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
-    before, after = look_up(sides, chosen, picked, items)
+    if sides.histories is not None:
+        before, after = look_up_histories(sides, sides.histories, chosen, picked)
+    elif sides.persons is not None:
+        before, after = look_up_people(sides, chosen, picked, rng)
+    else:
+        before, after = look_up(sides, chosen, picked, items)
+    by_record = sides.histories is None and sides.persons is None
     found: dict[str, Any] = {
         "known": [names[i] for i in chosen],
         "known_items": n_items,
@@ -41,9 +49,9 @@ def linkage_attack(
         "sampled": len(picked) < len(people),
         "before": before.facts(rng, threshold),
         "after": after.facts(rng, threshold),
-        "after_withheld": _withheld_maximum(sides, picked, after),
+        "after_withheld": _withheld_maximum(sides, picked, after) if by_record else None,
     }
-    return found | {"sentence": _sentence(found)}
+    return found | {"sentence": _sentence(found, _way(sides))}
 
 
 def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
@@ -53,14 +61,23 @@ def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) ->
     return float(after.chance[withheld].max()) if withheld.any() else None
 
 
-def _sentence(found: dict[str, Any]) -> str:
+def _way(sides: BeforeAfter) -> str:
+    """How the adversary goes about it, in words."""
+    if sides.histories is not None:
+        return "in all records of theirs, and picked a pseudonym that fits"
+    if sides.persons is not None:
+        return "from one record of theirs, and picked somebody with a record that fits"
+    return "and picked a record that fits"
+
+
+def _sentence(found: dict[str, Any], picked: str) -> str:
     what = [counted(len(found["known"]), "column")] if found["known"] else []
     what += [counted(found["known_items"], "item")] if found["known_items"] else []
     before, after = found["before"], found["after"]
     low, high = after["interval"]
     return (
-        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, and picked a record "
-        f"that fits, found {percent(before['hit_rate'])} of them in the original and "
+        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, {picked}, "
+        f"found {percent(before['hit_rate'])} of them in the original and "
         f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
         f"and nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
     )

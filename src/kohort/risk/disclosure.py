@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs
 from kohort.errors import percent
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.before_after import BeforeAfter, Classes
 
 __all__ = ["attribute_disclosure"]
 
@@ -25,10 +24,11 @@ def attribute_disclosure(sides: BeforeAfter, *, show_values: bool) -> list[dict[
 
 
 def _disclosure(sides: BeforeAfter, column: Column, show_values: bool) -> dict[str, Any]:
-    kept = ~sides.withheld
-    before = _best_guesses(sides.before.of_record, column.codes, len(column.texts))
-    after = _best_guesses(sides.after.of_record[kept], column.codes[sides.rows[kept]], len(column.texts))
-    baseline = float(column.counts.max() / len(column))
+    everything = np.arange(sides.n_records)
+    before = _Guesses(*sides.value_counts(column, sides.before, everything), sides.sizes_before, column)
+    records = np.where(sides.withheld, -1, sides.rows)
+    after = _Guesses(*sides.value_counts(column, sides.after, records), sides.sizes_after, column)
+    baseline = _baseline(sides, column)
     found: dict[str, Any] = {
         "attribute": column.name,
         "values": len(column.texts),
@@ -47,20 +47,28 @@ def _disclosure(sides: BeforeAfter, column: Column, show_values: bool) -> dict[s
 
 
 class _Guesses:
-    """Each class's size and count of its most frequent value; each value's best confidence."""
+    """Each class's size and count of its most frequent value; each value's best confidence.
 
-    def __init__(self, class_of: np.ndarray, value: np.ndarray, count: np.ndarray, n_values: int) -> None:
-        n_classes = int(class_of.max(initial=-1)) + 1
-        self.sizes = np.bincount(class_of, weights=count, minlength=n_classes)
-        self.top = np.zeros(n_classes)
+    class_of, value, count  how many people of a class have a value
+    sizes                   how many people each class has; of a class without values, nothing is guessed
+    """
+
+    def __init__(
+        self, class_of: np.ndarray, value: np.ndarray, count: np.ndarray, sizes: np.ndarray, column: Column
+    ) -> None:
+        self.top = np.zeros(len(sizes))
         np.maximum.at(self.top, class_of, count)
-        self.by_value = np.zeros(n_values)
-        np.maximum.at(self.by_value, value, count / self.sizes[class_of] if len(count) else count)
+        self.sizes = np.where(self.top > 0, sizes, 0)
+        self.by_value = np.zeros(len(column.texts))
+        np.maximum.at(self.by_value, value, count / sizes[class_of])
 
 
-def _best_guesses(class_of_record: np.ndarray, codes: np.ndarray, n_values: int) -> _Guesses:
-    n_classes = int(class_of_record.max(initial=-1)) + 1
-    return _Guesses(*count_pairs(class_of_record, codes, n_classes, n_values), n_values)
+def _baseline(sides: BeforeAfter, column: Column) -> float:
+    """How often the most frequent value of the whole table is right."""
+    one_class = Classes(np.zeros((1, 0)), np.array([sides.n_records]), np.zeros(sides.n_records, dtype=int))
+    _, _, count = sides.value_counts(column, one_class, np.arange(sides.n_records))
+    everybody = sides.n_records if sides.persons is None else int(sides.persons.max()) + 1
+    return float(count.max() / everybody)
 
 
 def _summary(guesses: _Guesses) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[s
         sighted_column(labels, covering, attribute.column, sides.rows)
         for labels, covering, attribute in zip(sides.labels, sides.coverings, sides.attributes)
     ]
-    untouched = [*release.roles.having("sensitive"), *release.roles.having("insensitive")]
+    untouched = release.roles.untouched(release.request.treatments)
     kept = untouched_columns(release.dataset, untouched, np.asarray(sides.rows))
     found = attack_ranks(quasi, kept, k)
     sentences = [attack_sentence(found) if found.orders else _NOTHING]

@@ -6,7 +6,7 @@ from kohort.verification.demands import Original
 from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
-from kohort.verification.verdict import Check, ModelVerdict, Verdict
+from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
 
@@ -16,6 +16,7 @@ __all__ = [
     "ModelVerdict",
     "OrderAttack",
     "Original",
+    "PeopleFound",
     "Verdict",
     "Verification",
     "attack_on_order",

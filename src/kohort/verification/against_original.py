@@ -50,11 +50,7 @@ def check_columns(
 
 def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
     """Check, without the original, that no dropped identifier and no column without a role is published."""
-    shown = [
-        name
-        for name in roles.having("identifier")
-        if name in published.names and treatments.get(name, "drop") == "drop"
-    ]
+    shown = [name for name in roles.dropped(treatments) if name in published.names]
     if shown:
         return Check("columns", False, f"Identifiers are published: {', '.join(map(repr, shown))}.")
     unnamed = [name for name in published.names if name not in roles.of]
@@ -147,7 +143,10 @@ def _has_codes(array: pa.ChunkedArray) -> bool:
 
 def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
     """The keys by which two columns are compared: positions of numbers and times, else texts."""
-    if not (after.ordered and before.ordered and _are_times(after) == _are_times(before)):
+    have_given_orders = bool(after.listed or before.listed)  # places in two orders say nothing
+    if have_given_orders or not (
+        after.ordered and before.ordered and _are_times(after) == _are_times(before)
+    ):
         return list(after.texts), list(before.texts)
     scales = Scale(after), Scale(before)
     if _are_times(after) and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone

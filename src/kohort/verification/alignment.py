@@ -19,11 +19,15 @@ from kohort.verification.against_original import (
 from kohort.verification.assignment import assign_records
 from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
 from kohort.verification.demands import Demands, Original
+from kohort.verification.histories import check_people
 from kohort.verification.items import CoveredBaskets, cover_baskets
 from kohort.verification.reading import Reading, read_column
+from kohort.verification.shifted import check_shifted
 from kohort.verification.verdict import Check
 
 __all__ = ["Alignment", "align"]
+
+_REPLACING = ("pseudonym", "mask", "shift")  # treatments of columns that are published in another form
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +54,32 @@ def align(published: Dataset, original: Original, demands: Demands, shown: Baske
     shown  the published baskets; None where no column holds items
     """
     roles = original.roles
-    treated = {name for name, treatment in demands.treatments.items() if treatment != "drop"}
-    hidden = [name for name in roles.having("identifier") if name not in treated]
+    treated = {name for name, treatment in demands.treatments.items() if treatment in _REPLACING}
     expected = [*(a.name for a in original.attributes), *treated, *roles.having("items")]
-    columns = check_columns(published, original.untouched, hidden, expected)
+    columns = check_columns(published, original.untouched, roles.dropped(demands.treatments), expected)
     missing = [attribute.name for attribute in original.attributes if attribute.name not in published.names]
     if missing:
         return Alignment(None, (columns,))
     readings = [read_column(published.column(a.name), a) for a in original.attributes]
     found = _Comparison(published, original, demands, readings, shown).found()
-    return replace(found, checks=(columns, *found.checks), readings=readings)
+    people = _people(published, original, demands, found)
+    return replace(found, checks=(columns, *found.checks, *people), readings=readings)
+
+
+def _people(published: Dataset, original: Original, demands: Demands, found: Alignment) -> list[Check]:
+    """Check that linked records are linked as in the original, and dates are shifted person by person."""
+    person = demands.linked_by
+    if person is None or found.rows is None or person not in published.names:
+        return []
+    checks = [check_people(published, original, found.rows, person, sure=found.sure)]
+    if found.sure:
+        persons = original.dataset.column(person).codes[found.rows]
+        names = [n for n, how in demands.treatments.items() if how == "shift" and n in published.names]
+        checks += [
+            check_shifted(published, original.dataset, n, found.rows, persons, demands.shift_days)
+            for n in names
+        ]
+    return checks
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,8 @@ from kohort.data.counting import count_pairs
 from kohort.data.domain import STAR
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification.people import CountedPeople
+from kohort.verification.verdict import Check
 
 __all__ = ["PublishedClasses"]
 
@@ -23,10 +25,14 @@ class PublishedClasses:
     """The equivalence classes of a published table, and the models' rules applied to each.
 
     Classes are numbered in the order of their published values.
+
+    persons  per record a number for whose it is; None where that is not known, or need not be: then records
+             are counted
     """
 
     columns: Sequence[Column]
     sensitive: Mapping[str, SensitiveAttribute]
+    persons: np.ndarray | None = None
 
     @cached_property
     def class_of_record(self) -> np.ndarray:
@@ -46,6 +52,18 @@ class PublishedClasses:
     @cached_property
     def sizes(self) -> np.ndarray:
         return np.bincount(self.class_of_record)
+
+    @cached_property
+    def counted_people(self) -> CountedPeople | None:
+        """The people behind the records; None where they are not known."""
+        if self.persons is None:
+            return None
+        return CountedPeople(self.class_of_record, self.persons, len(self.sizes))
+
+    @cached_property
+    def people(self) -> np.ndarray | None:
+        """How many different people each class has; None where they are not known."""
+        return None if self.counted_people is None else self.counted_people.in_classes
 
     @cached_property
     def _codes(self) -> list[np.ndarray]:
@@ -71,14 +89,20 @@ class PublishedClasses:
         return star
 
     def counts(self, model: Model) -> ClassCounts:
-        """How often each sensitive value occurs in each class."""
+        """How often each sensitive value occurs in each class: in records, or where they are known people."""
         if model.attribute is None:
-            return ClassCounts.of_sizes(self.sizes)
+            return ClassCounts.of_sizes(self.sizes if self.people is None else self.people)
         sensitive = self.sensitive[model.attribute]
-        return self.counts_of(sensitive.column.codes, sensitive.n_values)
+        if self.counted_people is None:
+            return self.counts_of(sensitive.column.codes, sensitive.n_values)
+        return self.counted_people.counts_for(
+            model, self._context(model), sensitive.column.codes, sensitive.n_values
+        )
 
     def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
-        """How often each value (a code per record) occurs in each class."""
+        """How often each value (a code per record) occurs in each class; in people, who have it."""
+        if self.counted_people is not None:
+            return self.counted_people.having(values, n_values)
         return ClassCounts.from_cells(
             *count_pairs(self.class_of_record, values, len(self.sizes), max(n_values, 1)),
             len(self.sizes),
@@ -91,10 +115,28 @@ class PublishedClasses:
     def measure(self, model: Model, counts: ClassCounts) -> Measure | None:
         return model.measure(counts, self._context(model))
 
+    def own_checks(self, models: Sequence[Model]) -> list[Check]:
+        """Checks of what else the promises need; none where records are not linked."""
+        return []
+
     def _context(self, model: Model) -> ValueContext:
         if model.attribute is None:
             return NO_CONTEXT
-        return self.sensitive[model.attribute].context
+        return self._contexts[model.attribute]
+
+    @cached_property
+    def _contexts(self) -> dict[str, ValueContext]:
+        """What models need to know of each sensitive column; the whole table is counted in people, too."""
+        found = {}
+        for name, sensitive in self.sensitive.items():
+            found[name] = sensitive.context
+            if self.persons is not None:
+                whole = CountedPeople(np.zeros(len(self.persons), dtype=np.int64), self.persons, 1)
+                counts = whole.spread(sensitive.column.codes, sensitive.n_values)
+                overall = np.zeros(sensitive.n_values, dtype=counts.count.dtype)
+                overall[counts.value_of] = counts.count
+                found[name] = replace(found[name], overall=overall)
+        return found
 
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
         """A table of the `chosen` classes: their published values, their sizes and the `extra` columns."""
@@ -103,7 +145,8 @@ class PublishedClasses:
             for column, codes in zip(self.columns, self._codes)
         }
         arrays = {name: pa.array(texts, pa.string()) for name, texts in table.items()}
-        for name, values in {"class_size": self.sizes[chosen], **extra}.items():
+        people = {} if self.people is None else {"class_people": self.people[chosen]}
+        for name, values in {"class_size": self.sizes[chosen], **people, **extra}.items():
             while name in table:  # a quasi-identifier has this name
                 name += "_"
             arrays[name] = pa.array(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -18,13 +18,16 @@ __all__ = ["Demands", "ItemsDemand", "Original"]
 
 
 class ItemsDemand(Protocol):
-    """The column of items, and what separates its items where a cell is a text."""
+    """The column of items, its hierarchy or the builder of one, and what separates items in a text."""
 
     @property
     def column(self) -> str: ...
 
     @property
     def separator(self) -> str | None: ...
+
+    @property
+    def hierarchy(self) -> object: ...
 
 
 class Demands(Protocol):
@@ -52,6 +55,15 @@ class Demands(Protocol):
     def treatments(self) -> Mapping[str, str]: ...
 
     @property
+    def linked_by(self) -> str | None: ...
+
+    @property
+    def slot(self) -> str | None: ...
+
+    @property
+    def shift_days(self) -> int: ...
+
+    @property
     def suppression(self) -> float: ...
 
     @property
@@ -70,6 +82,7 @@ class Original:
     items       its baskets and their hierarchy; None where no column holds items
     rows        per published record the number of its original, where the publisher states it
     order       the same from an order file, which is checked first
+    treatments  of columns that may be dropped, where another one was chosen
     """
 
     dataset: Dataset
@@ -78,8 +91,9 @@ class Original:
     items: ItemsProblem | None = None
     rows: np.ndarray | None = None
     order: np.ndarray | None = None
+    treatments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def untouched(self) -> list[str]:
         """The columns that must be published as they are."""
-        return [*self.roles.having("sensitive"), *self.roles.having("insensitive")]
+        return self.roles.untouched(self.treatments)

@@ -14,7 +14,9 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence, KmAnonymity
+from kohort.problem.models.km_anonymity import ItemsetSurvey
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.local_support import Levels, labels_nest, survey_locally
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
@@ -34,17 +36,20 @@ def verify_baskets(
     model: KmAnonymity,
     confidence: ItemConfidence | None = None,
     *,
+    levels: Levels | None = None,
     checks: Sequence[Check] = (),
     sensitive_columns: Sequence[str] = (),
 ) -> Verdict:
     """The verdict on baskets without quasi-identifiers: whether they are k^m-anonymous.
+
+    levels  what tells which labels lie above which items; None where that is not known
 
     With sensitive items: whether the others are k^m-anonymous, and whether they imply no sensitive item with
     more than the confidence that is allowed.
     """
     others, sensitive = published.parted(() if confidence is None else confidence.sensitive)
     everybody = np.zeros(len(others), dtype=np.int64)
-    found = model.survey(everybody, others.offsets, others.items.codes)
+    found = _survey(others, model, everybody, levels)
     promise = model.describe(sensitive=confidence is not None)
     judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
     violations: list[Violation] = [(_named(others, rare.items), rare.support, None) for rare in found.listed]
@@ -105,9 +110,10 @@ def with_items(
     classes: PublishedClasses,
     published: Baskets,
     model: KmAnonymity,
+    levels: Levels | None = None,
 ) -> Verdict:
     """The verdict on quasi-identifiers, extended by that on the items within every class."""
-    found = model.survey(classes.class_of_record, published.offsets, published.items.codes)
+    found = _survey(published, model, classes.class_of_record, levels)
     promise = model.describe(classes=True)
     judged = _verdict(published, model, found.least, len(found.failing_classes), promise)
     violations = verdict.violations
@@ -124,6 +130,15 @@ def with_items(
         models=(*verdict.models, judged),
         violations=violations,
     )
+
+
+def _survey(
+    published: Baskets, model: KmAnonymity, class_of_record: np.ndarray, levels: Levels | None
+) -> ItemsetSurvey:
+    """Count every set of labels as it is published or, where labels lie above others, with those above it."""
+    if levels is not None and labels_nest(published, levels.hierarchy):
+        return survey_locally(published, levels, model, class_of_record)
+    return model.survey(class_of_record, published.offsets, published.items.codes)
 
 
 def _verdict(

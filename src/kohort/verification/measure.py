@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,12 +11,19 @@ from kohort.data.column import Column
 from kohort.problem.costs import COSTS, PublishedAttribute, PublishedTable
 from kohort.verification.reading import Reading
 
-__all__ = ["measure_costs", "published_table"]
+__all__ = ["measure_costs", "published_table", "weighted_costs"]
 
 
 def measure_costs(table: PublishedTable) -> dict[str, float]:
     """Every cost of a published table, by its spec name."""
     return {name: cost().measure(table) for name, cost in COSTS.items()}
+
+
+def weighted_costs(table: PublishedTable, weights: np.ndarray) -> dict[str, float]:
+    """Costs that are means over records, with every original record weighted: by what it stands for."""
+    columns = [replace(attribute, record_weights=weights) for attribute in table.attributes]
+    weighed = replace(table, attributes=columns)
+    return {name: cost().measure(weighed) for name, cost in COSTS.items() if cost.is_mean}
 
 
 def published_table(

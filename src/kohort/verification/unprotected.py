@@ -13,15 +13,18 @@ from kohort.verification.caution import Caution
 __all__ = ["cautions_of_baskets", "no_promise_at_all", "sensitive_caution"]
 
 
-def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promised: bool) -> Caution | None:
+def sensitive_caution(
+    name: str, counts: ClassCounts, kept: np.ndarray, *, promised: bool, whom: str = "record"
+) -> Caution | None:
     """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
 
     counts    how often each value of the column occurs in each class
     kept      per class whether it is published as a class; withheld records are in none
     promised  whether a model is about the column
+    whom      what the counts are of: record or person; of people, those who have a value
     """
     records = int(counts.sizes[kept].sum())
-    certain = kept & (counts.distinct == 1)
+    certain = kept & (counts.largest == counts.sizes)  # all of them have it
     known = int(counts.sizes[certain].sum())
     if not records or (promised and not known):
         return None
@@ -30,7 +33,7 @@ def sensitive_caution(name: str, counts: ClassCounts, kept: np.ndarray, *, promi
     sure = float((counts.largest[kept] / counts.sizes[kept]).max())
     return Caution(
         kind="known-for-certain" if promised else "no-promise",
-        what=_known(name, known, records, promised=promised) if known else _guessed(name, sure),
+        what=_known(name, known, _whose(records, whom), promised=promised) if known else _guessed(name, sure),
         advice="Ask for diversity: several different values in every class (l: 2 or more).",
         column=name,
         records=known,
@@ -61,8 +64,12 @@ def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
     return ([_of_k_1("basket")] if k == 1 else []) + of_columns
 
 
-def _known(name: str, known: int, records: int, *, promised: bool) -> str:
-    who = f"{known:,} of {counted(records, 'record')} {'is' if known == 1 else 'are'}"
+def _whose(number: int, whom: str) -> str:
+    return counted(number, whom, "people" if whom == "person" else "records")
+
+
+def _known(name: str, known: int, everybody: str, *, promised: bool) -> str:
+    who = f"{known:,} of {everybody} {'is' if known == 1 else 'are'}"
     if promised:
         return f"{who} in classes that reveal {name!r} for certain, which its promise allows."
     return f"Nothing is promised about {name!r}, and {who} in classes that reveal it for certain."

@@ -13,7 +13,7 @@ from kohort.problem.models import Measure
 from kohort.verification.caution import Caution
 from kohort.verification.verdict_display import verdict_display
 
-__all__ = ["Check", "ModelVerdict", "Verdict"]
+__all__ = ["Check", "ModelVerdict", "PeopleFound", "Verdict"]
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,22 @@ class Check:
         return {"check": self.name, "holds": self.holds, "detail": self.detail}
 
 
+@dataclass(frozen=True)
+class PeopleFound:
+    """How many people the published records are of, and how many the class with the fewest has."""
+
+    number: int
+    smallest_class: int | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether a published table keeps its promises.
 
     records     published records, withheld ones that are still in the table among them
     withheld    records with `*` in every quasi-identifier that form no valid class
-    classes     classes of the other records; smallest_class is the size of the smallest
+    classes     classes of the other records; smallest_class is the size of the smallest, in records
+    people      the people that were counted; None where records were
     violations  the classes that fail a model: their published values, sizes and the models they fail
     cautions    what the promises do not cover, although they hold: with one of these a verdict is amber
     """
@@ -76,6 +85,7 @@ class Verdict:
     checks: tuple[Check, ...]
     violations: pa.Table
     cautions: tuple[Caution, ...] = ()
+    people: PeopleFound | None = None
 
     @property
     def holds(self) -> bool:
@@ -112,6 +122,9 @@ class Verdict:
             "suppressed": self.withheld,
             "classes": self.classes,
             "smallest_class": self.smallest_class,
+            "counted": "records" if self.people is None else "people",
+            "people": None if self.people is None else self.people.number,
+            "smallest_class_people": None if self.people is None else self.people.smallest_class,
             "models": [model.to_dict() for model in self.models],
             "checks": [check.to_dict() for check in self.checks],
             "cautions": [caution.to_dict() for caution in self.cautions],

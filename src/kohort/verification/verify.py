@@ -11,26 +11,33 @@ from kohort.data.basket_cells import read_baskets
 from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.costs import COSTS
+from kohort.data.person_codes import record_weights
+from kohort.problem.costs import COSTS, PublishedTable
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.items import verify_baskets, with_items
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.local_support import Levels
+from kohort.verification.measure import measure_costs, published_table, weighted_costs
 from kohort.verification.verdict import Verdict
 from kohort.verification.verify_models import published_classes, verify_models
+from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
 
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """The verdict and, with the original at hand, what the release costs: every cost by its spec name."""
+    """The verdict and, with the original at hand, what the release costs: every cost by its spec name.
+
+    weighted_loss  costs that are means over records, weighted by a column with the role weight
+    """
 
     verdict: Verdict
     loss: dict[str, float] | None = None
+    weighted_loss: dict[str, float] | None = None
 
 
 def verify(
@@ -48,26 +55,34 @@ def verify(
     found = _compared(published, demands, original, shown)
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
-        verdict = _baskets_verdict(shown, demands, roles, found)
+        verdict = _baskets_verdict(shown, demands, roles, found, _levels(demands, original, found))
         return Verification(verdict, _basket_loss(verdict, found))
+    linked = demands.linked_by is not None
+    whose = whose_records(demands.table_models, roles, original, found, linked=linked)
     classes = published_classes(
         published,
         roles.having("quasi-identifier"),
-        demands.table_models,
+        whose.models,
         hierarchies=hierarchies,
         orders=demands.orders,
+        linked_by=demands.linked_by,
+        slot=demands.slot,
+        persons=whose.persons,
     )
     verdict = verify_models(
         classes,
-        demands.table_models,
+        whose.models,
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
-        checks=found.checks,
+        checks=(*found.checks, *whose.checks),
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
-        verdict = with_items(verdict, classes, shown, demands.km)
-    return Verification(verdict, _table_loss(verdict, classes, found))
+        verdict = with_items(verdict, classes, shown, demands.km, _levels(demands, original, found))
+    table = _table(verdict, classes, found)
+    if table is None:
+        return Verification(verdict)
+    return Verification(verdict, _loss(table, found), _weighted_loss(table, original, found))
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
@@ -92,12 +107,24 @@ def _dropped(published: Dataset, demands: Demands, original: Original | None) ->
     return max(original.dataset.n_records - published.n_records, 0)
 
 
-def _baskets_verdict(shown: Baskets, demands: Demands, roles: Roles, found: Alignment) -> Verdict:
+def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
+    """What tells which labels lie above which items: the original, or the hierarchy that is given."""
+    if original is not None and original.items is not None:
+        known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
+        return Levels(original.items.hierarchy, known)
+    given = None if demands.items is None else demands.items.hierarchy
+    return Levels(given, None) if isinstance(given, Hierarchy) else None
+
+
+def _baskets_verdict(
+    shown: Baskets, demands: Demands, roles: Roles, found: Alignment, levels: Levels | None
+) -> Verdict:
     assert demands.km is not None
     return verify_baskets(
         shown,
         demands.km,
         demands.confidence,
+        levels=levels,
         checks=found.checks,
         sensitive_columns=roles.having("sensitive"),
     )
@@ -107,8 +134,8 @@ def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:
     return {"ncp": found.items_ncp} if verdict.holds and found.items_ncp is not None else None
 
 
-def _table_loss(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> dict[str, float] | None:
-    """Every cost; where originals are not known one by one, only costs that do not depend on them."""
+def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> PublishedTable | None:
+    """The published table beside its original, as costs see it; None where it has none, or fails."""
     if found.rows is None or not verdict.holds:
         return None
     n_records = len(found.readings[0].attribute.column)
@@ -116,7 +143,22 @@ def _table_loss(verdict: Verdict, classes: PublishedClasses, found: Alignment) -
     starred = verdict.withheld > n_records - len(found.rows)
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
-    loss = measure_costs(published_table(classes.columns, found.readings, found.rows, withheld, sizes))
+    return published_table(classes.columns, found.readings, found.rows, withheld, sizes)
+
+
+def _loss(table: PublishedTable, found: Alignment) -> dict[str, float]:
+    """Every cost; where originals are not known one by one, only costs that do not depend on them."""
+    loss = measure_costs(table)
     if not found.sure:
         loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
+
+
+def _weighted_loss(
+    table: PublishedTable, original: Original | None, found: Alignment
+) -> dict[str, float] | None:
+    """The costs weighted by what each record stands for, where that and its original are known."""
+    name = None if original is None else original.roles.only("weight")
+    if original is None or name is None or not found.sure:
+        return None
+    return weighted_costs(table, record_weights(name, original.dataset.arrow(name)))

@@ -16,8 +16,9 @@ from kohort.problem.models import ClassCounts, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.histories import PublishedHistories
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
-from kohort.verification.verdict import Check, ModelVerdict, Verdict
+from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 
 __all__ = ["published_classes", "verify_models"]
 
@@ -29,8 +30,17 @@ def published_classes(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
+    persons: np.ndarray | None = None,
+    linked_by: str | None = None,
+    slot: str | None = None,
 ) -> PublishedClasses:
-    """The classes of a published table and the sensitive columns that the models look at."""
+    """The classes of a published table and the sensitive columns that the models look at.
+
+    persons    per published record a number for whose it is, where that is known and people are to be counted
+    linked_by  the column that links the records of a person, if one does: then a class is a history, and
+               people are counted by this column
+    slot       of linked records: the column that says which one of a person's it is, if there is one
+    """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
     published.require(list(quasi_identifiers))
@@ -40,7 +50,13 @@ def published_classes(
         if orders and name in orders:
             column = column.in_order(orders[name])
         sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
-    return PublishedClasses([published.column(name) for name in quasi_identifiers], sensitive)
+    columns = [published.column(name) for name in quasi_identifiers]
+    if linked_by is None:
+        return PublishedClasses(columns, sensitive, persons)
+    published.require([linked_by, *([] if slot is None else [slot])])
+    slots = None if slot is None else published.column(slot)
+    person = published.column(linked_by)
+    return PublishedHistories(columns, sensitive, person.codes, person=person, slot=slots)
 
 
 def verify_models(
@@ -70,6 +86,7 @@ def verify_models(
         withheld=n_withheld + dropped,
         classes=int(kept.sum()),
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
+        people=_people_in(classes, kept),
         models=tuple(
             _model_verdict(classes, model, counts[id(model)], model_holds, kept)
             for model, model_holds in zip(models, holds)
@@ -77,11 +94,20 @@ def verify_models(
         checks=(
             _withheld_check(n_withheld + dropped, records + dropped, allowed),
             *_starred_checks(models, holds, withheld, n_withheld),
+            *classes.own_checks(models),
             *checks,
         ),
         violations=_violations(classes, models, holds),
         cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
     )
+
+
+def _people_in(classes: PublishedClasses, kept: np.ndarray) -> PeopleFound | None:
+    """How many people there are, and in the smallest class; None where they are not known."""
+    if classes.counted_people is None or classes.people is None:
+        return None
+    smallest = int(classes.people[kept].min()) if kept.any() else None
+    return PeopleFound(classes.counted_people.n_people, smallest)
 
 
 def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int) -> np.ndarray:
@@ -106,8 +132,10 @@ def _cautions(
     cautions = no_promise_at_all(models)
     for column in sensitive:
         counted = [counts[id(model)] for model in models if model.attribute == column.name]
-        of_values = counted[0] if counted else classes.counts_of(column.codes, len(column.texts))
-        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted))
+        known = bool(counted) and classes.people is None
+        of_values = counted[0] if known else classes.counts_of(column.codes, len(column.texts))
+        whom = "record" if classes.people is None else "person"
+        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted), whom=whom)
         cautions += [] if found is None else [found]
     return tuple(cautions)
 
@@ -119,7 +147,7 @@ def _model_verdict(
     return ModelVerdict(
         model=model.name,
         attribute=model.attribute,
-        promise=model.describe(),
+        promise=model.describe() if classes.people is None else model.describe_for_people(),
         asked=model.asked,
         measured=classes.measure(model, kept_counts),
         failing_classes=int((~holds & kept).sum()),
@@ -129,15 +157,13 @@ def _model_verdict(
 
 def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
     """The counts of the `kept` classes alone, renumbered."""
-    if not len(counts.class_of):
-        return ClassCounts.of_sizes(counts.sizes[kept])
     number = np.cumsum(kept) - 1
     cells = kept[counts.class_of]
-    return ClassCounts.from_cells(
+    return ClassCounts(
+        counts.sizes[kept],
         number[counts.class_of[cells]],
         counts.value_of[cells],
         counts.count[cells],
-        int(kept.sum()),
         counts.n_values,
     )
 

@@ -151,7 +151,7 @@ def test_a_worked_example():
     ]
     assert release.loss["ncp"] == pytest.approx(5 * 2 / 3 / 7)
     km, confidence = release.verdict.models
-    assert km.promise == "one known item that is not sensitive leaves at least 2 records"
+    assert km.promise == "one known item that is not sensitive matches at least 2 records"
     assert confidence.measured == Fraction(2, 5)
     assert anonymized(0.5).table["bought"].to_pylist() == BOUGHT
     assert release.facts()["models"][1]["parameters"] == {"sensitive": ["test"], "limit": 0.4, "m": 1}
@@ -203,7 +203,7 @@ def test_a_sensitive_item_that_is_in_no_basket_is_told():
         ({"m": 0}, InputError, "'m'"),
         ({"sensitive": "test"}, InputError, "list of items"),
         ({"sensitive": []}, InputError, "list of items"),
-        ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items or direct-items"),
+        ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items, vertical-items or direct-items"),
         ({"items": ko.Items("bought", multiset=True)}, UnsupportedError, "multiset"),
         ({"items": {"bought": ko.groups({"test": ["bread", "rolls", "milk"]})}}, InputError, "named like"),
     ],

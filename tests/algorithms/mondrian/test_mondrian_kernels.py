@@ -24,9 +24,11 @@ from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
 from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
 from kohort.algorithms.mondrian.kernels.group_summaries import Sample, summaries
 from kohort.algorithms.mondrian.kernels.node_children import dense, pool_children
+from kohort.algorithms.mondrian.kernels.people import new_marks
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
+NOBODY = np.zeros(0, dtype=np.int32)  # every record is that of another person
 KINDS = {TreeDomain: "tree", IntervalDomain: "interval", SetDomain: "set"}
 KIND_PLAIN = ("integer", "float", "date", "boolean", "plain")
 
@@ -69,7 +71,7 @@ def groups(draw):
 
 def found_cuts(problem, order, starts, ends, *, strict, widest=False):
     rows = problem.coded.searched_leaves()[order]
-    cuts = find_cuts(rows, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
+    cuts = find_cuts(rows, NOBODY, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
     return [[tuple(cut) for cut in of_group if cut[0] >= 0] for of_group in cuts.tolist()]
 
 
@@ -81,7 +83,10 @@ def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
         group = order[start:end]
         rows = problem.coded.searched_leaves()[group]
         _, lo, hi, words = summaries(
-            Sample(rows, 0, 1, len(group), 1, False), np.zeros(len(group), dtype=np.int64), 1, tables
+            Sample(rows, 0, 1, len(group), 1, False, NOBODY, new_marks(0)),
+            np.zeros(len(group), dtype=np.int64),
+            1,
+            tables,
         )
         cost = part_cost(tables, lo[0], hi[0], words[0])
         assert cost == pytest.approx(record_cost(attributes, group.tolist()), abs=1e-9)
@@ -141,8 +146,8 @@ def test_records_go_to_the_parts_that_the_cut_says(drawn, strict, widest):
     case, problem, order, starts, ends = drawn
     attributes = plain_attributes(case, problem)
     rows, tables = problem.coded.searched_leaves()[order], problem.coded.tables
-    cuts = find_cuts(rows, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
-    parts, n_parts = part_records(rows, starts, ends, cuts, tables, problem.k, strict)
+    cuts = find_cuts(rows, NOBODY, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
+    parts, n_parts = part_records(rows, NOBODY, starts, ends, cuts, tables, problem.k, strict)
     place = 0
     for number, (way, j, where, extra) in enumerate(cuts.tolist()):
         group = order[starts[number] : ends[number]].tolist()
@@ -217,9 +222,9 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
     problem = _problem_of({"age": ages.tolist()}, k=5)
     rows, tables = problem.coded.searched_leaves(), problem.coded.tables
     starts, ends = np.array([0]), np.array([len(rows)])
-    cut = find_cuts(rows, starts, ends, tables, 5, strict, False, 4)[0]
+    cut = find_cuts(rows, NOBODY, starts, ends, tables, 5, strict, False, 4)[0]
     assert (cut[0].way, cut[0].attribute) == (BY_VALUE, 0)
-    parts, _ = part_records(rows, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
+    parts, _ = part_records(rows, NOBODY, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
     left, right = rows[parts == 0, 0], rows[parts == 1, 0]
     assert left.max() < right.min()
     width = rows.max() + 1

@@ -53,6 +53,7 @@ class Optimal(Algorithm):
     paper: ClassVar[str] = "closed records: Kenig, Tassa (2012); integer programs: HiGHS, highs.dev"
     promise: ClassVar[str] = "the least cost"
     recoding: ClassVar[type[Groups]] = Groups
+    people = "refuses"
     withholds: ClassVar[bool] = True
 
     def refuse(self, problem: Problem) -> None:

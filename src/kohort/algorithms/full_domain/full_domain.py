@@ -41,7 +41,7 @@ class FullDomain(Algorithm):
        costs at least `least` + f * `per_withheld` if at least f records are withheld (see LatticeCost); where
        a withheld record costs less than a published one, f is the limit.
     2. *What fails above fails below.* A class C at a node is a union of classes at any node below. If C has
-       fewer than k records, so have all these: each of its records is withheld below. If C breaks a model
+       fewer than k people, so have all these: each of its records is withheld below. If C breaks a model
        that survives unions, one of these breaks it, too: at least one record is withheld below. Hence below
        a node at least f records are withheld, with f the sum over its failing classes of their size (if below
        k) or of 1. Where f is above the limit, every node below is invalid. Without suppression this is the
@@ -79,6 +79,7 @@ class FullDomain(Algorithm):
     promise: ClassVar[str] = "the least cost of all full-domain generalizations within the suppression limit"
     recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
     withholds: ClassVar[bool] = True
+    people = "counts"
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:
@@ -219,13 +220,13 @@ class _LatticeSearch:
     def _found(self, levels: Levels) -> _Look:
         classes = self.table.classes(levels)
         sizes = classes.counts
-        small = sizes < self.problem.k
+        small = self.table.people(classes, levels) < self.problem.k
         lost = int(sizes[small].sum())
         fails, fails_below = small.copy(), small.copy()
         if lost <= self.limit:  # otherwise the node is invalid, whatever the other models say
             for model, holds in self.table.holding(self.problem.models, classes, levels):
                 fails |= ~holds
-                if model.survives_unions:
+                if self.problem.survives_unions(model):
                     fails_below |= ~holds
         lost += int(np.count_nonzero(fails_below & ~small))
         withheld = fails | self._all_star(classes, levels)

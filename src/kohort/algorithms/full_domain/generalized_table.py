@@ -46,7 +46,7 @@ class GeneralizedTable:
         self, models: Sequence[Model], classes: ClassTable, levels: Levels
     ) -> Iterator[tuple[Model, np.ndarray]]:
         """For each model, whether each class at these levels satisfies it; models of sizes come first."""
-        sizes = ClassCounts.of_sizes(classes.counts)
+        sizes = ClassCounts.of_sizes(self.people(classes, levels))
         for model in models:
             if model.attribute is None:
                 yield model, model.holds(sizes)
@@ -56,6 +56,14 @@ class GeneralizedTable:
             class_of = self.class_of(values.rows, classes, levels)
             for model in of_values:
                 yield model, self.cells.satisfied(model, values.rows, class_of, values.counts)
+
+    def people(self, classes: ClassTable, levels: Levels) -> np.ndarray:
+        """How many people each class has: its records, unless people have several."""
+        if self.cells.persons is None:
+            return classes.counts
+        values = self._values.at(levels)
+        class_of = self.class_of(values.rows, classes, levels)
+        return self.cells.people(values.rows, class_of, len(classes.rows))
 
     def class_of(self, cells: np.ndarray, classes: ClassTable, levels: Levels) -> np.ndarray:
         """The class of each of these cells at these levels, in the numbers of the given table."""

@@ -57,6 +57,7 @@ class Incognito(Algorithm):
     )
     promise: ClassVar[str] = "the least cost of all full-domain generalizations"
     recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
+    people = "counts"
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:
@@ -78,7 +79,7 @@ class Incognito(Algorithm):
 
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
         table = GeneralizedTable(problem)
-        pruning = [model for model in problem.models if model.survives_unions]
+        pruning = [model for model in problem.models if problem.survives_unions(model)]
         valid = valid_generalizations(table, pruning, run)
         notes: tuple[str, ...] = (_STOPPED,) if run.out_of_time else ()
         if len(pruning) < len(problem.models):
@@ -181,15 +182,15 @@ def _cheapest_that_holds(
 
 
 def nothing_found(*, out_of_time: bool) -> KohortError:
-    """The error to raise where alpha is rounded up and no generalization that keeps it was found."""
+    """The error to raise where a model does not survive unions, and nothing that keeps it was found."""
     if out_of_time:
         return UnsupportedError(
-            "Time ran out before a full-domain generalization was found that keeps alpha with rounding: "
-            "ceiling. Allow more time, or leave rounding out."
+            "Time ran out before a full-domain generalization was found that keeps every promise (alpha with "
+            "rounding: ceiling, or shares of people). Allow more time, or lower the demand."
         )
     return InfeasibleError(
-        "No full-domain generalization keeps alpha with rounding: ceiling. Leave rounding out, raise alpha, "
-        "or choose mondrian."
+        "No full-domain generalization keeps every promise (alpha with rounding: ceiling, and shares of "
+        "people, may hold in small classes only). Leave rounding out, lower the demand, or choose mondrian."
     )
 
 

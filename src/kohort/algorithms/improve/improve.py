@@ -91,6 +91,7 @@ class Improve(Algorithm):
     promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
     recoding: ClassVar[type[Groups]] = Groups
     withholds: ClassVar[bool] = True
+    own_time_limit: ClassVar[float | None] = SECONDS
 
     start: str = "prices"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["ItemsClass", "cut_each_class"]
+__all__ = ["ItemsClass", "cut_each_class", "recode_each_class"]
 
 
 class ItemsClass:
@@ -25,15 +26,42 @@ class ItemsClass:
         self.records = records
         self.filled = int((sizes > 0).sum())
 
+    def alone(self, problem: ItemsProblem) -> ItemsProblem:
+        """The problem that the baskets of this class pose by themselves."""
+        items = problem.baskets.items
+        baskets = replace(
+            problem.baskets,
+            items=replace(items, codes=items.codes[self.occurrences]),
+            offsets=self.offsets,
+            missing=problem.baskets.missing[self.records],
+        )
+        return replace(problem, baskets=baskets, class_of_record=None)
+
     def search(self, problem: ItemsProblem) -> CutSearch:
         return CutSearch(self.offsets, problem.leaves[self.occurrences], problem.hierarchy, problem.model.k)
 
 
 def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
-    """Cut the hierarchy for every class by itself; items of a class where fewer than k records have any are
+    """Cut the hierarchy for every class by itself.
+
+    cut  completes a search, and returns notes
+    """
+
+    def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
+        search = part.search(problem)
+        notes = cut(search, run)
+        return search.node_of_leaf()[problem.leaves[part.occurrences]], notes
+
+    return recode_each_class(problem, run, recode)
+
+
+def recode_each_class(
+    problem: ItemsProblem, run: Run, recode: Callable[[ItemsClass, Run], tuple[np.ndarray, list[str]]]
+) -> ItemNodes:
+    """Recode the items of every class by itself; those of a class where fewer than k records have any are
     withheld.
 
-    cut  completes a search; the notes that it returns are kept if there is only one class
+    recode  returns the nodes of a class's occurrences, and notes, which are kept if there is only one class
     """
     node = np.full(len(problem.leaves), -1, dtype=np.int64)
     withheld = np.zeros(len(problem.baskets), dtype=bool)
@@ -43,9 +71,7 @@ def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Ru
         if 0 < part.filled < problem.model.k:
             withheld[part.records] = True
         elif part.filled:
-            search = part.search(problem)
-            notes = cut(search, run if len(classes) == 1 else run.in_silence())
-            node[part.occurrences] = search.node_of_leaf()[problem.leaves[part.occurrences]]
+            node[part.occurrences], notes = recode(part, run if len(classes) == 1 else run.in_silence())
         if len(classes) > 1:
             run.report("items of every class", (number + 1) / len(classes))
     if withheld.any():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.trade import Trade, best_trade, trade_notes
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import distinct_rows
@@ -28,7 +29,9 @@ class WithItems:
     """Recodes quasi-identifiers in classes of at least k, 2k, 4k, ... records, and the items in each class.
 
     The larger the classes, the more the quasi-identifiers lose and the less the items do. Keeps the recoding
-    with the least weighted sum of both losses (`loss` and NCP). With weight 0, only classes of k are tried.
+    with the largest weighted geometric mean of what is kept: 1 - `loss` of each quasi-identifier, 1 - NCP of
+    the items. A sum would give up one of them, since what is lost already costs nothing more; here, the less
+    is left of something, the dearer it gets. With weight 0, only classes of k are tried.
 
     table         the algorithm for the quasi-identifiers; None where no column is one
     items         the algorithm for the items
@@ -51,20 +54,22 @@ class WithItems:
         assert problem.items is not None
         if self.table is None:
             return self._baskets(problem, run)
-        best, least = None, np.inf
+        best: TableAndItems | None = None
+        tried: list[Trade] = []
         for size in _class_sizes(problem) if self.weight > 0 else [problem.k]:
             try:
-                found, score = self._in_classes(problem, self.table, size, run)
+                found, trade = self._in_classes(problem, self.table, size, run)
             except UnsupportedError:
                 if best is None:
                     raise
                 break
-            if best is None or score < least:
-                best, least = found, score
+            tried.append(trade)
+            if best is None or best_trade(tried, self.weight) is trade:
+                best = found
             if run.out_of_time:
                 break
         assert best is not None
-        return best
+        return replace(best, trade_notes=trade_notes(tried, self.weight))
 
     def _baskets(self, problem: Problem, run: Run) -> TableAndItems:
         assert problem.items is not None
@@ -82,17 +87,16 @@ class WithItems:
 
     def _in_classes(
         self, problem: Problem, table: Solver, size: int, run: Run
-    ) -> tuple[TableAndItems, float]:
-        """The recoding with classes of at least `size` records, and its weighted loss."""
+    ) -> tuple[TableAndItems, Trade]:
+        """The recoding with classes of at least `size` records, and what it loses."""
         assert problem.items is not None
         recoding = table.solve(problem.varied(models=_with_k(problem, size)), run)
         columns = [recoding.apply(attribute) for attribute in problem.attributes]
         classes = distinct_rows(np.column_stack([self._shown(column) for column in columns]))[2]
         posed = replace(problem.items, class_of_record=classes)
         nodes = self.items.solve(posed, run)
-        losses = [self._loss(*both) for both in zip(problem.attributes, columns)]
-        loss = float(np.dot(problem.weights, losses))
-        score = (1 - self.weight) * loss + self.weight * posed.ncp(nodes.node_of_occurrence)
+        losses = np.array([self._loss(*both) for both in zip(problem.attributes, columns)])
+        trade = Trade(size, losses, problem.weights, posed.ncp(nodes.node_of_occurrence))
         found = TableAndItems(
             table=recoding,
             items=nodes,
@@ -101,7 +105,7 @@ class WithItems:
             class_size=size,
             bound=recoding.bound if size == problem.k else None,  # otherwise the bound is for larger classes
         )
-        return found, score
+        return found, trade
 
     def _shown(self, column: PublishedColumn) -> np.ndarray:
         """A number for each record's published label, the same for labels that read the same."""

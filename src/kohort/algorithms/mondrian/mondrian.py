@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
-from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
+from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records, people_in_parts
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -48,6 +50,7 @@ class Mondrian(Algorithm):
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006"
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups
+    people = "counts"
 
     choose: Literal["cost", "range"] = "cost"
     strict: bool = False
@@ -91,8 +94,9 @@ class _Cutting:
         self.done_starts: list[np.ndarray] = []
         self.widest = options.choose == "range"
         # under the ceiling two groups that look alike are one class that may fail: cut between values only
-        self.strict = options.strict or not all(model.survives_unions for model in problem.models)
+        self.strict = options.strict or not problem.all_survive_unions
         self.only_k = all(model.attribute is None for model in problem.models)
+        self.persons = np.zeros(0, dtype=np.int32)  # of each row, in the order of the groups
         self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
 
     def share_done(self) -> float:
@@ -101,6 +105,8 @@ class _Cutting:
     def cut_all_open(self) -> None:
         """Cut each open group by its best cut that satisfies the models, or close it if there is none."""
         starts, ends = self.open_starts, self.open_ends
+        if self.problem.persons is not None:
+            self.persons = self.problem.persons[self.records]
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
         for attempt in range(self.n_cuts):
@@ -121,7 +127,15 @@ class _Cutting:
 
     def _find(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         return find_cuts(
-            self.rows, starts, ends, self.tables, self.problem.k, self.strict, self.widest, self.n_cuts
+            self.rows,
+            self.persons,
+            starts,
+            ends,
+            self.tables,
+            self.problem.k,
+            self.strict,
+            self.widest,
+            self.n_cuts,
         )
 
     def _cut(
@@ -131,12 +145,17 @@ class _Cutting:
 
         Returns whether each group was cut, and the starts and ends of the new parts.
         """
-        parts, n_parts = part_records(self.rows, starts, ends, cuts, self.tables, self.problem.k, self.strict)
+        parts, n_parts = part_records(
+            self.rows, self.persons, starts, ends, cuts, self.tables, self.problem.k, self.strict
+        )
         sizes = ends - starts
         group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
         first_part = (np.cumsum(n_parts) - n_parts).astype(np.int32)
-        records = self._records_of(starts, sizes)
-        parts, good = self._satisfying(parts, first_part, n_parts, group, records)
+        if self.only_k and self.problem.persons is not None:
+            holds = partial(self._have_people, starts, ends, n_parts)
+        else:
+            holds = partial(self._hold, first_part[group], self._records_of(starts, sizes), n_parts)
+        parts, good = self._satisfying(parts, first_part, n_parts, group, holds)
         kept = good[group]
         deal_out(self.rows, self.records, starts[good], ends[good], parts[kept], n_parts[good])
         part_sizes = np.bincount(first_part[group[kept]] + parts[kept], minlength=n_parts.sum())
@@ -155,15 +174,17 @@ class _Cutting:
         first_part: np.ndarray,
         n_parts: np.ndarray,
         group: np.ndarray,
-        records: np.ndarray,
+        satisfied: Callable[[np.ndarray], np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Move parts that fail a model into part 0, the pool of a cut into children.
+
+        satisfied  from the part of each record to whether each part satisfies the models
 
         Returns the part of each record, and whether each group can be cut.
         """
         many = n_parts > 2
         for _ in range(2):
-            holds = self._holds(first_part[group] + parts, records, int(n_parts.sum()))
+            holds = satisfied(parts)
             failing = ~holds[first_part[group] + parts] & many[group]
             if not failing.any():
                 break
@@ -175,13 +196,26 @@ class _Cutting:
         broken = np.bincount(group_of_part, weights=used & ~holds, minlength=len(n_parts)) > 0
         return parts, (n_used > 1) & ~broken
 
-    def _holds(self, part: np.ndarray, records: np.ndarray, n_parts: int) -> np.ndarray:
-        """Whether each part satisfies the models; a part without records does."""
-        present = np.bincount(part, minlength=n_parts) > 0
+    def _hold(
+        self, first_part: np.ndarray, records: np.ndarray, n_parts: np.ndarray, parts: np.ndarray
+    ) -> np.ndarray:
+        """Whether each part satisfies the models; a part without records does.
+
+        first_part, parts  per record the first part of its group, and which of the group's parts it is in
+        """
+        part, n_all = first_part + parts, int(n_parts.sum())
+        present = np.bincount(part, minlength=n_all) > 0
         number = np.cumsum(present) - 1
-        holds = np.ones(n_parts, dtype=bool)
+        holds = np.ones(n_all, dtype=bool)
         holds[present] = self.problem.satisfied(number[part], records, int(present.sum()))
         return holds
+
+    def _have_people(
+        self, starts: np.ndarray, ends: np.ndarray, n_parts: np.ndarray, parts: np.ndarray
+    ) -> np.ndarray:
+        """Whether each part of these groups has k people, or no records."""
+        people = people_in_parts(self.rows, self.persons, starts, ends, parts, n_parts)
+        return (people >= self.problem.k) | (people == 0)
 
     def _runs(
         self, starts: np.ndarray, n_parts: np.ndarray, part_sizes: np.ndarray, good: np.ndarray

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
+from kohort.recoding.history_groups import HistoryGroups, SolvedPart
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["NO_TIME_FOR_BOUND", "Bound", "bound_in_time", "bound_of", "time_for_bound"]
@@ -31,9 +33,21 @@ def bound_of(problem: Problem, recoding: Recoding, run: Run) -> Bound:
 
     No bound is known for recodings that publish sets of nodes, or for items from outside their algorithm.
     """
+    if isinstance(recoding, HistoryGroups) and recoding.parts:
+        return _of_parts(recoding.parts, run)
     if recoding.bound is not None or not recoding.in_domain or not problem.attributes:
         return Bound(recoding.bound)
     return bound_in_time(problem, run)
+
+
+def _of_parts(parts: Sequence[SolvedPart], run: Run) -> Bound:
+    """The bounds of the problems over people, each weighted by its share of the records."""
+    found = [bound_of(part.problem, part.recoding, run.share_of_time(part.share)) for part in parts]
+    notes = tuple(dict.fromkeys(note for bound in found for note in bound.notes))
+    values = [bound.value for bound in found if bound.value is not None]
+    if len(values) < len(found):
+        return Bound(None, notes)
+    return Bound(sum(part.share * value for part, value in zip(parts, values)), notes)
 
 
 def bound_in_time(problem: Problem, run: Run) -> Bound:

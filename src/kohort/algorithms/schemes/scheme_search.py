@@ -31,6 +31,7 @@ class SchemeSearch(Algorithm):
     promise: ClassVar[str] = "the least cost of all recodings of the scheme"
     recoding: ClassVar[type[Partitions]] = Partitions
     withholds: ClassVar[bool] = True
+    people = "refuses"
     takes_scheme: ClassVar[bool] = True
 
     scheme: str | Mapping[str, str] | None = None

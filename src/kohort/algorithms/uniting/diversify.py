@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -21,14 +20,15 @@ from kohort.algorithms.uniting.kernels.diversify import (
     raise_costs,
     range_costs,
 )
-from kohort.errors import UnsupportedError
+from kohort.algorithms.uniting.lookalikes import one_group_per_look
+from kohort.algorithms.uniting.tallies import Counts, tallies_of
+from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.kernels.grouping import ranges_by_group
 from kohort.kernels.threads import in_threads
 from kohort.parameters import Share, check_option
 from kohort.problem.costs import SeparableCost, cost_named
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.layout import Tables
-from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -46,7 +46,7 @@ DIGITS = 12  # costs that differ by rounding only are equal
 def diversify(
     problem: Problem, groups: Groups, run: Run, *, w: float = WEIGHT, exact: bool = False
 ) -> Groups:
-    """Unite groups until every group satisfies every model of the problem; all models must survive unions.
+    """Unite groups until every group satisfies every model of the problem.
 
     The group C with the greatest deficit is united with the partner P of least w * cost_I + (1 - w) * cost_D,
     and so on until no group has a deficit. The paper's costs have different scales. Here,
@@ -64,6 +64,11 @@ def diversify(
         up to 64 groups at a time choose their partners independently; one whose partner is taken has to wait.
         Groups of equal deficit take their turns in a random order. Then the work is near-linear in practice.
 
+    All models must survive unions, with one exception: where people have several records, no model of shares
+    does. Then a union that breaks such a model goes on to be united, and groups that look alike are united,
+    too, since a reader takes them for one class. Raises InfeasibleError if not even one group of all records
+    keeps the models.
+
     Withheld records stay so, unless the models cannot be satisfied without them. A cost that is no sum over
     cells is replaced by the loss. When time is up, neighbouring groups with a deficit are united without a
     search.
@@ -80,6 +85,29 @@ def diversify(
     _refuse_models(problem)
     if not groups.n_groups:
         return groups
+    if problem.persons is None or problem.all_survive_unions:
+        return _united(problem, groups, run, w, exact)
+    return _united_with_lookalikes(problem, groups, run, w, exact)
+
+
+def _refuse_models(problem: Problem) -> None:
+    for model in problem.models:
+        if problem.persons is None and not model.survives_unions:
+            raise UnsupportedError(f"diversify unites groups, which {model.name} as asked does not survive.")
+
+
+def _united_with_lookalikes(problem: Problem, groups: Groups, run: Run, w: float, exact: bool) -> Groups:
+    """The groups united until each look is one group and every group satisfies the models."""
+    while True:
+        apart = one_group_per_look(problem, groups)
+        united = _united(problem, apart, run, w, exact)
+        if united is groups:
+            return groups
+        groups = united
+
+
+def _united(problem: Problem, groups: Groups, run: Run, w: float, exact: bool) -> Groups:
+    """The groups united until every group satisfies the models."""
     uniting = _Uniting(problem, groups, w, exact)
     n_short = uniting.n_short
     if not n_short:
@@ -97,14 +125,6 @@ def diversify(
             uniting.unite_best()
     run.report("uniting groups", 1.0)
     return uniting.result(*note)
-
-
-def _refuse_models(problem: Problem) -> None:
-    for model in problem.models:
-        if not model.survives_unions:
-            raise UnsupportedError(
-                f"diversify unites groups, but {model.name} as requested may fail for united groups."
-            )
 
 
 class _Uniting:
@@ -126,11 +146,8 @@ class _Uniting:
         self.changes = np.zeros(n, dtype=np.int64)  # how often each was united
         self.climbs = _climbs(problem)
         self.groups = self._summaries(n)
-        counts = {
-            name: ClassCounts.from_records(number, sensitive.column.codes[kept], n, sensitive.n_values)
-            for name, sensitive in problem.sensitive.items()
-            if any(model.attribute == name for model in problem.models)
-        }
+        self.tallies = tallies_of(problem)
+        counts = self.tallies.of_groups(number, np.flatnonzero(kept), n)
         self.values = {name: GroupValues(of_groups) for name, of_groups in counts.items()}
         self.deficits = self._deficits(self.groups.size, counts)
         self.n_short = int(np.count_nonzero(self.deficits))
@@ -153,16 +170,10 @@ class _Uniting:
         self.buckets = fill_buckets(self.climbs.tables, self.groups, np.flatnonzero(self.groups.size))
         self.n_in_buckets = self.n_left
 
-    def _deficits(self, sizes: np.ndarray, counts: Mapping[str, ClassCounts]) -> np.ndarray:
+    def _deficits(self, sizes: np.ndarray, counts: Counts) -> np.ndarray:
         """The deficits of groups with these sizes and sensitive values, summed over all models."""
-        total = np.zeros(len(sizes))
-        for model in self.problem.models:
-            if model.attribute is None:
-                total += model.deficit(ClassCounts.of_sizes(sizes))
-            else:
-                context = self.problem.sensitive[model.attribute].context
-                total += model.deficit(counts[model.attribute], context)
-        return total
+        deficits = (self.tallies.deficit(model, sizes, counts) for model in self.problem.models)
+        return np.zeros(len(sizes)) + sum(deficits)
 
     def _enqueue(self, groups: np.ndarray) -> None:
         """Put groups into the queue, which serves the greatest deficit first."""
@@ -295,6 +306,7 @@ class _Uniting:
         self.group_of_record[kept] = number[self.group_of_record[kept]]
         if self.n_short:  # one group is left; with all records it is the whole table, which satisfies them
             self.group_of_record[:] = 0
+            self._refuse_whole_table()
             notes += (
                 "No record is withheld: without the records to be withheld, the others could not satisfy "
                 "the models.",
@@ -304,6 +316,17 @@ class _Uniting:
             group_of_record=self.group_of_record,
             guarantee=None,
             notes=(*self.given.notes, *notes),
+        )
+
+    def _refuse_whole_table(self) -> None:
+        """Raise InfeasibleError if all records as one group break a model: then none of our ways is left."""
+        if self.problem.satisfied(self.group_of_record, slice(None), 1).all():
+            return
+        raise InfeasibleError(
+            "No release was found that keeps every promise: groups were united until one was left, and not "
+            "even that one, of all records, keeps them. This does not prove that there is none, since "
+            "whoever has records in several groups counts in each. Lower the demand, or choose another "
+            "algorithm."
         )
 
 

@@ -19,7 +19,8 @@ __all__ = ["CellCost", "Cost", "Line", "PublishedAttribute", "PublishedTable", "
 class PublishedAttribute:
     """One quasi-identifier as published: its distinct generalized values, and which one each record has.
 
-    `code_of_record` are the codes of the original values and `counts` how often each occurs.
+    `code_of_record` are the codes of the original values and `counts` how often each occurs. Where records
+    have weights, a mean over records is weighted by them.
     """
 
     name: str
@@ -28,11 +29,12 @@ class PublishedAttribute:
     code_of_record: np.ndarray
     counts: np.ndarray
     weight: float = 1.0
+    record_weights: np.ndarray | None = None
 
     @cached_property
     def uses(self) -> np.ndarray:
-        """How many records have each generalized value."""
-        return np.bincount(self.value_of_record, minlength=len(self.values.width))
+        """How many records have each generalized value, or how much they weigh together."""
+        return np.bincount(self.value_of_record, self.record_weights, minlength=len(self.values.width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,9 @@ class Cost(ABC):
     monotone           a more general value never costs less, which the approximation guarantees need
     by_record          it depends on which original each published record has: after shuffling it is unknown
     of_items           it measures published items, too
+    mean_of_cells      the weighted mean over all cells of what their labels cost, which depends on the
+                       attribute's domain alone and not on how often its values occur
+    is_mean            it is a mean over records, which sampling weights may weigh
     """
 
     name: ClassVar[str]
@@ -85,6 +90,8 @@ class Cost(ABC):
     monotone: ClassVar[bool] = True
     by_record: ClassVar[bool] = False
     of_items: ClassVar[bool] = False
+    mean_of_cells: ClassVar[bool] = False
+    is_mean: ClassVar[bool] = False
 
     @property
     def metric(self) -> bool:
@@ -170,6 +177,7 @@ class SeparableCost(CellCost):
 
     separable: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
+    is_mean: ClassVar[bool] = True
 
     @abstractmethod
     def cell(self, values: GeneralizedValues) -> np.ndarray:
@@ -180,7 +188,8 @@ class SeparableCost(CellCost):
         return table.weighted([self._mean(attribute) for attribute in table.attributes])
 
     def _mean(self, attribute: PublishedAttribute) -> float:
-        return float(np.dot(attribute.uses, self.cell(attribute.values)) / len(attribute.value_of_record))
+        uses = attribute.uses
+        return float(np.dot(uses, self.cell(attribute.values)) / uses.sum())
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         return total / n_records

@@ -19,6 +19,7 @@ class Loss(SeparableCost):
     meaning: ClassVar[str] = (
         "share of the other values that a published cell also covers: 0 for the exact value, 1 for *"
     )
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return (values.width - 1) / max(values.n_leaves - 1, 1)
@@ -36,6 +37,7 @@ class NormalizedCertaintyPenalty(SeparableCost):
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "share of all values that a published cell covers; 0 for an exact one"
     of_items: ClassVar[bool] = True
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return np.where(values.width > 1, values.width / max(values.n_leaves, 1), 0.0)

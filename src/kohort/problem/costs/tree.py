@@ -19,6 +19,7 @@ class Tree(SeparableCost):
     meaning: ClassVar[str] = (
         "share of the hierarchy's levels that a cell was generalized: 0 for the exact value, 1 for the root"
     )
+    mean_of_cells: ClassVar[bool] = True
 
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level
@@ -61,6 +62,7 @@ class Suppressions(SeparableCost):
     Which sets of values are published as `*` depends on their labels, so blocks have no price.
     """
 
+    is_mean: ClassVar[bool] = False
     name: ClassVar[str] = "suppressions"
     meaning: ClassVar[str] = "number of cells published as *"
     prices_blocks: ClassVar[bool] = False

@@ -113,13 +113,12 @@ def _width_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
     counts[leaf_numbers(attribute)] = attribute.column.counts
     rank = np.empty(n, dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(n)
-    loners = int(attribute.column.has_null)
     return _arrays(
         SET if is_set else ORDERED,
         n_leaves=n,
         leaf_cost=np.zeros(n),
         rank=rank,
-        loners_from=n - loners,
+        loners_from=n - attribute.column.loners,
         line=(line.base * weight, line.slope * weight, weight),
         words=(n + 63) // 64 if is_set else 0,
     )

@@ -9,6 +9,7 @@ from kohort.problem.models.k_anonymity import KAnonymity
 from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
+from kohort.problem.models.person_cells import PersonCells, spread_overall
 from kohort.problem.models.t_closeness import TCloseness
 
 __all__ = [
@@ -23,11 +24,13 @@ __all__ = [
     "LDiversity",
     "Measure",
     "Model",
+    "PersonCells",
     "TCloseness",
     "TallyRule",
     "ValueContext",
     "ValueTree",
     "largest_feasible_sensitive",
+    "spread_overall",
 ]
 
 MODELS: dict[str, type[Model]] = {

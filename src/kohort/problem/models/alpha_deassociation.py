@@ -127,6 +127,21 @@ class AlphaDeassociation(Model):
             f"in every class {self._subject()} at most {readable(self.asked)} of {self.attribute!r}{rounded}"
         )
 
+    def describe_for_people(self) -> str:
+        rounded = "" if self.rounding == "none" else ", rounded up to whole people"
+        return (
+            f"in every class at most {readable(self.asked)} of the people have {self._values_had()} "
+            f"of {self.attribute!r}{rounded}"
+        )
+
+    def _values_had(self) -> str:
+        if self.values is None:
+            return "the same value"
+        names = ", ".join(map(repr, self.values))
+        if len(self.values) == 1:
+            return f"the value {names}"
+        return f"any of {names}" if self.combine else f"one of {names}, each by itself,"
+
     def _subject(self) -> str:
         if self.values is None:
             return "each value makes up"

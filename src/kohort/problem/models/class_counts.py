@@ -47,7 +47,8 @@ class ClassCounts:
         cls, class_of: np.ndarray, value_of: np.ndarray, count: np.ndarray, n_classes: int, n_values: int
     ) -> ClassCounts:
         """Sum counts given in any order, also several or zero for the same class and value."""
-        keys, count = _keys(class_of, value_of, n_classes, n_values), np.asarray(count, dtype=np.int64)
+        keys, count = _keys(class_of, value_of, n_classes, n_values), np.asarray(count)
+        count = count if count.dtype == object else count.astype(np.int64, copy=False)
         if len(count) and count.min() <= 0:
             keys, count = keys[count != 0], _without_zeros(count)
         if not (keys[1:] > keys[:-1]).all():

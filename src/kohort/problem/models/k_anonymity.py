@@ -45,6 +45,9 @@ class KAnonymity(Model):
     def describe(self) -> str:
         return f"every class has at least {_records(self.k)}"
 
+    def describe_for_people(self) -> str:
+        return f"every class has at least {_people(self.k)}"
+
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
     ) -> str | None:
@@ -55,6 +58,10 @@ class KAnonymity(Model):
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
         return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"
+
+
+def _people(n: int) -> str:
+    return f"{n} person" if n == 1 else f"{n} people"
 
 
 def _records(n: int) -> str:

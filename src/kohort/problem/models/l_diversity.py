@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -85,6 +85,14 @@ class LDiversity(Model):
     def exact_l(self) -> Fraction:
         return Fraction(self.l)
 
+    @property
+    def survives_unions_of_people(self) -> bool:
+        return self.kind == "distinct"
+
+    @property
+    def of_people(self) -> Literal["having", "spread"]:
+        return KINDS[self.kind].of_people
+
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return KINDS[self.kind].holds(self, counts)
 
@@ -100,12 +108,17 @@ class LDiversity(Model):
     def describe(self) -> str:
         return KINDS[self.kind].describe(self)
 
+    def describe_for_people(self) -> str:
+        return KINDS[self.kind].describe_for_people(self) or super().describe_for_people()
+
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         return KINDS[self.kind].refusal(self, whole_table)
 
 
 class Kind(ABC):
     """One meaning of 'well-represented'."""
+
+    of_people: Literal["having", "spread"] = "having"
 
     @abstractmethod
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
@@ -121,6 +134,10 @@ class Kind(ABC):
 
     @abstractmethod
     def describe(self, model: LDiversity) -> str: ...
+
+    def describe_for_people(self, model: LDiversity) -> str | None:
+        """The promise in words where people are counted; None: as it is, with everybody spread evenly."""
+        return None
 
     @abstractmethod
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str: ...
@@ -145,6 +162,10 @@ class Frequency(Kind):
     def describe(self, model: LDiversity) -> str:
         share = readable(1 / model.exact_l)
         return f"in every class the most frequent value of {model.attribute!r} makes up at most {share}"
+
+    def describe_for_people(self, model: LDiversity) -> str:
+        share = readable(1 / model.exact_l)
+        return f"in every class at most {share} of the people have the same value of {model.attribute!r}"
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
         best = self.worst(model, whole_table)
@@ -173,6 +194,9 @@ class Distinct(Kind):
     def describe(self, model: LDiversity) -> str:
         return f"every class has at least {math.ceil(model.exact_l)} different values of {model.attribute!r}"
 
+    def describe_for_people(self, model: LDiversity) -> str:
+        return self.describe(model)
+
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
         best = self.worst(model, whole_table)
         return (
@@ -184,13 +208,15 @@ class Distinct(Kind):
 class Entropy(Kind):
     """The entropy of the values in every class is at least log(l)."""
 
+    of_people = "spread"
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         log_l = math.log(model.exact_l.numerator) - math.log(model.exact_l.denominator)
         margin = _entropies(counts) - log_l
         holds = margin > 0
         decided: dict[tuple[int, ...], bool] = {}
         for i in np.flatnonzero(np.abs(margin) < CLOSE):
-            cells = tuple(np.sort(counts.count[counts.starts[i] :][: counts.distinct[i]]).tolist())
+            cells = _lowest_terms(counts.count[counts.starts[i] :][: counts.distinct[i]])
             if cells not in decided:
                 decided[cells] = _entropy_reaches(cells, model.exact_l)
             holds[i] = decided[cells]
@@ -220,8 +246,16 @@ class Entropy(Kind):
 
 def _entropies(counts: ClassCounts) -> np.ndarray:
     """The entropy of each class: log n - sum of (c log c) / n."""
-    weighted = np.add.reduceat(counts.count * np.log(counts.count), counts.starts)
-    return np.log(counts.sizes) - weighted / counts.sizes
+    count, sizes = counts.count.astype(float), counts.sizes.astype(float)
+    weighted = np.add.reduceat(count * np.log(count), counts.starts)
+    return np.log(sizes) - weighted / sizes
+
+
+def _lowest_terms(count: np.ndarray) -> tuple[int, ...]:
+    """The counts of a class in order, divided by the greatest number that divides all of them."""
+    cells = sorted(count.tolist())
+    shared = math.gcd(*cells)
+    return tuple(cell // shared for cell in cells)
 
 
 def _entropy_reaches(cells: Sequence[int], l: Fraction) -> bool:  # noqa: E741
@@ -235,6 +269,8 @@ def _entropy_reaches(cells: Sequence[int], l: Fraction) -> bool:  # noqa: E741
 class Recursive(Kind):
     """The most frequent value is not too frequent against the rarer ones: recursive (c, l)-diversity."""
 
+    of_people = "spread"
+
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         tails = _tails(counts, int(model.exact_l))
         return ~at_most(tails, model.asked.numerator, counts.largest, model.asked.denominator)
@@ -245,7 +281,7 @@ class Recursive(Kind):
 
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
         tails = _tails(counts, int(model.exact_l))
-        return 1 - float(model.asked) * tails / counts.largest, 1.0
+        return (1 - float(model.asked) * tails / counts.largest).astype(float), 1.0
 
     def describe(self, model: LDiversity) -> str:
         return (
@@ -266,10 +302,15 @@ class Recursive(Kind):
 
 def _tails(counts: ClassCounts, l: int) -> np.ndarray:  # noqa: E741
     """The records of each class without those of its l - 1 most frequent values."""
-    order = np.lexsort((-counts.count, counts.class_of))
+    order = np.lexsort((-_ranks(counts.count), counts.class_of))
     rank = np.arange(len(order)) - np.repeat(counts.starts, counts.distinct)
     in_tail = np.where(rank >= l - 1, counts.count[order], 0)
     return np.add.reduceat(in_tail, counts.starts)
+
+
+def _ranks(count: np.ndarray) -> np.ndarray:
+    """Numbers in the order of the counts, which may be Python's integers."""
+    return count if count.dtype != object else np.unique(count, return_inverse=True)[1]
 
 
 KINDS: dict[str, Kind] = {

@@ -103,6 +103,8 @@ class Model(ABC):
     only_counts                it looks at how many records are in a class and not at sensitive values
     bounds_shares              it is a limit on the share of sensitive values in a class
     compares_with_whole_table  whether a class keeps it depends on all records that are published
+    of_people                  where people have several records: how it looks at the people of a class, see
+                               `person_cells`
     """
 
     name: ClassVar[str]
@@ -116,6 +118,19 @@ class Model(ABC):
     def survives_unions(self) -> bool:
         """Whether the union of two valid classes is always valid."""
         return True
+
+    @property
+    def survives_unions_of_people(self) -> bool:
+        """Whether the same is true where people have several records, which may lie in both classes.
+
+        Not of shares: two people may each have a value in one of two classes, and both in their union.
+        """
+        return self.only_counts
+
+    @property
+    def of_people(self) -> Literal["having", "spread"]:
+        """How the people of a class are counted by value: those who have it, or spread over their records."""
+        return "having"
 
     @property
     @abstractmethod
@@ -163,6 +178,10 @@ class Model(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The promise in words, without a full stop."""
+
+    def describe_for_people(self) -> str:
+        """The promise in words where people are counted, who may have several records in a class."""
+        return f"{self.describe()}, every person spread evenly over their records in the class"
 
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1

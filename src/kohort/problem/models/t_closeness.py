@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,10 @@ class TCloseness(Model):
         t = exact_number("TCloseness", "t", self.t, "a number from 0 to 1", lambda number: 0 <= number <= 1)
         object.__setattr__(self, "t", t)
         choice("TCloseness", "distance", self.distance, ("equal", "ordered", "hierarchical"))
+
+    @property
+    def of_people(self) -> Literal["having", "spread"]:
+        return "spread"
 
     @property
     def asked(self) -> Fraction:
@@ -132,7 +136,9 @@ def ordered_distance(counts: ClassCounts, overall: np.ndarray, order: np.ndarray
     cells = counts.recoded(rank_of, m)
     bound = 4 * m * total * int(cells.sizes.max())
     sizes = integers(cells.sizes, bound)
-    cumulative = np.cumsum(np.bincount(rank_of, weights=overall, minlength=m)).astype(np.int64)
+    in_rank = np.zeros(m, dtype=overall.dtype)
+    np.add.at(in_rank, rank_of, overall)
+    cumulative = np.cumsum(in_rank)
     before = np.concatenate(([0], np.cumsum(integers(cumulative, bound))))  # sums of cumulative
     apart = _sum_between_cells(cells, cumulative, before, integers(cells.count, bound), total)
     return Distances(apart + sizes * before[cells.value_of[cells.starts]], sizes * total * max(m - 1, 1))
@@ -148,7 +154,7 @@ def _sum_between_cells(
     here = in_class * total
     first, last = cells.value_of, np.append(cells.value_of[1:], 0)
     last[cells.starts + cells.distinct - 1] = len(cumulative)
-    crossing = np.searchsorted(cumulative, (-(-here // n)).astype(np.int64))  # the table is ahead from here
+    crossing = np.searchsorted(cumulative, -(-here // n))  # the table is ahead from here
     crossing = np.clip(crossing, first, last)
     behind = (crossing - first) * here - n * (before[crossing] - before[first])
     ahead = n * (before[last] - before[crossing]) - (last - crossing) * here
@@ -185,7 +191,7 @@ def _correction(
 
 def _below_nodes(overall: np.ndarray, tree: ValueTree) -> np.ndarray:
     """The records of the whole table below each node."""
-    below = np.zeros(len(tree.parent), dtype=np.int64)
+    below = np.zeros(len(tree.parent), dtype=overall.dtype)
     np.add.at(below, tree.leaf_node, overall)
     for level in range(int(tree.depth.max()), 0, -1):
         nodes = np.flatnonzero(tree.depth == level)

@@ -12,7 +12,13 @@ import numpy as np
 
 from kohort.algorithms.kernels.generalization import lowest_node, part_cost, range_cost
 from kohort.algorithms.mondrian.kernels.group_summaries import Sample, absorb, summaries, whole_cost
-from kohort.algorithms.mondrian.kernels.node_children import children_of, dense, pool_children
+from kohort.algorithms.mondrian.kernels.node_children import children_of, dense
+from kohort.algorithms.mondrian.kernels.people import (
+    cuts_for_people,
+    new_marks,
+    people_beside,
+    pooled_children,
+)
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import places_among, sorted_copy
 from kohort.problem.encoding.layout import SET, TREE, Tables
@@ -34,6 +40,7 @@ class BestCuts(NamedTuple):
 
 def find_cuts(
     rows: np.ndarray,
+    persons: np.ndarray,
     starts: np.ndarray,
     ends: np.ndarray,
     tables: Tables,
@@ -44,26 +51,30 @@ def find_cuts(
 ) -> np.recarray:
     """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
 
+    persons  of each row; empty where every row is that of another person: then k counts rows
+
     way -1: no more cuts. The cost of a cut is the total cost of the records when each is published as the
     closure of its part, over all attributes; `widest` instead ranks attributes by the group's range and cuts
     in the middle.
     O(records * attributes^2) per call, on a sample of each group that is larger than SAMPLE.
     """
     cuts = np.full((len(starts), n_cuts), -1, dtype=_CUT).view(np.recarray)
-    _fill_cuts(rows, starts, ends, tables, k, strict, widest, cuts)
+    _fill_cuts(rows, persons, starts, ends, tables, k, strict, widest, cuts)
     return cuts
 
 
 @kernel
-def _fill_cuts(rows, starts, ends, tables, k, strict, widest, cuts):
+def _fill_cuts(rows, persons, starts, ends, tables, k, strict, widest, cuts):
     """Write the best cuts of each group into `cuts`; see `find_cuts`."""
     r = rows.shape[1]
+    marks = new_marks(persons.max() + 1 if len(persons) else 0)
     for g in range(len(starts)):
         best_cuts = BestCuts(cuts[g], np.full(cuts.shape[1], np.inf))
         start, total = starts[g], ends[g] - starts[g]
         stride = max(1, total // SAMPLE)
         m = (total + stride - 1) // stride
-        sample = Sample(rows, start, stride, m, max(1, (k + stride - 1) // stride), strict)
+        need = max(1, (k + stride - 1) // stride)
+        sample = Sample(rows, start, stride, m, need, strict, persons, marks)
         for j in range(r):
             lo, hi = _least_and_greatest(rows, start, ends[g], j)
             if lo == hi:
@@ -113,6 +124,11 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
     n_bins = len(first)
     size, lo, hi, words = summaries(sample, bin_of, n_bins, tables)
     m, need = len(values), sample.need
+    fewest, most, of_people = need, m - need, len(sample.persons) > 0
+    if of_people:
+        left_people, right_people = people_beside(sample, bin_of, n_bins)
+        if not sample.strict and sample.stride == 1:
+            fewest, most = cuts_for_people(sample, bin_of, left_people, right_people)
     right_cost = np.zeros(n_bins + 1)
     right_lo, right_hi, right_words = lo[n_bins - 1].copy(), hi[n_bins - 1].copy(), words[n_bins - 1].copy()
     for b in range(n_bins - 1, -1, -1):
@@ -134,9 +150,11 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
             if inside:
                 if sample.strict or sample.stride > 1 or first[b] != last[b]:
                     break
-                n_left = need if trial == 1 else (m - need if trial == 2 else m // 2)
+                n_left = fewest if trial == 1 else (most if trial == 2 else m // 2)
                 if n_left <= left or n_left >= left + size[b]:
                     continue
+            elif of_people and (left_people[b] < need or right_people[b] < need):
+                continue
             if n_left < need or m - n_left < need:
                 continue
             rest_cost = right_cost[b] if inside else right_cost[b + 1]
@@ -195,7 +213,7 @@ def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
     m = sample.size
     child, n_children = children_of(sample, attribute, node, tables)
     size, lo, hi, words = summaries(sample, child, n_children, tables)
-    apart, donor, borrowed = pool_children(size, sample.need, sample.strict)
+    apart, donor, borrowed = pooled_children(sample, child, size)
     if not apart.any():
         return
     if group_range >= 0:

@@ -6,14 +6,15 @@ import numpy as np
 
 from kohort.algorithms.mondrian.kernels.best_cuts import BY_CHILD, BY_FREQUENCY
 from kohort.algorithms.mondrian.kernels.group_summaries import Sample
-from kohort.algorithms.mondrian.kernels.node_children import children_of, pool_children
+from kohort.algorithms.mondrian.kernels.node_children import children_of
+from kohort.algorithms.mondrian.kernels.people import new_marks, people_of_parts, pooled_children
 from kohort.kernels.compiled import kernel
 
-__all__ = ["deal_out", "part_records"]
+__all__ = ["deal_out", "part_records", "people_in_parts"]
 
 
 @kernel
-def part_records(rows, starts, ends, cuts, tables, k, strict):
+def part_records(rows, persons, starts, ends, cuts, tables, k, strict):
     """The part of each record after one cut per group, and the number of parts of each group.
 
     Records are listed group after group. In a cut into children, part 0 is the pool, which may be empty.
@@ -24,22 +25,39 @@ def part_records(rows, starts, ends, cuts, tables, k, strict):
         offsets[g + 1] = offsets[g] + ends[g] - starts[g]
     parts = np.zeros(offsets[-1], np.int32)
     n_parts = np.ones(len(starts), np.int64)
+    marks = new_marks(persons.max() + 1 if len(persons) else 0)
     for g in range(len(starts)):
         part = parts[offsets[g] : offsets[g + 1]]
         if cuts[g].way == BY_CHILD:
-            n_parts[g] = _part_by_child(rows, starts[g], ends[g], cuts[g], tables, k, strict, part)
+            whole = Sample(rows, starts[g], 1, ends[g] - starts[g], k, strict, persons, marks)
+            n_parts[g] = _part_by_child(whole, cuts[g], tables, part)
         elif cuts[g].way >= 0:
             n_parts[g] = _part_by_value(rows, starts[g], ends[g], cuts[g], tables, part)
     return parts, n_parts
 
 
 @kernel
-def _part_by_child(rows, start, end, cut, tables, k, strict, part):
-    m = end - start
-    whole = Sample(rows, start, 1, m, k, strict)
+def people_in_parts(rows, persons, starts, ends, parts, n_parts):
+    """How many different people each part has, part after part, group after group; see `part_records`."""
+    marks = new_marks(persons.max() + 1)
+    people = np.empty(n_parts.sum(), np.int64)
+    first, first_part = 0, 0
+    for g in range(len(starts)):
+        m = ends[g] - starts[g]
+        group = Sample(rows, starts[g], 1, m, 1, True, persons, marks)
+        own = people[first_part : first_part + n_parts[g]]
+        own[:] = people_of_parts(group, parts[first : first + m], n_parts[g])
+        first += m
+        first_part += n_parts[g]
+    return people
+
+
+@kernel
+def _part_by_child(whole, cut, tables, part):
+    m = whole.size
     child, n_children = children_of(whole, cut.attribute, cut.where, tables)
     size = np.bincount(child, minlength=n_children)
-    apart, donor, borrowed = pool_children(size, k, strict)
+    apart, donor, borrowed = pooled_children(whole, child, size)
     number = np.zeros(n_children, np.int64)
     n_parts = 1  # part 0 is the pool
     for c in range(n_children):

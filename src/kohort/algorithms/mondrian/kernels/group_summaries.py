@@ -14,14 +14,16 @@ __all__ = ["Sample", "absorb", "summaries", "whole_cost"]
 
 
 class Sample(NamedTuple):
-    """The records of a group, or every `stride`-th of them, and how many of them a part must have."""
+    """The records of a group, or every `stride`-th of them, and how many, or whose, a part must have."""
 
     rows: np.ndarray  # the rows of all groups
     start: int  # the first row of this group
     stride: int  # from one row of the sample to the next
     size: int  # rows in the sample
-    need: int  # rows of the sample that a part must have
+    need: int  # rows of the sample, or people in it, that a part must have
     strict: bool  # whether rows with equal values stay together
+    persons: np.ndarray  # the person of each row; empty where every row is that of another person
+    marks: NamedTuple  # notes on each person, see `people`
 
 
 @kernel

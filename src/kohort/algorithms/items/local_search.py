@@ -1,0 +1,139 @@
+"""A local recoding in the making: every basket has a cut of the item hierarchy of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.items.class_cuts import ItemsClass
+from kohort.algorithms.items.kernels.item_cuts import ItemTree, tid_lists
+from kohort.algorithms.items.kernels.itemsets import Baskets
+from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
+from kohort.algorithms.run import Run
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.items import ItemsProblem
+
+__all__ = ["LocalSearch"]
+
+_NOISE = 0.1  # of the logarithm of a node's cost
+
+
+class LocalSearch:
+    """The baskets of one class, each item published as the root to begin with.
+
+    Whatever `descend` has done so far is safe, so that it can stop at any time. Memory: O(items in all
+    baskets * height), and a bit per node and basket for the nodes beside one node of the hierarchy.
+    """
+
+    def __init__(self, problem: ItemsProblem, part: ItemsClass) -> None:
+        hierarchy = problem.hierarchy
+        self.k, self.m = problem.model.k, problem.model.m
+        self.parent = hierarchy.parent.astype(np.int64)
+        self.width = hierarchy.hi.astype(np.int64) - hierarchy.lo + 1
+        self.depth = _depths(self.parent)
+        leaves = problem.leaves[part.occurrences]
+        tree = _tree(self.parent, hierarchy)
+        baskets = Baskets(part.offsets, leaves.astype(np.int32), np.ones(len(part.records), dtype=np.int64))
+        lists = tid_lists(baskets, tree)
+        leaf = hierarchy.leaf_node[leaves].astype(np.int32)
+        self.cuts = LocalCuts(
+            start=part.offsets,
+            leaf=leaf,
+            node=np.zeros(len(leaf), dtype=np.int32),
+            parent=self.parent,
+            last=tree.last,
+            tid_start=lists.start,
+            tid=lists.basket,
+            row=np.full(len(self.parent), -1, dtype=np.int64),
+        )
+
+    @classmethod
+    def of_all(cls, problem: ItemsProblem) -> LocalSearch:
+        """The search for all baskets as one class."""
+        return cls(problem, ItemsClass(problem, np.arange(len(problem.baskets))))
+
+    @property
+    def cost(self) -> int:
+        """The sum over occurrences of the leaves each is published as; an exact item costs nothing."""
+        width = self.width[self.cuts.node]
+        return int(width[width > 1].sum())
+
+    def descend(
+        self, run: Run, *, noise: np.random.Generator | None = None, within: np.ndarray | None = None
+    ) -> int:
+        """Publish nodes as their children wherever that is safe, level by level from the root.
+
+        Nodes of a level are tried in the order of what they cost; with `noise`, of about what they cost.
+        Returns in how many baskets a node was split; stops when time is out.
+
+        within  whether each node may be split; None: every node may
+        """
+        n_levels, moved = int(self.depth.max(initial=0)), 0
+        for level in range(n_levels):
+            nodes = self._nodes_at(level, noise, within)
+            child_of = self._ancestors_at(level + 1)
+            for i, node in enumerate(nodes):
+                run.report("nodes of every level", (level + i / len(nodes)) / n_levels)
+                if run.out_of_time:
+                    return moved
+                moved += split_node(self.cuts, node, child_of, self.m, self.k)
+        return moved
+
+    def collapse(self, node: int) -> np.ndarray:
+        """Publish everything under a node as this node; return whether each node is in its subtree.
+
+        Safe: whatever supported a node of the subtree supports this one.
+        """
+        under, last = self.cuts.leaf, self.cuts.last[node]
+        self.cuts.node[(under >= node) & (under <= last) & (self.cuts.node > node)] = node
+        numbers = np.arange(len(self.parent))
+        return (numbers >= node) & (numbers <= last)
+
+    def inner_costs(self) -> np.ndarray:
+        """Per node what the occurrences of all items under it cost; 0 for leaves."""
+        width = self.width[self.cuts.node]
+        cost = np.bincount(self.cuts.node, weights=np.where(width > 1, width, 0), minlength=len(self.parent))
+        for node in range(len(self.parent) - 1, 0, -1):
+            cost[self.parent[node]] += cost[node]
+        return np.where(self.width > 1, cost, 0.0)
+
+    def _nodes_at(
+        self, level: int, noise: np.random.Generator | None, within: np.ndarray | None
+    ) -> list[int]:
+        """The nodes of a level that are published and are no leaves, the most costly first."""
+        node = self.cuts.node
+        inner = node[(self.depth[node] == level) & (node != self.cuts.leaf)]
+        cost = np.bincount(inner, minlength=len(self.parent)) * self.width
+        nodes = np.flatnonzero(cost if within is None else cost * within)
+        weight = cost[nodes].astype(np.float64)
+        if noise is not None:
+            weight *= np.exp(_NOISE * noise.standard_normal(len(nodes)))
+        return nodes[np.argsort(-weight, kind="stable")].tolist()
+
+    def _ancestors_at(self, level: int) -> np.ndarray:
+        """Per node the node above it on a level, or itself where it is not below that level."""
+        found = np.arange(len(self.parent))
+        while (deeper := self.depth[found] > level).any():
+            found[deeper] = self.parent[found[deeper]]
+        return found
+
+
+def _depths(parent: np.ndarray) -> np.ndarray:
+    """How far each node is below the root."""
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+def _tree(parent: np.ndarray, hierarchy: Hierarchy) -> ItemTree:
+    n = len(parent)
+    return ItemTree(
+        parent=parent,
+        lo=hierarchy.lo.astype(np.int64),
+        hi=hierarchy.hi.astype(np.int64),
+        last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
+        leaf_node=hierarchy.leaf_node.astype(np.int64),
+        mass=np.zeros(n, dtype=np.int64),
+        rank=np.full(n, -1, dtype=np.int64),
+        node=np.zeros(0, dtype=np.int64),
+    )

@@ -1,0 +1,126 @@
+"""CountingPeople: wraps an algorithm that makes groups, so that every model holds for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.run import Run
+from kohort.algorithms.uniting.diversify import diversify
+from kohort.algorithms.uniting.layers import Layers, layer_problem
+from kohort.errors import UnsupportedError, counted
+from kohort.problem.models import KAnonymity
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+from kohort.recoding.recoding import Recoding
+
+__all__ = ["CountingPeople", "needs_uniting"]
+
+
+def needs_uniting(algorithm: Algorithm, problem: Problem) -> bool:
+    """Whether an algorithm that makes groups needs `CountingPeople` around it.
+
+    Not where the problem has one record per person, and not where the algorithm counts people itself and
+    every model survives unions. Raises UnsupportedError for an algorithm that cannot count people at all.
+    """
+    if problem.persons is None:
+        return False
+    if algorithm.people == "refuses":
+        raise UnsupportedError(
+            f"{algorithm.name} counts records, and in this table people have several. Choose mondrian, "
+            "full-domain or improve, which count people."
+        )
+    if algorithm.people == "counts":
+        return issubclass(algorithm.recoding, Groups) and not problem.all_survive_unions
+    return True
+
+
+@dataclass(frozen=True)
+class CountingPeople:
+    """An algorithm around an algorithm that makes groups, for tables in which people have several records.
+
+    One that counts records solves layer after layer, in each of which a person has one record. Then groups
+    are united until every model holds for people; records in no layer begin as groups of their own.
+
+    inner   the algorithm whose groups are united
+    weight  how much the cost counts against the models when groups are chosen for a union, 0 to 1
+    """
+
+    inner: Algorithm
+    weight: float
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
+        if self.inner.people == "counts":
+            self.inner.refuse(_kept_by_whole_table(problem))
+            return
+        for records in Layers.of(problem).of_layer:
+            self.inner.refuse(layer_problem(problem, records, self._met(problem)))
+
+    def solve(self, problem: Problem, run: Run) -> Recoding:
+        """The inner algorithm's groups, united until every model holds for people."""
+        if self.inner.people == "counts":
+            groups = self.inner.solve(_kept_by_whole_table(problem), run)
+            assert isinstance(groups, Groups)
+        else:
+            groups = self._by_layers(problem, run)
+        united = diversify(problem, groups, run, w=self.weight)
+        if united is groups:
+            return groups
+        note = (
+            f"{counted(groups.n_groups, 'group')} were united into {united.n_groups:,}, until every promise "
+            "held for people (diversify)."
+        )
+        return replace(united, notes=(*united.notes, note))
+
+    def _by_layers(self, problem: Problem, run: Run) -> Groups:
+        """Groups of each layer, and a group of its own for each record that is in none."""
+        layers = Layers.of(problem)
+        group_of_record = np.full(problem.n_records, -1, dtype=np.int32)
+        n_groups = 0
+        left = sum(map(len, layers.of_layer))
+        for number, records in enumerate(layers.of_layer):
+            share = len(records) / left
+            part = self._timed(run, share).part(f"layer {number + 1}", 1 - left / problem.n_records, 1.0)
+            groups = self.inner.solve(layer_problem(problem, records, self._met(problem)), part)
+            assert isinstance(groups, Groups)
+            found = groups.group_of_record
+            group_of_record[records] = np.where(found < 0, -1, found + n_groups)
+            n_groups += groups.n_groups
+            left -= len(records)
+        group_of_record[layers.left_over] = n_groups + np.arange(len(layers.left_over))
+        note = (
+            f"Solved in {counted(len(layers.of_layer), 'layer')}, in which nobody has two records "
+            f"({counted(len(layers.left_over), 'record')} beside them)."
+        )
+        return Groups(group_of_record[layers.same_as], notes=(note,))
+
+    def _timed(self, run: Run, share: float) -> Run:
+        """A part of the run for a share of what is left to do; without a limit, of the algorithm's own."""
+        if run.seconds_left is not None:
+            return run.share_of_time(share)
+        own = self.inner.own_time_limit
+        return run.at_most(None if own is None else own * share)
+
+    def _met(self, problem: Problem) -> tuple[str, ...]:
+        """The models that the inner algorithm is asked to meet: by itself, and as they are asked."""
+        met = tuple(self.inner.models)
+        try:
+            records = np.arange(problem.n_records)
+            self.inner.refuse(layer_problem(problem, records, met))
+        except UnsupportedError:
+            return (KAnonymity.name,)
+        return met
+
+
+def _kept_by_whole_table(problem: Problem) -> Problem:
+    """The problem without models that all records as one class break; for these, groups are united later."""
+    whole = np.zeros(problem.n_records, dtype=np.int64)
+    kept = tuple(
+        model
+        for model in problem.models
+        if model.holds(problem.counts(model, whole, slice(None), 1), problem.context(model)).all()
+    )
+    return problem.varied(models=kept or (KAnonymity(1),))

@@ -1,0 +1,159 @@
+"""What others may know, settled for the whole table: which columns in doubt are quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.profile_roles import ENOUGH_RECORDS, Suggestion, distinct_values
+from kohort.data.profile_uniqueness import contributions, sampled_rows
+
+__all__ = ["DOZEN", "settle"]
+
+DOZEN = 12
+"""Quasi-identifiers up to which a release keeps some detail: more are only suggested if others know them."""
+_FEWEST = 3  # where fewer columns are known to others by name, numbers and answers count as known, too
+_SCALE = range(4, 12)  # different values of an answer on a scale
+_BATTERY = 3  # columns with the same scale that make a questionnaire
+_LOOKED_AT = 5_000
+_TOLD = 0.99  # share of the records whose value in one column follows from another
+_NEARLY_CONSTANT = 0.9
+_EXACT = (
+    "It holds numbers with many values, which others seldom know exactly, and nothing in its name says that "
+    "they do."
+)
+_ANSWER = "It looks like an answer on a scale that other columns have, too, which others seldom know."
+
+
+def settle(
+    columns: Mapping[str, Column], suggestions: Mapping[str, Suggestion], seed: int
+) -> dict[str, Suggestion]:
+    """The suggestions with the columns in doubt decided, and columns that tell others found.
+
+    Columns that others likely know are quasi-identifiers. Those in doubt join them, the ones that single most
+    people out first, as long as there are no more than a dozen; the others are suggested as sensitive.
+    """
+    found = dict(suggestions)
+    asked = {name: s.known for name, s in found.items() if s.role == "quasi-identifier" and name in columns}
+    sure = [name for name, known in asked.items() if known == "likely"]
+    doubtful = [name for name, known in asked.items() if known == "possible"]
+    exact = [name for name, known in asked.items() if known == "hardly"]
+    answers = _answers([columns[name] for name in doubtful])
+    if len(sure) < _FEWEST:
+        doubtful, exact, answers = doubtful + exact, [], set()
+    doubtful = [name for name in doubtful if name not in answers]
+    kept = set(_singling_out_most(columns, sure, doubtful, seed))
+    for name in doubtful:
+        if name not in kept:
+            found[name] = Suggestion("sensitive", _not_among_the_first(len(sure) + len(kept)))
+    for name in (*exact, *answers):
+        found[name] = Suggestion("sensitive", _ANSWER if name in answers else _EXACT)
+    return _with_tellers(columns, found, seed)
+
+
+def _answers(doubtful: list[Column]) -> set[str]:
+    """The columns that look like a questionnaire: several have whole numbers of the same short range."""
+    ends = {
+        column.name: (int(column.numbers[0]), int(column.numbers[-1]))
+        for column in doubtful
+        if column.kind == "integer" and column.numbers is not None and distinct_values(column) in _SCALE
+    }
+    uses = Counter(ends.values())
+    return {name for name, pair in ends.items() if uses[pair] >= _BATTERY and pair[1] - pair[0] < _SCALE.stop}
+
+
+def _singling_out_most(
+    columns: Mapping[str, Column], sure: list[str], doubtful: list[str], seed: int
+) -> list[str]:
+    """As many columns in doubt as there is room for, those that make most records unique first."""
+    room = max(0, DOZEN - len(sure))
+    if len(doubtful) <= room:
+        return doubtful
+    codes = {name: columns[name].codes for name in (*sure, *doubtful)}
+    adds = contributions(codes, len(next(iter(codes.values()))), seed)
+    return sorted(doubtful, key=lambda name: -adds[name])[:room]
+
+
+def _not_among_the_first(quasi_identifiers: int) -> str:
+    return (
+        "Neither its name nor its values say whether others know it, and it singles out fewer people than "
+        f"the {quasi_identifiers} quasi-identifiers."
+    )
+
+
+# -- columns that tell others ----------------------------------------------------------------------
+
+
+def _with_tellers(
+    columns: Mapping[str, Column], found: dict[str, Suggestion], seed: int
+) -> dict[str, Suggestion]:
+    """Make what tells a quasi-identifier one itself: published as it is, it would undo the other."""
+    records = len(next(iter(columns.values()))) if columns else 0
+    if records < ENOUGH_RECORDS:
+        return found
+    rows = sampled_rows(records, _LOOKED_AT, seed)
+    codes = {name: column.codes[rows] for name, column in columns.items()}
+    quasi = [n for n in columns if found[n].role == "quasi-identifier" and distinct_values(columns[n]) > 2]
+    for name in columns:
+        if found[name].role not in ("sensitive", "insensitive") or distinct_values(columns[name]) < 3:
+            continue
+        told = next((other for other in quasi if _tells(codes[name], codes[other])), None)
+        if told is not None:
+            reason = (
+                f"Its values tell {told!r}, which others may know: published as it is, it would undo that."
+            )
+            found[name] = Suggestion("quasi-identifier", reason, "likely")
+    return _without_twins(columns, codes, found)
+
+
+def _without_twins(
+    columns: Mapping[str, Column], codes: Mapping[str, np.ndarray], found: dict[str, Suggestion]
+) -> dict[str, Suggestion]:
+    """Drop a quasi-identifier where another one says the same, such as its logarithm."""
+    quasi = [name for name in codes if found[name].role == "quasi-identifier"]
+    quasi.sort(key=lambda name: (columns[name].kind == "float", found[name].known != "likely"))
+    kept: list[str] = []
+    for name in quasi:
+        twin = next((other for other in kept if _say_the_same(codes[other], codes[name])), None)
+        if twin is None:
+            kept.append(name)
+        else:
+            reason = (
+                f"It says the same as {twin!r}, which is published: dropped, as it would cost detail twice."
+            )
+            found[name] = Suggestion("identifier", reason)
+    return found
+
+
+def _tells(codes: np.ndarray, other: np.ndarray) -> bool:
+    """Whether nearly every record's value in the other column follows from its value in this one."""
+    if _same_order(codes, other):
+        return True
+    values, others = int(codes.max()) + 1, int(other.max()) + 1
+    if values > len(codes) / 2 or np.bincount(other).max() > _NEARLY_CONSTANT * len(other):
+        return False  # a value that hardly anybody shares tells everything, by chance
+    pairs, counts = np.unique(codes.astype(np.int64) * others + other, return_counts=True)
+    most = np.zeros(values, dtype=np.int64)
+    np.maximum.at(most, pairs // others, counts)
+    return bool(most.sum() >= _TOLD * len(codes))
+
+
+def _say_the_same(first: np.ndarray, second: np.ndarray) -> bool:
+    return _same_order(first, second) or (
+        len(np.unique(first)) > 2 and _tells(first, second) and _tells(second, first)
+    )
+
+
+def _same_order(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two columns rank the records alike, from either end: one is a function of the other."""
+    ranks, others = _ranks(first), _ranks(second)
+    if ranks.max() != others.max() or ranks.max() < 2:
+        return False
+    return bool((ranks == others).all() or (ranks == others.max() - others).all())
+
+
+def _ranks(codes: np.ndarray) -> np.ndarray:
+    return np.unique(codes, return_inverse=True)[1]

@@ -1,0 +1,110 @@
+"""Whose record each record is, and how many people of the population it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.data.dataset import Dataset
+from kohort.data.person_codes import person_codes, record_weights
+from kohort.errors import InputError, counted
+from kohort.pipeline.request import Request
+from kohort.problem.histories import Histories
+from kohort.problem.roles import Roles
+
+__all__ = ["histories_of", "persons_of", "weights_of"]
+
+
+def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+    """The number of each record's person, from 0 on; None where every record is that of another person.
+
+    Then counting people is counting records, and the search is the same as without the role. Where there are
+    households, these are counted in the place of people.
+    """
+    household, person = roles.only("household"), roles.only("person")
+    if household is not None:
+        units = _checked_households(dataset, household, person)
+    elif person is not None:
+        units = checked_persons(dataset, person)
+    else:
+        return None
+    return None if int(units.max()) + 1 == len(units) else units
+
+
+def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.ndarray:
+    """The number of each record's household; raises InputError where a person is in two of them."""
+    households = checked_persons(dataset, name)
+    if person is None:
+        return households
+    persons = checked_persons(dataset, person).astype(np.int64)
+    pairs = np.unique(persons * (int(households.max()) + 1) + households)
+    in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
+    if in_several:
+        who = counted(in_several, "person of", "people of")
+        raise InputError(
+            f"{who} {person!r} {'is' if in_several == 1 else 'are'} in more than one household of {name!r}. "
+            "Correct them, or leave out the role household."
+        )
+    return households
+
+
+def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
+    """The number of each record's person; raises InputError where it is missing, or one person is all."""
+    persons = person_codes(name, dataset.arrow(name))
+    if missing := int((persons < 0).sum()):
+        raise InputError(
+            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
+            "no value there. Fill them in, or leave these records out."
+        )
+    if len(persons) > 1 and int(persons.max()) == 0:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and all {len(persons):,} records are of one person. "
+            "Name the column that tells people apart."
+        )
+    return persons
+
+
+def histories_of(dataset: Dataset, request: Request) -> Histories | None:
+    """The records of each person, by their slots if there are any; None where records are not linked."""
+    if request.linked_by is None:
+        return None
+    # of a household, all records are a bag
+    persons = checked_persons(dataset, request.linked_by)
+    slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons)
+    return Histories(persons, slots)
+
+
+def _checked_slots(dataset: Dataset, name: str, persons: np.ndarray) -> np.ndarray:
+    """The number of each record's slot; raises InputError where it is missing, or two records share one."""
+    column = dataset.column(name)
+    if column.has_null:
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(int(column.counts[-1]), 'record has', 'records have')} no value there. Fill them in, "
+            "or leave these records out."
+        )
+    cells = persons.astype(np.int64) * len(column.texts) + column.codes
+    if twice := len(cells) - len(np.unique(cells)):
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(twice, 'record is', 'records are')} in the same slot as another one of the same "
+            "person. Name a column that tells a person's records apart, or leave out the history: then they "
+            "are an unordered bag."
+        )
+    return column.codes
+
+
+def weights_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+    """The sampling weight of each record; None without a column of weights.
+
+    Raises InputError for weights that are missing, or no positive and finite numbers.
+    """
+    name = roles.only("weight")
+    if name is None:
+        return None
+    weights = record_weights(name, dataset.arrow(name))
+    if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
+        raise InputError(
+            f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
+            "finite number. Correct these, or leave the role out."
+        )
+    return weights

@@ -1,0 +1,247 @@
+"""k^m-anonymity of baskets in which one item may be published at several levels of its hierarchy.
+
+An attacker knows up to m items of a basket, and looks for all published baskets with a label above each.
+Somebody's labels for these items are one set of labels. A basket supports it if, for each of these labels,
+it really has an item under the label, and publishes that item as the label or as one above it: then it fits
+whatever the attacker knows under the labels. Every set of up to m labels that a basket shows must be
+supported by at least k baskets.
+
+Without the original, what a basket really has is unknown: any label at or above another supports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from kohort.data.baskets import Baskets
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.models.km_anonymity import ItemsetSurvey, KmAnonymity, RareItemset
+
+__all__ = ["Levels", "labels_nest", "survey_locally"]
+
+_LISTED = 100_000
+_CELLS = 4_000_000  # of a matrix of records by labels
+_MOST_LABELS = 3_000  # of a matrix of labels by labels
+
+
+class Levels(NamedTuple):
+    """What is needed to tell which labels lie above which items.
+
+    original  the original baskets and the row of each published record in them; None where not known
+    """
+
+    hierarchy: Hierarchy
+    original: tuple[Baskets, np.ndarray] | None
+
+
+def labels_nest(published: Baskets, hierarchy: Hierarchy) -> bool:
+    """Whether some published label lies above another one: only then items are recoded locally."""
+    nodes = np.sort([nodes[0] for nodes in _meant(published, hierarchy) if len(nodes) == 1])
+    last = hierarchy.leaf_node[hierarchy.hi]
+    return bool((nodes[1:] <= np.maximum.accumulate(last[nodes])[:-1]).any()) if len(nodes) else False
+
+
+def survey_locally(
+    published: Baskets, levels: Levels, model: KmAnonymity, class_of_record: np.ndarray
+) -> ItemsetSurvey:
+    """Look at every set of up to m labels of every record; list those with the support of fewer than k.
+
+    `least` is the smallest support of a listed set, or k where none is listed. O(sets of up to m labels, with
+    those below them that are supported, in all records); counting stops at k.
+    """
+    n_labels = max(len(published.items.texts), 1)
+    keys = np.unique(np.concatenate([_literal(published), *_above(published, levels)]))
+    own = np.unique(_literal(published))
+    count = np.bincount(keys % n_labels, minlength=n_labels)
+    label_of_rank = np.argsort(count, kind="stable")  # rare labels first: few records are followed from them
+    rank = np.empty(n_labels, dtype=np.int64)
+    rank[label_of_rank] = np.arange(n_labels)
+    found = ItemsetSurvey()
+    if not len(own):
+        return found
+    found.least = model.k
+    for records in _classes(class_of_record):
+        shown, support = (_table(part, n_labels, rank, records) for part in (own, keys))
+        _survey_class(shown, support, model, int(class_of_record[records[0]]), label_of_rank, found)
+    return found
+
+
+class _Table(NamedTuple):
+    """Record r has the labels labels[start[r]:start[r + 1]], by ascending rank."""
+
+    start: np.ndarray
+    labels: np.ndarray
+
+
+def _survey_class(
+    shown: _Table,
+    support: _Table,
+    model: KmAnonymity,
+    class_: int,
+    label_of: np.ndarray,
+    found: ItemsetSurvey,
+) -> None:
+    size = min(model.m, int(np.diff(shown.start).max(initial=0)))
+    if not size:
+        return
+    for ranks, n in _unsupported(shown, support, size, model.k, ()):
+        found.rare += 1
+        found.failing_classes.add(class_)
+        found.least = n if found.least is None else min(found.least, n)
+        if len(found.listed) < _LISTED:
+            items = tuple(sorted(label_of[list(ranks)].tolist()))
+            found.listed.append(RareItemset(class_, items, n))
+
+
+def _classes(class_of_record: np.ndarray) -> Iterator[np.ndarray]:
+    order = np.argsort(class_of_record, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1)
+
+
+def _table(keys: np.ndarray, n_labels: int, rank: np.ndarray, records: np.ndarray) -> _Table:
+    """The labels of some records, given all pairs of record and label as record * n_labels + label."""
+    first, after = (np.searchsorted(keys, r * n_labels) for r in (records, records + 1))
+    sizes = after - first
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.arange(start[-1]) + np.repeat(first - start[:-1], sizes)
+    labels = rank[keys[places] % n_labels]
+    record = np.repeat(np.arange(len(records)), sizes)
+    return _Table(start, labels[np.lexsort((labels, record))].astype(np.int64))
+
+
+def _literal(published: Baskets) -> np.ndarray:
+    """Record * labels + label for every published label."""
+    return published.record_of_item * max(len(published.items.texts), 1) + published.items.codes
+
+
+def _above(published: Baskets, levels: Levels) -> Iterator[np.ndarray]:
+    """The same for labels that a record supports by another label above them."""
+    hierarchy, n_labels = levels.hierarchy, max(len(published.items.texts), 1)
+    meant = _meant(published, hierarchy)
+    label_at = np.full(len(hierarchy.parent), -1, dtype=np.int64)
+    for label, nodes in enumerate(meant):
+        if len(nodes) == 1:  # a label of several nodes is supported by nothing but itself
+            label_at[nodes[0]] = label
+    node_of = np.array([nodes[0] if len(nodes) == 1 else -1 for nodes in meant], dtype=np.int64)
+    node = node_of[published.items.codes]
+    known = node >= 0
+    record, node = published.record_of_item[known], node[known]
+    below = _possible(record, node, hierarchy, label_at)
+    if levels.original is not None:
+        below = _real(record, node, hierarchy, *levels.original)
+    for of_record, lower in below:
+        some = label_at[lower] >= 0
+        yield of_record[some] * n_labels + label_at[lower[some]]
+
+
+def _real(
+    record: np.ndarray, node: np.ndarray, hierarchy: Hierarchy, original: Baskets, rows: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Records with the nodes between their items and the label that each item is published as."""
+    n_leaves = len(hierarchy.leaves)
+    leaf = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
+    items = np.sort(original.record_of_item * n_leaves + leaf[original.items.codes])
+    begin = np.searchsorted(items, rows[record] * n_leaves + hierarchy.lo[node])
+    end = np.searchsorted(items, rows[record] * n_leaves + hierarchy.hi[node], side="right")
+    sizes = end - begin
+    place = np.arange(int(sizes.sum())) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
+    record, top = np.repeat(record, sizes), np.repeat(node, sizes)
+    at = hierarchy.leaf_node[items[place] % n_leaves].astype(np.int64)
+    while len(at):
+        yield record, at
+        lower = at > top
+        record, top, at = record[lower], top[lower], hierarchy.parent[at[lower]].astype(np.int64)
+
+
+def _possible(
+    record: np.ndarray, node: np.ndarray, hierarchy: Hierarchy, label_at: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Records with the published nodes at or below their labels."""
+    last = hierarchy.leaf_node[hierarchy.hi]
+    for lower in np.flatnonzero(label_at >= 0):
+        has = (node <= lower) & (lower <= last[node])
+        yield record[has], np.full(int(has.sum()), lower)
+
+
+def _meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
+    """The nodes that each published label may mean."""
+    texts = [str(text) for text in published.items.texts]
+    return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
+
+
+Rare = Iterator[tuple[tuple[int, ...], int]]  # sets of labels by rank, each with its support
+
+
+def _unsupported(shown: _Table, support: _Table, size: int, k: int, prefix: tuple[int, ...]) -> Rare:
+    """Sets of up to `size` labels after a prefix that some record shows, and fewer than k support.
+
+    The tables hold the records with the prefix, and the labels after it. Of sets that contain a rare one
+    some are left out.
+    """
+    n = int(max(shown.labels.max(initial=-1), support.labels.max(initial=-1))) + 1
+    own, total = np.bincount(shown.labels, minlength=n), np.bincount(support.labels, minlength=n)
+    for label in np.flatnonzero((own > 0) & (total < k)).tolist():
+        yield (*prefix, label), int(total[label])
+    if size == 1:
+        return
+    in_shown, in_support = _Index(shown, n), _Index(support, n)
+    for label in np.flatnonzero((own > 0) & (total >= k)).tolist():
+        after = in_shown.after(label)
+        if len(after.labels):
+            among, known = in_support.after(label), (*prefix, label)
+            if size == 3 and len(np.unique(after.labels)) <= _MOST_LABELS:
+                yield from _unsupported_pairs(after, among, k, known)
+            else:
+                yield from _unsupported(after, among, size - 1, k, known)
+
+
+class _Index:
+    """Where each label occurs in a table."""
+
+    def __init__(self, table: _Table, n_labels: int) -> None:
+        self.table = table
+        self.order = np.argsort(table.labels, kind="stable")
+        self.begin = np.searchsorted(table.labels[self.order], np.arange(n_labels + 1))
+        sizes = np.diff(table.start)
+        self.end_of_place = np.repeat(table.start[1:], sizes)
+
+    def after(self, label: int) -> _Table:
+        """The records that have a label, each with the labels after it; records without any are left out."""
+        places = self.order[self.begin[label] : self.begin[label + 1]]
+        sizes = self.end_of_place[places] - places - 1
+        places, sizes = places[sizes > 0], sizes[sizes > 0]
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        at = np.arange(start[-1]) + np.repeat(places + 1 - start[:-1], sizes)
+        return _Table(start, self.table.labels[at])
+
+
+def _unsupported_pairs(shown: _Table, support: _Table, k: int, prefix: tuple[int, ...]) -> Rare:
+    """Sets of one or two labels after a prefix that some record shows, and fewer than k support."""
+    labels = np.unique(shown.labels)
+    together, counts = _together(shown, labels), _together(support, labels)
+    first, second = np.nonzero(np.triu((together > 0) & (counts < k)))
+    for a, b in zip(first.tolist(), second.tolist()):
+        pair = (int(labels[a]),) if a == b else (int(labels[a]), int(labels[b]))
+        yield (*prefix, *pair), int(counts[a, b])
+
+
+def _together(table: _Table, labels: np.ndarray) -> np.ndarray:
+    """How many records have each pair of labels, by place among the labels; single labels on the diagonal.
+
+    Counts are added up in parts that are exact in single precision.
+    """
+    place = np.minimum(np.searchsorted(labels, table.labels), len(labels) - 1)
+    wanted = labels[place] == table.labels
+    record = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start))[wanted]
+    place = place[wanted]
+    step, found = max(_CELLS // len(labels), 1), np.zeros((len(labels), len(labels)), dtype=np.int64)
+    for begin in range(0, len(table.start) - 1, step):
+        part = slice(*np.searchsorted(record, [begin, begin + step]))
+        has = np.zeros((min(step, len(table.start) - 1 - begin), len(labels)), dtype=np.float32)
+        has[record[part] - begin, place[part]] = 1
+        found += (has.T @ has).astype(np.int64)
+    return found

@@ -1,0 +1,126 @@
+"""People in the classes of a published table, counted from its original: whose record each record is.
+
+Shares no code with the searches, which count people in other ways.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.dataset import Dataset
+from kohort.problem.models import ClassCounts, Model, ValueContext
+from kohort.problem.models.exact import INT64_MAX
+
+__all__ = ["CountedPeople", "persons_in_release"]
+
+
+def persons_in_release(original: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
+    """A number for the person of each published record; records without a person count as one person's."""
+    encoded = original.arrow(name).combine_chunks().dictionary_encode()
+    codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(encoded.dictionary))
+    return codes.to_numpy(zero_copy_only=False)[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPeople:
+    """Published records with their classes and persons, and the people that models ask for.
+
+    class_of, person_of  per record
+    """
+
+    class_of: np.ndarray
+    person_of: np.ndarray
+    n_classes: int
+
+    @cached_property
+    def n_people(self) -> int:
+        """How many people the published records are of."""
+        return int(np.count_nonzero(np.bincount(self.person_of)))
+
+    @cached_property
+    def in_classes(self) -> np.ndarray:
+        """How many different people each class has."""
+        number, _ = _distinct_pairs(self.class_of, self.person_of)
+        return np.bincount(number, minlength=self.n_classes)
+
+    def counts_for(
+        self, model: Model, context: ValueContext, values: np.ndarray, n_values: int
+    ) -> ClassCounts:
+        """The people of each class by value, as a model looks at them: see `problem.models.person_cells`."""
+        if model.of_people == "spread":
+            return self.spread(values, n_values)
+        alike = np.unique(model.distinguishes(context), return_inverse=True)[1]
+        first = {int(number): value for value, number in reversed(list(enumerate(alike)))}
+        one_of_alike = np.array([first[int(number)] for number in alike], dtype=np.int64)
+        return self.having(one_of_alike[values] if n_values else values, n_values)
+
+    def having(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        """How many people of each class have each value in any of their records there."""
+        cell_of = self.class_of * max(n_values, 1) + values
+        cell, _ = _distinct_pairs(cell_of, self.person_of)
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        count = np.diff(np.append(starts, len(cell)))
+        number, value = np.divmod(cell[starts], max(n_values, 1))
+        return ClassCounts(self.in_classes, number, value, count, n_values)
+
+    def spread(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        """The people of each class by value, every one spread evenly over their records there."""
+        share_of = self._records_of_person_in_class()
+        parts: dict[tuple[int, int], int] = defaultdict(int)
+        multiple: dict[int, int] = defaultdict(lambda: 1)
+        cells = _counted(self.class_of, values, share_of)
+        for (number, _, records), _ in cells:
+            multiple[number] = lcm(multiple[number], records)
+        for (number, value, records), times in cells:
+            parts[number, value] += times * (multiple[number] // records)
+        found = sorted(parts.items())
+        people = self.in_classes
+        sizes = [int(people[number]) * multiple[number] for number in range(self.n_classes)]
+        places = np.array([place for place, _ in found], dtype=np.int64).reshape(-1, 2)
+        return ClassCounts(
+            _whole(sizes), places[:, 0], places[:, 1], _whole([count for _, count in found]), n_values
+        )
+
+    def _records_of_person_in_class(self) -> np.ndarray:
+        """Per record how many records its person has in its class."""
+        order = np.lexsort((self.person_of, self.class_of))
+        person, number = self.person_of[order], self.class_of[order]
+        ends = np.append(np.flatnonzero((np.diff(person) != 0) | (np.diff(number) != 0)), len(order) - 1)
+        lengths = np.diff(np.append(-1, ends))
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = np.repeat(lengths, lengths)
+        return found
+
+
+def _distinct_pairs(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs of two columns of numbers, sorted; overflow is ruled out by renumbering."""
+    width = int(right.max(initial=0)) + 1
+    if (int(left.max(initial=0)) + 1) * width > 2**62:
+        names, place = np.unique(left, return_inverse=True)
+        pairs = _distinct_pairs(place, right)
+        return names[pairs[0]], pairs[1]
+    keys = np.sort(left * width + right)
+    kept = np.ones(len(keys), dtype=bool)
+    kept[1:] = keys[1:] != keys[:-1]
+    return np.divmod(keys[kept], width)
+
+
+def _counted(*columns: np.ndarray) -> list[tuple[tuple[int, ...], int]]:
+    """The distinct rows of some columns, and how often each occurs."""
+    names = [f"column {place}" for place in range(len(columns))]
+    table = pa.table([*columns, np.ones(len(columns[0]), dtype=np.int64)], names=[*names, "times"])
+    rows = table.group_by(names, use_threads=False).aggregate([("times", "sum")])
+    keys = zip(*(rows[name].to_pylist() for name in names))
+    return list(zip(keys, rows["times_sum"].to_pylist()))
+
+
+def _whole(numbers: list[int]) -> np.ndarray:
+    """Numbers in 64 bits, or as Python's integers if their sum does not fit."""
+    return np.array(numbers, dtype=np.int64 if sum(numbers) <= INT64_MAX else object)
