@@ -74,8 +74,8 @@ class SchemeSpace:
 
     A missing value is alone, or together with all others; in bhs and ghs it is a value like any other.
 
-    leaf      the leaf of each value; values are in the order of the domain's leaves, but that of `lone` is the
-              last, wherever the hierarchy has it, so that the values of every node follow one another
+    leaf      the leaf of each value; values are in the order of the domain's leaves, but that of `lone` is
+              the last, wherever the hierarchy has it, so that the values of every node follow one another
     alone     per node of the space: its first and last leaf if it is a block by itself
     joined    per node of the space: its first and last leaf if it shares a block, which then covers the whole
               group, also leaves that no record has
