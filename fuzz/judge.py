@@ -83,8 +83,8 @@ class Judged:
         tight = self.case.options.get("labels") == "tight"
         found = {}
         for name in self.case.quasi:
-            paths = self.paths(name)
             original = self.originals[name]
+            paths = _spelled_as_in(original, self.paths(name))
             leaves = {path[0] for path in paths} if paths else set()
             missing = [text for text in original.distinct if paths and text not in leaves]
             found[name] = reading_of(original, paths=paths, tight=tight, missing=missing)
@@ -164,6 +164,14 @@ class Judged:
             if broken and not (everywhere and len(rows) + self.dropped <= self.most_withheld):
                 found += [f"model: {text} in the class {look!r}" for text in broken]
         return found
+
+
+def _spelled_as_in(original: OriginalColumn, paths: list | None) -> list | None:
+    """The paths with leaves such as 7.0 spelled as 7 where the column holds whole numbers."""
+    if paths is None:
+        return None
+    whole = {f"{text}.0": text for text in original.distinct}
+    return [[whole.get(leaf, leaf), *rest] for leaf, *rest in paths]
 
 
 def _untyped(kind: str, before: list, after: list) -> tuple[list, list]:

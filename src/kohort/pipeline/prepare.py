@@ -135,6 +135,7 @@ def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
         )
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
+        source = _with_whole_leaves(source, column)
         column = _spelled_as_in(source, column)
     return Attribute(
         column,
@@ -187,14 +188,26 @@ def _ordered(column: Column, request: Request) -> Column:
     return column if order is None else column.in_order(order)
 
 
+def _with_whole_leaves(hierarchy: Hierarchy, column: Column) -> Hierarchy:
+    """The hierarchy of a column of whole numbers, with leaves such as 7.0 spelled as in the column."""
+    if column.kind != "integer":
+        return hierarchy
+    label = list(hierarchy.label)
+    for node in hierarchy.leaf_node.tolist():
+        leaf = label[node]
+        if leaf is not None and whole_number(leaf) not in hierarchy.leaf_of:
+            label[node] = whole_number(leaf)
+    return replace(hierarchy, label=tuple(label))
+
+
 def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """The column with booleans and numbers spelled as in the hierarchy: true or TRUE; 0.0 or -0.0; 1, 1.0."""
+    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
     if column.kind == "boolean":
         leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
-    elif column.kind in ("integer", "float"):
+    elif column.kind == "float":
         known = hierarchy.leaf_of
-        plain = whole_number if column.kind == "integer" else unsigned_zero
-        leaves = {plain(leaf): leaf for leaf in known if leaf is not None and plain(leaf) not in known}
+        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
+        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
     else:
         return column
     return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
