@@ -111,13 +111,13 @@ def test_with_k_1_every_distinct_row_is_a_group():
 def test_when_time_runs_out_all_records_still_have_a_group(problem, algorithm, looks):
     groups = algorithm.solve(problem, ShortRun(looks))
     assert np.bincount(groups.group_of_record).min() >= problem.k
-    assert all(note == STOPPED or "not all" in note for note in groups.notes)
+    assert all(note == STOPPED or "not in all clusters" in note for note in groups.notes)
 
 
 def test_it_says_when_a_record_did_not_try_all_clusters():
     problem = problem_of({"x": list(range(40))}, {"x": None}, 2)
     some, all_ = (Sequential(scan=scan).solve(problem, Run()).notes for scan in (4, 40))
-    assert len(some) == 1 and "tried 4 clusters" in some[0]
+    assert len(some) == 1 and "tried in 4 clusters" in some[0]
     assert all_ == ()
 
 
