@@ -256,7 +256,7 @@ def test_every_model_works_by_itself_or_by_uniting_groups(name, model):
             assert release.verdict.holds
             assert "diversify" not in release.parameters
         elif name in NO_GROUPS:
-            with pytest.raises(UnsupportedError, match=f"{name} does not meet {model}"):
+            with pytest.raises(UnsupportedError, match=f"{name} does not support {model}"):
                 release_of(name, privacy=privacy)
         else:
             release = release_of(name, privacy=privacy)

@@ -108,7 +108,7 @@ def test_the_demo_runs_where_only_the_wheel_is_installed(installed, tmp_path):
     done = run(installed, "kohort", "demo", "--out", "demo", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
-    assert facts["records"] == 5638 and facts["smallest_class"] >= 10
+    assert facts["records"] == 20190 and facts["people"] == 5912 and facts["smallest_class_people"] >= 10
     assert "<svg" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
 
 

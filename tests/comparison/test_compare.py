@@ -28,7 +28,10 @@ def test_a_grid_is_every_algorithm_with_every_parameter():
     assert {cell.algorithm for cell in cells(baskets, algorithms=None, costs=None)} == {
         "apriori-items",
         "direct-items",
+        "improve-items",
+        "local-items",
         "optimal-items",
+        "vertical-items",
     }
 
 

@@ -14,7 +14,7 @@ TABLES = {
     "health": load_health,
     "hospital": lambda: generate_hospital(20_000),
 }
-ROLES = {"identifier", "quasi-identifier", "sensitive", "insensitive"}
+ROLES = {"identifier", "quasi-identifier", "sensitive", "insensitive", "person"}
 HIERARCHY_FILES = sorted(Path(example_spec("adult")).parent.glob("hierarchies/*/*.csv"))
 
 

@@ -471,7 +471,7 @@ def test_withheld_records_in_a_release():
 
 def test_the_ceiling_is_refused_before_any_work():
     ceiling = ko.AlphaDeassociation("illness", 0.5, values=["flu"], rounding="ceiling")
-    with pytest.raises(UnsupportedError, match=r"runs does not meet alpha-deassociation.*mondrian"):
+    with pytest.raises(UnsupportedError, match=r"runs does not support alpha-deassociation.*mondrian"):
         release_of(ILLNESSES, ceiling, algorithm=NoGroups())
 
 
@@ -489,7 +489,7 @@ def test_groups_cannot_be_united_where_another_model_would_break():
 
 
 def test_a_recoding_without_groups_is_refused_before_any_work_if_it_says_so():
-    with pytest.raises(UnsupportedError, match=r"runs does not meet l-diversity.*mondrian"):
+    with pytest.raises(UnsupportedError, match=r"runs does not support l-diversity.*mondrian"):
         release_of(ILLNESSES, ko.LDiversity("illness", 2), algorithm=NoGroups())
     with pytest.raises(UnsupportedError, match="no groups that could be united"):
         release_of(ILLNESSES, ko.LDiversity("illness", 2), algorithm=Untruthful())
