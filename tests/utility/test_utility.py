@@ -160,7 +160,7 @@ def test_without_scikit_learn_classification_is_left_out_and_that_is_said(monkey
 
     monkeypatch.setattr(measure, "find_spec", lambda name: None)
     found = random_release(0).utility(queries=10)["classification"]
-    assert "kohort[sklearn]" in found["sentence"]
+    assert "[sklearn]" in found["sentence"]
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
