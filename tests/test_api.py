@@ -193,8 +193,14 @@ MISTAKES = {
 }
 
 
+HAVE_AN_ORDER = ("pandas categorical", "polars enum")  # their categories are ordered
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_no_message_shows_a_cell(mistake, native_frame):
+def test_no_message_shows_a_cell(mistake, native_frame, request):
+    if mistake == "ordered closeness without an order" and request.node.callspec.id.startswith(HAVE_AN_ORDER):
+        assert MISTAKES[mistake](native_frame(SECRETS)).verdict.holds
+        return
     with pytest.raises(KohortError) as caught:
         MISTAKES[mistake](native_frame(SECRETS))
     assert_shows_no_cell(caught.value)
