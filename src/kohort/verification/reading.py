@@ -7,7 +7,8 @@ A label is an original value, a node of the hierarchy, an interval `[20, 30)` or
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from kohort.verification.scale import Position, Scale, spelled
 __all__ = ["Reading", "read_column", "read_labels"]
 
 _NOBODY = (1, 0)  # an empty range
+_WHOLE = re.compile(r"-?\d+\.0+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +114,11 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
     understood = stars.copy()
     code_of = {spelled(text): code for code, text in enumerate(attribute.column.texts)}
     scale = _scale(attribute)
+    with_point = _with_point(attribute, code_of)
     for number, label in enumerate(labels):
         if stars[number]:
             continue
+        label = with_point.get(label, label)
         understood[number] = True
         if nodes := _nodes(label, attribute):
             leaves[number], apart = _joined(nodes, attribute)
@@ -133,6 +137,19 @@ def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
         if spelled(label) in code_of and not nodes:  # also where a value is spelled like a set or an interval
             _add_value(number, code_of[spelled(label)], values, sets)
     return Reading(attribute, leaves, values, sets, spans, stars, understood)
+
+
+def _with_point(attribute: Attribute, code_of: Mapping[str | None, int]) -> dict[str | None, str]:
+    """Values and nodes such as 7.0 of a column that also has other decimals, by the whole number.
+
+    Where only whole numbers of such a column are published, they are read as whole numbers: 7.
+    """
+    if attribute.column.kind != "float":
+        return {}
+    nodes = attribute.domain.label if isinstance(attribute.domain, Hierarchy) else ()
+    known = {*code_of, *nodes}
+    found = {text.partition(".")[0]: text for text in known if text is not None and _WHOLE.fullmatch(text)}
+    return {whole: text for whole, text in found.items() if whole not in known}
 
 
 def _nodes(label: str | None, attribute: Attribute) -> list[tuple[int, int]]:
