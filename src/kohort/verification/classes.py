@@ -88,6 +88,15 @@ class PublishedClasses:
             star &= _stars(column)[column.codes]
         return star
 
+    def how_many(self, chosen: np.ndarray) -> int:
+        """How many people have a record in the chosen classes; records, where people are not known.
+
+        Somebody with records in several of them counts once.
+        """
+        if self.persons is None:
+            return int(self.sizes[chosen].sum())
+        return len(np.unique(self.persons[chosen[self.class_of_record]]))
+
     def counts(self, model: Model) -> ClassCounts:
         """How often each sensitive value occurs in each class: in records, or where they are known people."""
         if model.attribute is None:

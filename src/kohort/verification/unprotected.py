@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,18 +14,25 @@ __all__ = ["cautions_of_baskets", "no_promise_at_all", "sensitive_caution"]
 
 
 def sensitive_caution(
-    name: str, counts: ClassCounts, kept: np.ndarray, *, promised: bool, whom: str = "record"
+    name: str,
+    counts: ClassCounts,
+    kept: np.ndarray,
+    *,
+    promised: bool,
+    how_many: Callable[[np.ndarray], int],
+    whom: str = "record",
 ) -> Caution | None:
     """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
 
     counts    how often each value of the column occurs in each class
     kept      per class whether it is published as a class; withheld records are in none
     promised  whether a model is about the column
+    how_many  the number of records or people in the classes that are chosen
     whom      what the counts are of: record or person; of people, those who have a value
     """
-    records = int(counts.sizes[kept].sum())
+    records = how_many(kept)
     certain = kept & (counts.largest == counts.sizes)  # all of them have it
-    known = int(counts.sizes[certain].sum())
+    known = how_many(certain)
     if not records or (promised and not known):
         return None
     if len(np.unique(counts.value_of[kept[counts.class_of]])) == 1:

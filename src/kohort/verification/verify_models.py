@@ -135,7 +135,9 @@ def _cautions(
         known = bool(counted) and classes.people is None
         of_values = counted[0] if known else classes.counts_of(column.codes, len(column.texts))
         whom = "record" if classes.people is None else "person"
-        found = sensitive_caution(column.name, of_values, kept, promised=bool(counted), whom=whom)
+        found = sensitive_caution(
+            column.name, of_values, kept, promised=bool(counted), how_many=classes.how_many, whom=whom
+        )
         cautions += [] if found is None else [found]
     return tuple(cautions)
 
