@@ -136,7 +136,7 @@ class Options:
         str,
         Option(
             "where to compute",
-            flag="Where to compute: only 'local' for now.",
+            flag="Where to compute: local.",
             in_spec=False,
             check=_known_engine,
         ),
