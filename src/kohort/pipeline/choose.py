@@ -49,6 +49,11 @@ class Choice:
     notes: tuple[str, ...] = ()
     items: ItemsAlgorithm | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all algorithms that take part."""
+        return (self.name,) if self.items is None else (self.name, self.items.name)
+
 
 def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
