@@ -20,15 +20,16 @@ def encoded(kind: Any) -> Any:
     >>> encoded(types.UniTuple(types.float64, 2))
     ['tuple', ['float64', 'float64']]
     """
+    whole: Any = kind
     if isinstance(kind, (types.Number, types.Boolean, types.NoneType)):
         return "none" if isinstance(kind, types.NoneType) else str(kind)
     if isinstance(kind, types.Array):
         return ["array", encoded(kind.dtype), kind.ndim, kind.layout, kind.mutable, kind.aligned]
     if isinstance(kind, types.BaseNamedTuple):
-        made = kind.instance_class
-        return ["named", made.__module__, made.__qualname__, [encoded(part) for part in kind]]
+        made = whole.instance_class
+        return ["named", made.__module__, made.__qualname__, [encoded(part) for part in whole]]
     if isinstance(kind, types.BaseTuple):
-        return ["tuple", [encoded(part) for part in kind]]
+        return ["tuple", [encoded(part) for part in whole]]
     if isinstance(kind, types.Record):
         fields = as_dtype(kind).descr
         return ["record", [list(field) for field in fields]]
