@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kohort.compiling.calls import KernelCall, calls_of
+from kohort.kernels.compile_time import compiling
 
 __all__ = ["compile_algorithms", "is_compiled"]
 
@@ -50,7 +51,7 @@ def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> 
     report(what, 0.0)
     sizes = {call: call.size for call in calls}
     total, done = sum(sizes.values()), 0
-    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+    with compiling(), ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
         try:
             waiting = {pool.submit(call.compile): call for call in calls}
             for future in as_completed(waiting):

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from kohort.kernels.compile_time import compiling
-
 __all__ = ["ahead_of", "compile_ahead"]
 
 Compile = Callable[[Sequence[str]], None]
@@ -31,5 +29,4 @@ def ahead_of(compile_algorithms: Compile) -> Iterator[None]:
 def compile_ahead(algorithms: Sequence[str]) -> None:
     """Compile the kernels of these algorithms, given by name, if somebody takes care of that."""
     if _compile is not None:
-        with compiling():
-            _compile(algorithms)
+        _compile(algorithms)
