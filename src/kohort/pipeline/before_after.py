@@ -102,7 +102,8 @@ class BeforeAfter:
             return classes_of(columns, n_records)
         every = slice(None) if rows is None else rows
         persons, slots = self.histories.persons[every], self.histories.slots
-        history = history_of_record(persons, None if slots is None else slots[every], columns)
+        seen = [*columns, *(mark[every] for mark in self.histories.marks)]
+        history = history_of_record(persons, None if slots is None else slots[every], seen)
         _, first = np.unique(history, return_index=True)
         return Classes(np.column_stack(columns)[first], np.bincount(history), history)
 
@@ -138,6 +139,8 @@ class BeforeAfter:
         records  per record of the classes its original; -1: it is not counted
         """
         kept = records >= 0
+        if self.histories is not None:
+            kept &= self.histories.having(column.name, records)
         of_record, records = classes.of_record[kept], records[kept]
         n_classes, n_values = len(classes.sizes), len(column.texts)
         if self.persons is None:

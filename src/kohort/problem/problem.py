@@ -192,7 +192,12 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if model.attribute is None:
             return None
-        whole = self.counts(model, np.zeros(self.n_records, dtype=np.int64), slice(None), 1)
+        records: np.ndarray | slice = slice(None)
+        n_records = self.n_records
+        if self.histories is not None:
+            records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
+            n_records = len(records)
+        whole = self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
         if self.survives_unions(model) or self.persons is None:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)

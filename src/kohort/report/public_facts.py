@@ -37,6 +37,7 @@ _CERTIFICATE = (
     "cut_by_time",
     "quasi_identifiers",
     "suppression",
+    "events",
     "order",
     "notes",
     "sha256",

@@ -46,11 +46,9 @@ def published_table(
 
 def _published(column: Column, reading: Reading, rows: np.ndarray) -> PublishedAttribute:
     original = reading.attribute.column
-    label_of_record = column.codes
-    if len(rows) < len(original):  # the others were left out
-        star = len(column.texts)  # the last label that was read
-        label_of_record = np.full(len(original), star, dtype=np.int32)
-        label_of_record[rows] = column.codes
+    star = len(column.texts)  # the last label that was read: that of records that were left out
+    label_of_record = np.full(len(original), star, dtype=np.int32)
+    label_of_record[rows] = column.codes  # the published records may be in another order
     return PublishedAttribute(
         name=reading.attribute.name,
         values=reading.generalized(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from kohort.verification.demands import Demands, Original
 from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table, weighted_costs
-from kohort.verification.verdict import Verdict
+from kohort.verification.two_files import Eventless
+from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import published_classes, verify_models
 from kohort.verification.whose_records import whose_records
 
@@ -46,13 +47,18 @@ def verify(
     original: Original | None = None,
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    eventless: Eventless | None = None,
+    checks: Sequence[Check] = (),
 ) -> Verification:
     """Measure every promise on the published table; with the original, compare the two and measure costs.
 
     hierarchies  of sensitive columns, for models that compare values by them
+    eventless    of a table that was joined from people and events: the people without any
+    checks       what else was checked, as a part of the verdict
     """
     shown = _shown_items(published, demands)
     found = _compared(published, demands, original, shown)
+    found = replace(found, checks=(*checks, *found.checks))
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
         verdict = _baskets_verdict(shown, demands, roles, found, _levels(demands, original, found))
@@ -68,6 +74,7 @@ def verify(
         linked_by=demands.linked_by,
         slot=demands.slot,
         persons=whose.persons,
+        eventless=eventless,
     )
     verdict = verify_models(
         classes,
