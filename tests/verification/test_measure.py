@@ -28,4 +28,4 @@ def test_an_order_file_leads_to_the_same_costs(suppression):
         Dataset(release.table), release.request, original=Dataset(table), order=release.original_rows
     )
     assert found.loss == pytest.approx(release.loss)
-    assert found.weighted_loss == pytest.approx(release.weighted_loss)
+    assert found.unweighted_loss == pytest.approx(release.unweighted_loss)

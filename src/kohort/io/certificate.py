@@ -178,9 +178,9 @@ class Certificate(_Part):
     )
     cost: str = Field(description="The name of the cost that was minimised.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
-    weighted_loss: dict[str, Number] | None = Field(
+    unweighted_loss: dict[str, Number] | None = Field(
         default=None,
-        description="Costs that are means, weighted by the column of that role; or null.",
+        description="Where records have weights: the costs that use them, with all records counted alike.",
     )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")

@@ -16,6 +16,7 @@ from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.pipeline.people import weights_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.models import PersonCells
@@ -59,6 +60,7 @@ class BeforeAfter:
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
     histories the records of each person, where they are linked; else None
     persons   per original record the number of its person; None where everybody has one record
+    weights   per original record how many people of the population it stands for; None where all count alike
     """
 
     attributes: tuple[Attribute, ...]
@@ -70,6 +72,7 @@ class BeforeAfter:
     baskets: BasketPair | None = None
     histories: Histories | None = None
     persons: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n_people(self) -> int:
@@ -185,6 +188,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         baskets=_baskets(release, published),
         histories=release.problem.histories,
         persons=release.problem.persons,
+        weights=weights_of(release.dataset, release.roles),
     )
 
 

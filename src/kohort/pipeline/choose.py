@@ -9,6 +9,7 @@ from kohort.algorithms import (
     ALGORITHMS,
     ITEMS_ALGORITHMS,
     Algorithm,
+    CountingAlike,
     CountingPeople,
     ItemsAlgorithm,
     OverHistories,
@@ -91,12 +92,25 @@ def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None)
     elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
+    if problem.masses is not None and not algorithm.weighs:
+        solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=request.nulls == "star")
     if items is not None:
         assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=request.nulls == "star")
     return Choice(solver, algorithm.name, parameters, why, items)
+
+
+def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
+    """An algorithm that does not weigh records; refused where its result is the proof that it is the best."""
+    if algorithm.takes_scheme:
+        able = [name for name, other in ALGORITHMS.items() if other.weighs]
+        raise UnsupportedError(
+            f"{algorithm.name} proves its result for records that all count the same, and these have "
+            f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
+        )
+    return CountingAlike(solver, algorithm.name)
 
 
 def _for_histories(problem: Problem, request: Request) -> Choice:

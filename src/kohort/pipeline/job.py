@@ -116,7 +116,7 @@ def _release(
         rows=order.rows,
         verdict=verdict,
         loss=figures.loss,
-        weighted_loss=verified.weighted_loss,
+        unweighted_loss=verified.unweighted_loss,
         algorithm=choice.name,
         parameters=choice.parameters,
         guarantee=figures.guarantee,

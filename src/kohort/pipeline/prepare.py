@@ -48,6 +48,7 @@ class Prepared:
     items       what is asked of the column of items; None where there is none
     persons     the number of each record's person; None where every record is that of another person
     histories   the records of each person, where they are linked; else None
+    weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
     """
 
@@ -59,22 +60,25 @@ class Prepared:
     items: ItemsProblem | None = None
     persons: np.ndarray | None = None
     histories: Histories | None = None
+    weights: np.ndarray | None = None
     files: TwoFiles | None = None
 
     @cached_property
     def problem(self) -> Problem:
         """The problem that the request poses for the table; raises an error if it is impossible."""
         request = self.request
+        cost = cost_named(request.cost if self.attributes else "ncp")
         return Problem(
             attributes=self.attributes,
             models=request.table_models if self.attributes else (),
-            cost=cost_named(request.cost if self.attributes else "ncp"),
+            cost=cost,
             sensitive=self.sensitive,
             suppression=request.suppression,
             seed=request.seed,
             items=self.items,
             persons=self.persons,
             histories=self.histories,
+            masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
         )
 
     @property
@@ -113,7 +117,7 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
     persons = persons_of(dataset, roles)
-    _ = weights_of(dataset, roles)  # refused at once where they are wrong
+    weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
     sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
@@ -122,7 +126,7 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     items = items_problem(dataset, request)
     joined = () if files is None else (files.nothing, files.columns_of_events)
     histories = histories_of(dataset, request, *joined)
-    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories, files)
+    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories, weights, files)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:

@@ -35,8 +35,9 @@ class VerifiedRelease(HoldsOriginal):
 
     It touches no file. `kohort.publication.Release` is the same with methods that judge and write it.
 
-    loss      every cost by its name, measured on what is published
-    weighted_loss  those that are means over records, weighted by a column with the role weight; else None
+    loss      every cost by its name, measured on what is published; means over records are weighted by a
+              column with the role weight, if there is one
+    unweighted_loss  these means with all records counted alike; None without such a column
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
@@ -71,7 +72,7 @@ class VerifiedRelease(HoldsOriginal):
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
-    weighted_loss: dict[str, float] | None = None
+    unweighted_loss: dict[str, float] | None = None
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     cut_by_time: bool = False
@@ -183,7 +184,7 @@ class VerifiedRelease(HoldsOriginal):
             "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
-            "weighted_loss": self.weighted_loss,
+            "unweighted_loss": self.unweighted_loss,
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,

@@ -20,7 +20,7 @@ from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.local_support import Levels
-from kohort.verification.measure import measure_costs, published_table, weighted_costs
+from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import published_classes, verify_models
@@ -33,12 +33,13 @@ __all__ = ["Verification", "verify"]
 class Verification:
     """The verdict and, with the original at hand, what the release costs: every cost by its spec name.
 
-    weighted_loss  costs that are means over records, weighted by a column with the role weight
+    loss             costs that are means over records are weighted by a column with the role weight, if any
+    unweighted_loss  these costs with all records counted alike; None without such a column
     """
 
     verdict: Verdict
     loss: dict[str, float] | None = None
-    weighted_loss: dict[str, float] | None = None
+    unweighted_loss: dict[str, float] | None = None
 
 
 def verify(
@@ -89,7 +90,7 @@ def verify(
     table = _table(verdict, classes, found)
     if table is None:
         return Verification(verdict)
-    return Verification(verdict, _loss(table, found), _weighted_loss(table, original, found))
+    return Verification(verdict, _loss(table, original, found), _unweighted_loss(table, original, found))
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
@@ -153,19 +154,26 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     return published_table(classes.columns, found.readings, found.rows, withheld, sizes)
 
 
-def _loss(table: PublishedTable, found: Alignment) -> dict[str, float]:
+def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:
     """Every cost; where originals are not known one by one, only costs that do not depend on them."""
-    loss = measure_costs(table)
+    weights = _weights(original)
+    loss = measure_costs(table, weights if found.sure else None)
     if not found.sure:
-        loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}
+        unknown = [n for n in loss if COSTS[n].by_record or (weights is not None and COSTS[n].is_mean)]
+        loss = {name: value for name, value in loss.items() if name not in unknown}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
 
 
-def _weighted_loss(
+def _unweighted_loss(
     table: PublishedTable, original: Original | None, found: Alignment
 ) -> dict[str, float] | None:
-    """The costs weighted by what each record stands for, where that and its original are known."""
-    name = None if original is None else original.roles.only("weight")
-    if original is None or name is None or not found.sure:
+    """The costs that weights change as they would be without them; None where records have none."""
+    if _weights(original) is None:
         return None
-    return weighted_costs(table, record_weights(name, original.dataset.arrow(name)))
+    return {name: value for name, value in measure_costs(table).items() if COSTS[name].is_mean}
+
+
+def _weights(original: Original | None) -> np.ndarray | None:
+    """How many people of the population each original record stands for; None where that is not said."""
+    name = None if original is None else original.roles.only("weight")
+    return None if original is None or name is None else record_weights(name, original.dataset.arrow(name))
