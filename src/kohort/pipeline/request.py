@@ -213,7 +213,8 @@ class Request(Options):
         if self.roles.only("person") is not None and self.items is not None:
             raise UnsupportedError(
                 "A table with a column of items counts records, not people. Leave out the role person, if "
-                "everybody has one record, or drop the items with the role identifier."
+                "everybody has one record; publish the items as events beside a table of people (see "
+                "'events'); or drop them with the role identifier."
             )
 
     def _check_household(self) -> None:
@@ -252,8 +253,9 @@ class Request(Options):
         for model in self.models:
             if model.compares_with_whole_table or not model.survives_unions:
                 raise UnsupportedError(
-                    f"{model.name} as asked is not possible for linked records. Ask for another model, or do "
-                    "not link the records (leave out the treatment pseudonym of the person)."
+                    f"{model.name} as asked is not possible for linked records: {_why_not_linked(model)}. "
+                    "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
+                    "the person)."
                 )
 
     def _check_slot(self, slot: str) -> None:
@@ -270,6 +272,12 @@ class Request(Options):
             )
         named = Roles({**self.roles.of, slot: "insensitive"}, self.roles.others)
         object.__setattr__(self, "roles", named)
+
+
+def _why_not_linked(model: Model) -> str:
+    if model.compares_with_whole_table:
+        return "classes are made among people with the same slots, and it compares them with everybody"
+    return "classes that look alike are united, and with rounding: ceiling a union may break the promise"
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -95,7 +95,9 @@ class PublishedClasses:
         """
         if self.persons is None:
             return int(self.sizes[chosen].sum())
-        return len(np.unique(self.persons[chosen[self.class_of_record]]))
+        there = np.zeros(int(self.persons.max()) + 1, dtype=bool)
+        there[self.persons[chosen[self.class_of_record]]] = True
+        return int(there.sum())
 
     def lacking(self, column: str | None) -> np.ndarray | None:
         """Per record whether it has no value in the column, as everybody sees; None: every record has.
