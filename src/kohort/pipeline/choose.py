@@ -114,7 +114,10 @@ def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
 
 
 def _for_histories(problem: Problem, request: Request) -> Choice:
-    """The algorithm for people, with one wide record each: it must make groups."""
+    """The algorithm for people, with one wide record each: it must make groups.
+
+    People with the same slots are a part, which is solved by itself; the largest one decides.
+    """
     largest = wide_problem(problem, parts_of(problem)[0])
     choice = _for_table(largest, replace(request, suppressed="drop"), None)
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
@@ -123,7 +126,10 @@ def _for_histories(problem: Problem, request: Request) -> Choice:
             f"{choice.name} publishes a value in one way wherever it occurs, and linked records are "
             f"published in groups of people. Choose one of {', '.join(able)}."
         )
-    found = replace(choice, solver=OverHistories(choice.solver))
+    why = tuple(
+        f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
+    )
+    found = replace(choice, solver=OverHistories(choice.solver), notes=why)
     found.solver.refuse(problem)
     return found
 
