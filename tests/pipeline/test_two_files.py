@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.two_files import fewest_with_items, look_alikes, values_of
-from kohort.errors import InfeasibleError, InputError, UnsupportedError
-
-PEOPLE = {"age": ko.intervals(2, 4), "sex": None}
-EVENTS = {"ward": None}
-TREE = {"*": {"a": ["a1", "a2"], "b": ["b1", "b2"]}}
-WARDS, CODES = ["east", "west", None], ["a1", "a2", "b1", "b2"]
+from kohort.errors import InfeasibleError, InputError
+from kohort.report.public_facts import public_certificate
+from two_file_cases import CODES, EVENTS, PEOPLE, WARDS, changed, many, released, spec_of, with_items
 
 
 @st.composite
@@ -48,50 +45,6 @@ def two_tables(draw, codes: bool = False) -> tuple[pa.Table, pa.Table]:
     schema = pa.schema({"patient": pa.string(), "visit": pa.int64(), "ward": pa.string(), "ill": pa.string()})
     table = pa.Table.from_pylist(list(events), schema=schema)
     return pa.Table.from_pylist(people), table.select(["patient", "ill"]) if codes else table
-
-
-def released(people, events, *, slot=False, **changes):
-    options = {
-        "person": "patient",
-        "quasi_identifiers": PEOPLE | EVENTS,
-        "sensitive": ["plan", "ill"],
-        "insensitive": [] if slot else ["visit"],
-        "history": {"slot": "visit"} if slot else None,
-        "orphans": "drop",
-        "k": 2,
-        "suppression": 0.99,
-        "algorithm": "mondrian",
-    }
-    return ko.anonymize(people, events=events, **(options | changes))
-
-
-def with_items(people, events, *, k=2, m=2, **changes):
-    options = {
-        "person": "patient",
-        "quasi_identifiers": PEOPLE,
-        "sensitive": ["plan"],
-        "items": {"ill": {"tree": TREE}},
-        "privacy": [ko.KAnonymity(k), ko.KmAnonymity(k, m)],
-        "orphans": "drop",
-    }
-    return ko.anonymize(people, events=events, **(options | changes))
-
-
-def spec_of(*, slot=False, items=False, **privacy) -> dict:
-    quasi = {"role": "quasi-identifier"}
-    of_events = {"ward": quasi, "ill": {"role": "sensitive"}, "visit": {"role": "insensitive"}}
-    events = {"items": "ill", "hierarchy": {"tree": TREE}} if items else {"attributes": of_events}
-    return {
-        "attributes": {
-            "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4]}},
-            "sex": quasi,
-            "plan": {"role": "sensitive"},
-        },
-        "events": {"key": "patient", "orphans": "drop", **events},
-        "privacy": privacy,
-        **({} if items else {"suppression": 0.99}),
-        **({"history": {"slot": "visit"}} if slot else {}),
-    }
 
 
 def possible(make, *tables, **options):
@@ -170,24 +123,6 @@ def test_known_items_and_the_own_record_leave_k_people(tables, k, m):
     assert ko.verify(release.table, events=release.events, spec=spec_of(items=True, k=k, m=m)).holds
 
 
-def many(n=60) -> tuple[pa.Table, pa.Table]:
-    """60 people; every third has no event, the others have one or two."""
-    people = {
-        "patient": [f"p{i}" for i in range(n)],
-        "age": [20 + i % 8 for i in range(n)],
-        "sex": ["fm"[i % 2] for i in range(n)],
-        "plan": [("gold", "lead", "tin")[i % 3] for i in range(n)],
-    }
-    owners = [i for i in range(n) for _ in range(i % 3)]
-    events = {
-        "patient": [f"p{i}" for i in owners],
-        "visit": [1 + place % 9 for place in range(len(owners))],
-        "ward": [("east", "west")[i % 2] for i in owners],
-        "ill": [CODES[place % 4] for place in range(len(owners))],
-    }
-    return pa.table(people), pa.table(events)
-
-
 def test_nobody_without_events_looks_like_somebody_with_an_empty_one():
     people = pa.table({"patient": [1, 2, 3], "age": [30, 30, 30]})
     events = pa.table({"patient": [3], "ward": pa.array([None], pa.string())})
@@ -245,15 +180,31 @@ def test_verification_finds_what_was_changed_in_either_file():
     to_another = release.events.set_column(0, "patient", pa.array([names[-1], *names[1:]]))
     astray = release.events.set_column(0, "patient", pa.array(["nobody", *names[1:]]))
     twice = pa.concat_tables([release.table, release.table.slice(0, 1)])
-    changed = {
+    ages = pa.array(range(len(names)))
+    broken = {
+        "a column of the people in the events": (
+            release.table,
+            release.events.append_column("age", ages),
+            {},
+        ),
         "moved": (release.table, to_another, {}),
         "moved, with the original": (release.table, to_another, originals),
         "astray": (release.table, astray, {}),
         "twice": (twice, release.events, {}),
         "left out": (release.table, release.events.slice(1), originals),
     }
-    for name, (table, shown, beside) in changed.items():
+    for name, (table, shown, beside) in broken.items():
         assert not ko.verify(table, events=shown, spec=spec, **beside).holds, name
+
+
+def test_verification_finds_a_column_beside_items():
+    people, events = many()
+    release = with_items(people, events.select(["patient", "ill"]))
+    spec = spec_of(items=True, k=2, m=2)
+    assert ko.verify(release.table, events=release.events, spec=spec).holds
+    more = release.events.append_column("ward", pa.array(["east"] * release.events.num_rows))
+    found = ko.verify(release.table, events=more, spec=spec)
+    assert [check.name for check in found.checks if check.holds is False] == ["columns of the events"]
 
 
 def test_a_shuffled_release_is_compared_by_its_order_file(tmp_path):
@@ -288,6 +239,17 @@ def test_both_files_are_written_together_or_not_at_all(tmp_path):
     assert found.holds
 
 
+def test_the_certificate_has_numbers_that_nothing_public_says():
+    people, events = many()
+    astray = pa.concat_tables([events, changed(events.slice(0, 7), "patient", ["nobody"] * 7)])
+    release = released(people, astray)
+    told = {"people": 60, "events": 60, "without_events": 20, "orphans": 7}
+    assert {name: release.facts()["events"][name] for name in told} == told
+    assert "events" not in public_certificate(release.facts())
+    about = [note for note in release.notes if "People and events" in note or "orphans" in note]
+    assert len(about) == 2 and not any(letter.isdigit() for note in about for letter in note)
+
+
 def test_a_person_whose_number_of_events_is_rare_loses_events():
     people, events = many()
     more = pa.concat_tables([events, events.slice(0, 1), events.slice(0, 1)])
@@ -300,118 +262,3 @@ def test_a_person_whose_number_of_events_is_rare_loses_events():
 def test_the_attack_on_whole_histories_finds_nobody_with_a_better_chance_than_one_in_k():
     found = released(*many(), k=4).risk()["linkage"]
     assert found["after"]["maximum"] <= 1 / 4 + 1e-12 < found["before"]["average"]
-
-
-def test_one_table_of_two_is_refused():
-    people, events = many()
-    with pytest.raises(InputError, match="name it, too"):
-        ko.anonymize(people, spec=spec_of(k=2))
-    with pytest.raises(InputError, match="nothing is asked of them"):
-        spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "others": "drop", "privacy": {"k": 2}}
-        ko.anonymize(people, events=events, spec=spec)
-    release = released(people, events)
-    with pytest.raises(InputError, match="give both tables of the release"):
-        ko.verify(release.table, spec=spec_of(k=2))
-    with pytest.raises(InputError, match="give both of them, or none"):
-        ko.verify(release.table, events=release.events, spec=spec_of(k=2), original=people)
-
-
-def changed(table: pa.Table, name: str, values) -> pa.Table:
-    return table.set_column(table.column_names.index(name), name, pa.array(values))
-
-
-def _people(change):
-    return lambda people, events: (change(people), events)
-
-
-def _events(change):
-    return lambda people, events: (people, change(events))
-
-
-KEYS = [f"p{i}" for i in range(59)]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "error", "message"),
-    [
-        (_events(lambda t: t.drop_columns(["patient"])), {}, InputError, "table of events has no column"),
-        (_people(lambda t: t.rename_columns(["id", *t.column_names[1:]])), {}, InputError, "table of people"),
-        (
-            _people(lambda t: changed(t, "patient", [*KEYS, "p0"])),
-            {},
-            InputError,
-            "1 record with",
-        ),
-        (_people(lambda t: changed(t, "patient", [*KEYS, None])), {}, InputError, "1 record has no value"),
-        (
-            _events(lambda t: changed(t, "patient", [None, *t["patient"].to_pylist()[1:]])),
-            {},
-            InputError,
-            "1 record has no value",
-        ),
-        (
-            _events(lambda t: changed(t, "patient", ["x", "y", *t["patient"].to_pylist()[2:]])),
-            {"orphans": "error"},
-            InputError,
-            "2 events are of people who are not in the table of people",
-        ),
-        (_events(lambda t: changed(t, "patient", ["x"] * len(t))), {}, InputError, "No event is of anybody"),
-        (
-            _events(lambda t: t.rename_columns(["patient", "sex", "ward", "ill"])),
-            {},
-            InputError,
-            "both tables",
-        ),
-        (_events(lambda t: t), {"orphans": "keep"}, InputError, "'orphans' of events must be"),
-        (_events(lambda t: t), {"person": None}, InputError, "Name the column that people and events"),
-        (_events(lambda t: t), {"person": {"patient": "drop"}}, InputError, "published as a pseudonym"),
-        (
-            _events(lambda t: t),
-            {"household": "plan", "sensitive": ["ill"]},
-            UnsupportedError,
-            "linked by person, not by household",
-        ),
-        (
-            _events(lambda t: changed(t, "visit", [1] * len(t))),
-            {"history": {"slot": "visit"}, "insensitive": []},
-            InputError,
-            "20 records are in the same slot",
-        ),
-        (_events(lambda t: t), {"k": 61}, InfeasibleError, "60 people"),
-        (
-            _events(lambda t: t),
-            {"items": "ill", "sensitive": [], "privacy": ko.KmAnonymity(2, 1), "suppression": 0.0},
-            UnsupportedError,
-            "'patient' and 'ill' alone",
-        ),
-    ],
-)
-def test_tables_that_do_not_fit_together_are_refused(change, options, error, message):
-    with pytest.raises(error, match=message):
-        released(*change(*many()), **options)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"attributes": {"ward": {"role": "sensitive"}}}, "under 'attributes' and under 'events'"),
-        ({"events": {"key": "patient"}}, "name the attributes of the events, or the column of items"),
-        ({"events": {"key": "patient", "itmes": "ill"}}, "unknown key 'events.itmes'"),
-        ({"events": {"key": "age", "items": "ill"}}, "has the role quasi-identifier"),
-        ({"attributes": {"visit": {"role": "insensitive"}}, "events": {"visit": None}}, "under 'events'"),
-    ],
-)
-def test_a_spec_that_does_not_fit_is_refused(change, message):
-    spec = spec_of(k=2)
-    attributes = spec["attributes"] | change.get("attributes", {})
-    events = change.get("events", spec["events"])
-    if events == {"visit": None}:
-        kept = {name: part for name, part in spec["events"]["attributes"].items() if name != "visit"}
-        events = spec["events"] | {"attributes": kept}
-    with pytest.raises(InputError, match=message):
-        ko.anonymize(*many()[:1], events=many()[1], spec=spec | {"attributes": attributes, "events": events})
-
-
-def test_comparisons_are_of_one_table():
-    with pytest.raises(UnsupportedError, match="people and events, cannot be compared"):
-        ko.compare(many()[0], spec=spec_of(k=2), algorithms=["mondrian"])

@@ -57,12 +57,13 @@ def _household_notes(request: Request) -> list[str]:
 
 
 def _file_notes(files: TwoFiles) -> list[str]:
-    """Notes about two tables: how they are counted, and what was left out."""
-    people, events = counted(files.people.n_records, "person", "people"), files.events.n_records
+    """Notes about two tables: how they are counted, and what was left out.
+
+    Numbers are not said, as they may be small; the certificate has them.
+    """
     notes = [
-        f"People and events are published together: {people}, {counted(events - files.orphans, 'event')}, "
-        f"{int(files.nothing.sum()):,} of the people without any. The pseudonyms in {files.key!r} are fresh, "
-        "and link the two files and nothing else."
+        f"People and events are published together. The pseudonyms in {files.key!r} are fresh, and link the "
+        "two files and nothing else."
     ]
     if files.items is None:
         notes.append(
@@ -72,8 +73,7 @@ def _file_notes(files: TwoFiles) -> list[str]:
     else:
         notes.append(f"Each item of {files.items!r} is published once for a person, however often it came.")
     if files.orphans:
-        left_out = counted(files.orphans, "event was", "events were")
-        notes.append(f"{left_out} left out: the table of people does not have their person (orphans: drop).")
+        notes.append("Events of people who are not in the table of people were left out (orphans: drop).")
     return notes
 
 

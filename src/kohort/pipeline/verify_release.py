@@ -89,9 +89,11 @@ def _original(
     table = original
     if events is not None:
         assert request.events is not None
+        listed = None if request.items is None else request.items.column
+        request.events.refuse_wrong_columns(original.names, events.names, request.roles, listed)
         joined = _joined(original, events, request)
-        strays = request.events.orphans == "drop"
-        for check in joined.checks[:1] if strays else joined.checks:
+        people, of_people, _ = joined.checks
+        for check in [people] if request.events.orphans == "drop" else [people, of_people]:
             if not check.holds:
                 raise InputError(f"The original does not fit together. {check.detail}")
         table = joined.table

@@ -37,7 +37,6 @@ _CERTIFICATE = (
     "cut_by_time",
     "quasi_identifiers",
     "suppression",
-    "events",
     "order",
     "notes",
     "sha256",

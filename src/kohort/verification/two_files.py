@@ -39,7 +39,8 @@ class JoinedTables:
 
     Where the events are items, there is a record per person, with the list of their items.
 
-    checks  whether everybody is among the people once, and every event is that of one of them
+    checks  whether everybody is among the people once, every event is that of one of them, and the tables
+            have no columns that the joined table does not show
     """
 
     table: Dataset
@@ -51,7 +52,11 @@ def join_tables(people: Dataset, events: Dataset, key: str, items: str | None) -
     """Join events to people, in the order of the people, and of the events of each."""
     for table in (people, events):
         table.require([key])
-    checks = (_check_people(people, key), _check_events(people, events, key))
+    checks = (
+        _check_people(people, key),
+        _check_events(people, events, key),
+        _check_columns(people, events, key, items),
+    )
     left, right = _keys(people, key, _PERSON), _keys(events, key, _EVENT)
     found = left.join(right, keys=_KEY, join_type="left outer", use_threads=False)
     found = found.sort_by([(_PERSON, "ascending"), (_EVENT, "ascending")])
@@ -85,6 +90,18 @@ def _with_lists(people: Dataset, events: Dataset, items: str, person: pa.Array, 
     lists = pa.ListArray.from_arrays(pa.array(offsets), flat, mask=pa.array(sizes == 0))
     columns = {name: take_records(people.arrow(name), person.take(starts)) for name in people.names}
     return Dataset(pa.table(columns | {items: lists}))
+
+
+def _check_columns(people: Dataset, events: Dataset, key: str, items: str | None) -> Check:
+    """Check that no column is hidden by the join: one that both tables have, or one beside items."""
+    shown = set(events.names) - set(people.names) if items is None else {items}
+    hidden = sorted(set(events.names) - shown - {key})
+    detail = (
+        f"The events have columns that they should not have: {', '.join(map(repr, hidden))}."
+        if hidden
+        else "The events have no column that the people have, too, but the key."
+    )
+    return Check("columns of the events", not hidden, detail)
 
 
 def _check_people(people: Dataset, key: str) -> Check:
