@@ -259,6 +259,15 @@ def test_a_person_whose_number_of_events_is_rare_loses_events():
     assert release.events.num_rows == more.num_rows - 1
 
 
+def test_labels_of_either_table_become_numbers():
+    people, events = many()
+    stays = events.append_column("days", pa.array([1 + place % 5 for place in range(len(events))]))
+    quasi = {**PEOPLE, "days": ko.intervals(2, 4)}
+    release = released(people, stays, quasi_identifiers=quasi, insensitive=["visit", "ward"])
+    assert len(release.as_numbers("age")) == release.table.num_rows
+    assert len(release.as_numbers("days")) == release.events.num_rows
+
+
 def test_the_attack_on_whole_histories_finds_nobody_with_a_better_chance_than_one_in_k():
     found = released(*many(), k=4).risk()["linkage"]
     assert found["after"]["maximum"] <= 1 / 4 + 1e-12 < found["before"]["average"]
