@@ -50,6 +50,7 @@ def jobs_of(algorithm: str) -> Iterator[dict[str, Any]]:
     yield {**trees, "labels": "tight"}
     yield {**base, "quasi_identifiers": _FREE}
     yield {**trees, "person": "patient_id"}
+    yield {**trees, "weight": "length_of_stay"}
     yield from ({**trees, "privacy": [model], "suppression": share} for model in models for share in (0, 0.2))
     yield from ({**trees, "cost": cost} for cost in _COSTS)
     yield from ({**trees, "scheme": scheme} for scheme in _SCHEMES)
