@@ -32,7 +32,7 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
         return None
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
-    plain = read_baskets(dataset, items.column, separator=items.separator)
+    plain = read_baskets(dataset, items.column, separator=items.separator) if items.multiset else baskets
     confidence, sensitive = request.confidence, None
     if confidence is not None:
         baskets, sensitive = plain.parted(confidence.sensitive)

@@ -209,9 +209,7 @@ def cover_items(
     """
     n_leaves = len(hierarchy.leaves)
     leaves = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
-    keys = original.record_of_item * n_leaves + leaves[original.items.codes]
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+    keys = np.sort(original.record_of_item * n_leaves + leaves[original.items.codes])
     occurrence, node, unknown = published_nodes(published, hierarchy)
     record = rows[published.record_of_item[occurrence]] * n_leaves
     first = np.searchsorted(keys, record + hierarchy.lo[node])
@@ -224,7 +222,7 @@ def cover_items(
     covering = np.cumsum(change[:-1])
     silent = np.ones(len(original), dtype=bool)
     silent[rows] = published.missing
-    said = ~silent[original.record_of_item[order]]
+    said = ~silent[keys // n_leaves]
     lost = int(((covering == 0) & said).sum())
     invented = int((stands_for == 0).sum())
     penalty = np.where(said, np.where(covering > 1, np.minimum(covering / n_leaves, 1.0), 0.0), 1.0)

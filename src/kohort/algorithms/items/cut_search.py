@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,18 @@ from kohort.algorithms.items.kernels.item_cuts import (
 )
 from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
+from kohort.algorithms.items.kernels.pair_counts import pair_counts
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 
 __all__ = ["CutSearch"]
+
+
+class _Rare(NamedTuple):
+    """Whether each node is in a rare itemset, and the nodes of the first one, -1 in unused places."""
+
+    marks: np.ndarray
+    first: np.ndarray
 
 
 class CutSearch:
@@ -34,7 +43,7 @@ class CutSearch:
         self.k = k
         everything = Baskets(offsets, leaves.astype(np.int32), np.ones(len(offsets) - 1, dtype=np.int64))
         self.baskets = collapsed(everything)
-        self.tree, self.lists = _ranked(self.baskets, hierarchy)
+        self.tree, self.lists, self.support = _ranked(self.baskets, hierarchy)
         self.cut = ItemCut(
             np.zeros(len(hierarchy.parent), dtype=bool), np.zeros(len(hierarchy.parent), dtype=np.int64)
         )
@@ -80,7 +89,9 @@ class CutSearch:
             return 0
         open_baskets, nodes = self.shown_as(suspects & ~self.cut.below)
         prefix = np.full(size, -1, dtype=np.int64)
-        walk = Walk(self.tree, self.cut, self.lists, nodes, size, self.k, prefix)
+        walk = Walk(
+            self.tree, self.cut, self.lists, nodes, size, self.k, prefix, pair_counts(len(nodes), self.k)
+        )
         lists, repairs = transposed(open_baskets, len(nodes)), 0
         for first in range(len(lists.present)):
             run.report("itemsets", lists.start[first] / lists.start[-1])
@@ -110,9 +121,9 @@ class CutSearch:
         """The nodes of a smallest rare itemset of the cut; empty if there is none of up to `size` nodes."""
         published, nodes = self.shown_as(self.in_cut)
         for length in range(1, min(size, self.longest) + 1):
-            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(length, -1, dtype=np.int64)
-            if mark_rare(published, len(nodes), length, self.k, marks, prefix, 0, True):
-                return [int(nodes[number]) for number in prefix if number >= 0]
+            found = self._rare(published, len(nodes), length, stop=True)
+            if found is not None:
+                return [int(nodes[number]) for number in found.first if number >= 0]
         return []
 
     def generalize(self, node: int) -> None:
@@ -157,10 +168,19 @@ class CutSearch:
 
     def _in_rare(self, size: int) -> np.ndarray:
         """The nodes of all rare itemsets of up to `size` nodes that the cut publishes."""
+        if size == 1:
+            return np.flatnonzero(self.in_cut & (self.support > 0) & (self.support < self.k))
         published, nodes = self.shown_as(self.in_cut)
-        marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(size, -1, dtype=np.int64)
-        mark_rare(published, len(nodes), size, self.k, marks, prefix, 0, False)
-        return nodes[marks]
+        found = self._rare(published, len(nodes), size, stop=False)
+        return nodes[:0] if found is None else nodes[found.marks]
+
+    def _rare(self, baskets: Baskets, n_nodes: int, size: int, *, stop: bool) -> _Rare | None:
+        """The numbers of nodes in rare itemsets of up to `size` nodes, or in the first one; None: no rare ones."""
+        marks, first = np.zeros(n_nodes, dtype=bool), np.full(size, -1, dtype=np.int64)
+        pairs = pair_counts(n_nodes, self.k)
+        if mark_rare(baskets, n_nodes, size, self.k, marks, first, 0, stop, pairs):
+            return _Rare(marks, first)
+        return None
 
     def shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
         """Baskets of the kept nodes that occur, without the root, which says nothing; and these nodes."""
@@ -192,8 +212,7 @@ class CutSearch:
         for child, of_child in tids.items() if m > 1 else ():
             keep[child] = False
             others, nodes = self.shown_as(keep, picked(self.baskets, of_child))
-            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(m - 1, -1, dtype=np.int64)
-            if mark_rare(others, len(nodes), m - 1, self.k, marks, prefix, 0, True):
+            if self._rare(others, len(nodes), m - 1, stop=True) is not None:
                 return False
             keep[child] = True
         return True
@@ -215,8 +234,8 @@ class CutSearch:
             node = int(self.tree.parent[node])
 
 
-def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists]:
-    """The tree with nodes ranked by support, then size, then place; and the baskets of every node."""
+def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists, np.ndarray]:
+    """The tree with nodes ranked by support, then size, then place; the baskets and support of every node."""
     n = len(hierarchy.parent)
     parent = hierarchy.parent.astype(np.int64)
     count = np.bincount(
@@ -241,4 +260,4 @@ def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists]
     order = np.lexsort((np.arange(n), -(tree.hi - tree.lo), -support))
     node = order[(support[order] > 0) & (order > 0)]
     tree.rank[node] = np.arange(len(node))
-    return tree._replace(node=node), lists
+    return tree._replace(node=node), lists, support

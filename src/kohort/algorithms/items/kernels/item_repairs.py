@@ -8,7 +8,14 @@ import numpy as np
 
 from kohort.algorithms.items.kernels.item_cuts import ItemCut, ItemTree, TidLists, nested, repair
 from kohort.algorithms.items.kernels.itemsets import project, rare_after, transposed
+from kohort.algorithms.items.kernels.pair_counts import (
+    PairCounts,
+    count_pairs_after,
+    rare_in_row,
+    table_pays,
+)
 from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import sorted_copy
 
 __all__ = ["Walk", "repair_itemsets"]
 
@@ -23,6 +30,7 @@ class Walk(NamedTuple):
     size: int
     k: int
     prefix: np.ndarray
+    pairs: PairCounts
 
 
 @kernel
@@ -46,7 +54,11 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
             repair(tree, cut, walk.lists, prefix[: depth + 1], walk.k)
             repairs += 1
         elif depth + 2 == walk.size:
-            repairs += _repair_last(walk, rare_after(baskets, lists, i, walk.k, count, touched))
+            n_rare = rare_after(baskets, lists, i, walk.k, count, touched)
+            repairs += _repair_last(walk, sorted_copy(touched[:n_rare]))
+        elif depth + 3 == walk.size and table_pays(walk.pairs, lists, i):
+            count_pairs_after(baskets, lists, i, _may_follow(walk, node), walk.k, walk.pairs)
+            repairs += _repair_pairs(walk, touched)
         elif depth + 2 < walk.size:
             after = project(baskets, lists, i, _may_follow(walk, node))
             if len(after.nodes):
@@ -67,6 +79,27 @@ def _may_follow(walk, node):
         other = walk.node[number]
         may[number] = not (walk.cut.below[other] or nested(walk.tree, node, other))
     return may
+
+
+@kernel
+def _repair_pairs(walk, found):
+    """Repair the itemsets that end with a counted node or pair of nodes; return how many were repaired."""
+    prefix, cut, repairs = walk.prefix, walk.cut, 0
+    before = prefix[: walk.size - 2]
+    for number in range(len(walk.node)):
+        node = walk.node[number]
+        if walk.pairs.low[number] < 0 or cut.below[node]:
+            continue
+        prefix[walk.size - 2] = node
+        if walk.pairs.count[number, number] < walk.k:
+            repair(walk.tree, cut, walk.lists, prefix[: walk.size - 1], walk.k)
+            repairs += 1
+        else:
+            n_rare = rare_in_row(walk.pairs, number, walk.k, found)
+            repairs += _repair_last(walk, found[:n_rare])
+        if cut.below[before].any():
+            break
+    return repairs
 
 
 @kernel
