@@ -41,7 +41,13 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
     if confidence is not None:
         _refuse_ambiguous(hierarchy, confidence, items.column)
     return ItemsProblem(
-        baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence, seed=request.seed
+        baskets,
+        hierarchy,
+        request.km,
+        sensitive=sensitive,
+        confidence=confidence,
+        suppress=items.suppress,
+        seed=request.seed,
     )
 
 

@@ -32,6 +32,8 @@ class ItemsProblem:
 
     Sensitive items are not among the baskets: `sensitive` holds those of every record, which are published as
     they are, and `confidence` what is promised of them.
+
+    suppress  whether items may also be dropped from their baskets, at the cost of the root
     """
 
     baskets: Baskets
@@ -40,6 +42,7 @@ class ItemsProblem:
     class_of_record: np.ndarray | None = None
     sensitive: Baskets | None = None
     confidence: ItemConfidence | None = None
+    suppress: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -85,9 +88,12 @@ class ItemsProblem:
         return self.leaf_of_item[self.baskets.items.codes]
 
     def ncp(self, node_of_occurrence: np.ndarray) -> float:
-        """The normalized certainty penalty of publishing each occurrence as a node; -1 (withheld) costs 1."""
+        """The normalized certainty penalty of publishing each occurrence as a node.
+
+        A negative number, of an item that is withheld with its basket or dropped from it, costs 1.
+        """
         if not len(node_of_occurrence):
             return 0.0
         width = self.hierarchy.hi - self.hierarchy.lo + 1
         penalty = np.where(width > 1, width / len(self.hierarchy.leaves), 0.0)
-        return float(np.append(penalty, 1.0)[node_of_occurrence].mean())
+        return float(np.where(node_of_occurrence < 0, 1.0, penalty[node_of_occurrence]).mean())

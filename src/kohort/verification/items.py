@@ -11,7 +11,7 @@ import pyarrow as pa
 from kohort.data.baskets import Baskets
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import counted
+from kohort.errors import counted, percent
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence, KmAnonymity
 from kohort.problem.models.km_anonymity import ItemsetSurvey
@@ -161,10 +161,14 @@ def _named(published: Baskets, items: Sequence[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class CoveredItems:
-    """Whether published items stand for the original ones and for nothing else, and what that cost."""
+    """Whether published items stand for the original ones and for nothing else, and what that cost.
+
+    dropped  how many items are left out of their baskets, where that is allowed
+    """
 
     check: Check
     ncp: float
+    dropped: int
 
 
 @dataclass(frozen=True)
@@ -173,15 +177,16 @@ class CoveredBaskets:
 
     checks: tuple[Check, ...]
     ncp: float
+    dropped: int
 
 
 def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
     """Compare published baskets with the original ones: sensitive items apart from all others."""
     if problem.confidence is None or problem.sensitive is None:
-        covered = cover_items(published, problem.baskets, problem.hierarchy, rows)
-        return CoveredBaskets((covered.check,), covered.ncp)
+        covered = cover_items(published, problem, rows)
+        return CoveredBaskets((covered.check,), covered.ncp, covered.dropped)
     others, shown = published.parted(problem.confidence.sensitive)
-    covered = cover_items(others, problem.baskets, problem.hierarchy, rows)
+    covered = cover_items(others, problem, rows)
     held = set(zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive)))
     different = len(held ^ set(zip(rows[shown.record_of_item].tolist(), _texts(shown))))
     title = f"sensitive items of {published.name!r}"
@@ -189,7 +194,7 @@ def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -
         detail = f"{counted(different, 'sensitive item')} of {published.name!r} are missing or invented."
     else:
         detail = f"The sensitive items of {published.name!r} are published as they are."
-    return CoveredBaskets((covered.check, Check(title, not different, detail)), covered.ncp)
+    return CoveredBaskets((covered.check, Check(title, not different, detail)), covered.ncp, covered.dropped)
 
 
 def _texts(baskets: Baskets) -> list[str | None]:
@@ -197,16 +202,16 @@ def _texts(baskets: Baskets) -> list[str | None]:
     return [baskets.items.texts[code] for code in baskets.items.codes]
 
 
-def cover_items(
-    published: Baskets, original: Baskets, hierarchy: Hierarchy, rows: np.ndarray
-) -> CoveredItems:
+def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredItems:
     """Compare published items with the original ones, record by record. O(items log items).
 
     rows  per published record the number of its original
 
     Every original item must be under a published label of its record, every published label above an
-    original item of its record. A missing basket says nothing, and costs as much as the root.
+    original item of its record. A missing basket says nothing, and costs as much as the root, and so does an
+    item that is left out of its basket, where that is allowed.
     """
+    original, hierarchy = problem.baskets, problem.hierarchy
     n_leaves = len(hierarchy.leaves)
     leaves = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
     keys = np.sort(original.record_of_item * n_leaves + leaves[original.items.codes])
@@ -223,17 +228,28 @@ def cover_items(
     silent = np.ones(len(original), dtype=bool)
     silent[rows] = published.missing
     said = ~silent[keys // n_leaves]
-    lost = int(((covering == 0) & said).sum())
+    lost = said & (covering == 0)
     invented = int((stands_for == 0).sum())
-    penalty = np.where(said, np.where(covering > 1, np.minimum(covering / n_leaves, 1.0), 0.0), 1.0)
+    penalty = np.where(covering > 1, np.minimum(covering / n_leaves, 1.0), 0.0)
+    penalty[~said | lost] = 1.0
     ncp = float(penalty.mean()) if len(penalty) else 0.0
-    return CoveredItems(_check(published.name, lost, invented, unknown), ncp)
+    dropped = int(lost.sum()) if problem.suppress else 0
+    check = _check(published.name, int(lost.sum()) - dropped, invented, unknown, dropped, len(keys))
+    return CoveredItems(check, ncp, dropped)
 
 
-def _check(name: str, lost: int, invented: int, unknown: int) -> Check:
+def _check(name: str, lost: int, invented: int, unknown: int, dropped: int, n_items: int) -> Check:
     title = f"coverage of {name!r}"
     if not lost and not invented:
-        return Check(title, True, f"The items of {name!r} stand for their originals, and for nothing else.")
+        share = percent(dropped / max(n_items, 1))
+        left_out = f" {dropped:,} of {n_items:,} items ({share}) are dropped from their baskets." * bool(
+            dropped
+        )
+        return Check(
+            title,
+            True,
+            f"The items of {name!r} stand for their originals, and for nothing else.{left_out}",
+        )
     hint = (
         f" {counted(unknown, 'published label is', 'published labels are')} neither an item nor a node."
         if unknown

@@ -102,7 +102,7 @@ def test_the_table_counts_the_pairs_after_a_node(baskets, keep, k):
             assert found[: rare_in_row(pairs, first, k, found)].tolist() == wanted
             if first in singles:
                 support = sum(weight for nodes, weight in after if first in nodes)
-                assert pairs.count[first, first] == min(support, k)
+                assert pairs.number[first, first] == min(support, k)
 
 
 def test_a_table_is_not_made_for_many_nodes_or_a_large_k():

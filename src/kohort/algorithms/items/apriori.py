@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.class_cuts import cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.items.refine_cut import refine as refine_cut
 from kohort.algorithms.items.sensitive import SensitiveItems
 from kohort.algorithms.run import Run
 from kohort.errors import counted
@@ -22,10 +23,10 @@ class AprioriItems(ItemsAlgorithm):
     """Apriori anonymization, AA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 4).
 
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
-    generalization of its items; generalized nodes are skipped from then on, so that few itemsets are left
-    when they get long. Last, nodes are published as their children again where that keeps the promise
-    (`refine`). At a time limit the nodes of itemsets that are still rare are generalized level by level until
-    none is rare.
+    generalization of its items or, where that is allowed and costs less, by dropping some; such nodes are
+    skipped from then on, so that few itemsets are left when they get long. Last, nodes are published as their
+    children again where that keeps the promise (`refine`). At a time limit the nodes of itemsets that are
+    still rare are generalized level by level until none is rare.
 
     O(itemsets of up to m nodes of the cut, in all distinct baskets); memory for the baskets only.
 
@@ -100,8 +101,8 @@ def protect_and_refine(
         sensitive.repair(run)
     if not refine:
         return 0, sensitive
-    may_split = None if sensitive is None else sensitive.may_split
-    return search.refine(problem.model.m, run, may_split=may_split), sensitive
+    may_publish = None if sensitive is None else sensitive.may_publish
+    return refine_cut(search, problem.model.m, run, may_publish=may_publish), sensitive
 
 
 def repair_notes(

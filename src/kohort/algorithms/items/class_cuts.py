@@ -11,20 +11,33 @@ from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
 from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.item_nodes import DROPPED, ItemNodes
 
-__all__ = ["ItemsClass", "cut_each_class", "recode_each_class"]
+__all__ = ["ItemsClass", "cut_class", "cut_each_class", "recode_each_class"]
 
 
 class ItemsClass:
     """The baskets of one class, and the places of its items in the whole table."""
 
-    def __init__(self, problem: ItemsProblem, records: np.ndarray) -> None:
+    def __init__(self, records: np.ndarray, offsets: np.ndarray, occurrences: np.ndarray) -> None:
+        self.records, self.offsets, self.occurrences = records, offsets, occurrences
+
+    @classmethod
+    def of(cls, problem: ItemsProblem, records: np.ndarray) -> ItemsClass:
+        """All items of some records."""
         starts, sizes = problem.baskets.offsets[records], problem.baskets.sizes[records]
-        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.occurrences = np.arange(self.offsets[-1]) + np.repeat(starts - self.offsets[:-1], sizes)
-        self.records = records
-        self.filled = int((sizes > 0).sum())
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(records, offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes))
+
+    @property
+    def filled(self) -> int:
+        """How many of the baskets have items."""
+        return int((np.diff(self.offsets) > 0).sum())
+
+    def reduced(self, kept: np.ndarray) -> ItemsClass:
+        """The same baskets with some of their items."""
+        before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        return ItemsClass(self.records, before[self.offsets], self.occurrences[kept])
 
     def alone(self, problem: ItemsProblem) -> ItemsProblem:
         """The problem that the baskets of this class pose by themselves."""
@@ -38,7 +51,8 @@ class ItemsClass:
         return replace(problem, baskets=baskets, class_of_record=None)
 
     def search(self, problem: ItemsProblem) -> CutSearch:
-        return CutSearch(self.offsets, problem.leaves[self.occurrences], problem.hierarchy, problem.model.k)
+        leaves = problem.leaves[self.occurrences]
+        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
 
 
 def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
@@ -47,12 +61,34 @@ def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Ru
     cut  completes a search, and returns notes
     """
 
-    def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
-        search = part.search(problem)
-        notes = cut(search, run)
-        return search.node_of_leaf()[problem.leaves[part.occurrences]], notes
+    return recode_each_class(problem, run, lambda part, run: cut_class(problem, part, run, cut))
 
-    return recode_each_class(problem, run, recode)
+
+def cut_class(
+    problem: ItemsProblem, part: ItemsClass, run: Run, cut: Callable[[CutSearch, Run], list[str]]
+) -> tuple[np.ndarray, list[str]]:
+    """Cut the hierarchy for one class; return the nodes of its occurrences, and notes.
+
+    Where dropped items would leave too many holders of a sensitive item among the baskets that still have
+    others, nothing is dropped.
+    """
+    leaves = problem.leaves[part.occurrences]
+    search = part.search(problem)
+    notes = cut(search, run)
+    nodes = search.node_of_leaf()[leaves]
+    if problem.confidence is not None and (nodes == DROPPED).any():
+        shown = np.diff(part.reduced(nodes != DROPPED).offsets) > 0
+        holders = [held[part.records[shown]] for held in problem.holds]
+        if not problem.confidence.allows_shares(holders):
+            search = part.search(replace(problem, suppress=False))
+            notes = [*cut(search, run), _NOT_DROPPED]
+            nodes = search.node_of_leaf()[leaves]
+    return nodes, notes
+
+
+_NOT_DROPPED = (
+    "No item is dropped: too large a share of the baskets that still had items would hold a sensitive one."
+)
 
 
 def recode_each_class(
@@ -86,9 +122,9 @@ def recode_each_class(
 
 def _classes(problem: ItemsProblem) -> Iterator[ItemsClass]:
     if problem.class_of_record is None:
-        yield ItemsClass(problem, np.arange(len(problem.baskets)))
+        yield ItemsClass.of(problem, np.arange(len(problem.baskets)))
         return
     order = np.argsort(problem.class_of_record, kind="stable")
     ends = np.flatnonzero(np.diff(problem.class_of_record[order])) + 1
     for records in np.split(order, ends):
-        yield ItemsClass(problem, records)
+        yield ItemsClass.of(problem, records)

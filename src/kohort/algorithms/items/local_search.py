@@ -49,7 +49,7 @@ class LocalSearch:
     @classmethod
     def of_all(cls, problem: ItemsProblem) -> LocalSearch:
         """The search for all baskets as one class."""
-        return cls(problem, ItemsClass(problem, np.arange(len(problem.baskets))))
+        return cls(problem, ItemsClass.of(problem, np.arange(len(problem.baskets))))
 
     @property
     def cost(self) -> int:

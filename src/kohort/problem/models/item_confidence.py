@@ -83,6 +83,10 @@ class ItemConfidence:
         """The parameters as JSON holds them."""
         return {"sensitive": list(self.sensitive), "limit": plain(self.asked), "m": self.m}
 
+    def allows_shares(self, holds: Sequence[np.ndarray]) -> bool:
+        """Whether, for each sensitive item, the share of the records that hold it is within the limit."""
+        return all(Fraction(int(held.sum()), max(len(held), 1)) <= self.asked for held in holds)
+
     def survey_of(self, baskets: list[list[int]], holds: Sequence[Sequence[bool]]) -> ConfidenceSurvey:
         """Survey baskets of items that are not sensitive."""
         offsets = np.cumsum([0, *map(len, baskets)])

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.items.kernels.item_cuts import ItemCut, ItemTree, TidLists, nested, repair
+from kohort.algorithms.items.kernels.item_cuts import (
+    ItemCut,
+    ItemTree,
+    TidLists,
+    any_gone,
+    is_gone,
+    nested,
+    repair,
+)
 from kohort.algorithms.items.kernels.itemsets import project, rare_after, transposed
 from kohort.algorithms.items.kernels.pair_counts import (
     PairCounts,
@@ -38,8 +46,8 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
     """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
 
     `baskets` hold the nodes that may follow the prefix, and `lists` their places; only numbers begin..end - 1
-    of the lists come next in the itemset. Itemsets with a node below the cut, or with one node above another,
-    are skipped. Returns how many were repaired. O(itemsets in all baskets).
+    of the lists come next in the itemset. Itemsets with a node below the cut or a dropped one, or with one
+    node above another, are skipped. Returns how many were repaired. O(itemsets in all baskets).
     """
     tree, cut, prefix = walk.tree, walk.cut, walk.prefix
     n = len(walk.node)
@@ -47,7 +55,7 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
     repairs = 0
     for i in range(begin, end):
         node = walk.node[lists.present[i]]
-        if cut.below[node]:
+        if is_gone(cut, node):
             continue
         prefix[depth] = node
         if lists.weight[i] < walk.k:
@@ -66,7 +74,7 @@ def repair_itemsets(walk, baskets, lists, begin, end, depth):
                 # a plain 0 would be a type of its own: numba's cache crashes where specializations recurse
                 zero = np.int64(0)
                 repairs += repair_itemsets(walk, after, then, zero, len(then.present), depth + 1)
-        if cut.below[prefix[:depth]].any():
+        if any_gone(cut, prefix[:depth]):
             break
     return repairs
 
@@ -77,7 +85,7 @@ def _may_follow(walk, node):
     may = np.empty(len(walk.node), np.bool_)
     for number in range(len(may)):
         other = walk.node[number]
-        may[number] = not (walk.cut.below[other] or nested(walk.tree, node, other))
+        may[number] = not (is_gone(walk.cut, other) or nested(walk.tree, node, other))
     return may
 
 
@@ -88,16 +96,16 @@ def _repair_pairs(walk, found):
     before = prefix[: walk.size - 2]
     for number in range(len(walk.node)):
         node = walk.node[number]
-        if walk.pairs.low[number] < 0 or cut.below[node]:
+        if walk.pairs.low[number] < 0 or is_gone(cut, node):
             continue
         prefix[walk.size - 2] = node
-        if walk.pairs.count[number, number] < walk.k:
+        if walk.pairs.number[number, number] < walk.k:
             repair(walk.tree, cut, walk.lists, prefix[: walk.size - 1], walk.k)
             repairs += 1
         else:
             n_rare = rare_in_row(walk.pairs, number, walk.k, found)
             repairs += _repair_last(walk, found[:n_rare])
-        if cut.below[before].any():
+        if any_gone(cut, before):
             break
     return repairs
 
@@ -109,11 +117,11 @@ def _repair_last(walk, rare):
     others = itemset[:-1]
     for number in rare:
         node = walk.node[number]
-        if walk.cut.below[node] or nested(walk.tree, others[-1], node):
+        if is_gone(walk.cut, node) or nested(walk.tree, others[-1], node):
             continue
         itemset[-1] = node
         repair(walk.tree, walk.cut, walk.lists, itemset, walk.k)
         repairs += 1
-        if walk.cut.below[others].any():
+        if any_gone(walk.cut, others):
             break
     return repairs

@@ -172,14 +172,14 @@ def _mark_pairs(pairs, k, marks, prefix, depth, stop, rare):
     found = False
     for node in pairs.used[: pairs.n_used[0]]:
         n = rare_in_row(pairs, node, k, rare)
-        if n or pairs.count[node, node] < k:
+        if n or pairs.number[node, node] < k:
             found = True
             marks[prefix[: depth + 1]] = True
             marks[node] = True
             marks[rare[:n]] = True
             if stop:
                 prefix[depth + 1] = node
-                prefix[depth + 2] = rare[0] if pairs.count[node, node] >= k else -1
+                prefix[depth + 2] = rare[0] if pairs.number[node, node] >= k else -1
                 break
     return found
 

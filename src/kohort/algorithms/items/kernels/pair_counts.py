@@ -17,14 +17,14 @@ _LARGEST_K = 60_000
 class PairCounts(NamedTuple):
     """Scratch for `count_pairs_after`.
 
-    count  per pair of nodes, the first before the second, the records with both, at most k; per node and
-           itself those with the node. Rows of nodes that are not in use hold anything
-    low    per node the first one after it that may have fewer than k records with it; -1: not in use
-    tail   the nodes of one basket
-    used   the nodes in use, the first n_used[0] of them
+    number  per pair of nodes, the first before the second, the records with both, at most k; per node and
+            itself those with the node. Rows of nodes that are not in use hold anything
+    low     per node the first one after it that may have fewer than k records with it; -1: not in use
+    tail    the nodes of one basket
+    used    the nodes in use, the first n_used[0] of them
     """
 
-    count: np.ndarray
+    number: np.ndarray
     low: np.ndarray
     tail: np.ndarray
     used: np.ndarray
@@ -73,7 +73,7 @@ def count_pairs_after(baskets, lists, i, keep, k, pairs):
 def _count_row(pairs, first, size, keep, weight, k):
     """Add a basket, whose nodes are tail[:size], to the row of the node at place `first` of it."""
     node = pairs.tail[first]
-    row = pairs.count[node]
+    row = pairs.number[node]
     if pairs.low[node] < 0:
         row[node:] = 0
         pairs.used[pairs.n_used[0]] = node
@@ -99,7 +99,7 @@ def rare_in_row(pairs, node, k, found):
     """
     n = 0
     if pairs.low[node] >= 0:
-        row = pairs.count[node]
+        row = pairs.number[node]
         for other in range(max(pairs.low[node], node + 1), len(row)):
             if 0 < row[other] < k:
                 found[n] = other
