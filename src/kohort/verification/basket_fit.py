@@ -41,7 +41,7 @@ def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
     TooLarge above 10^8 pairs.
     """
     secret = () if problem.confidence is None else problem.confidence.sensitive
-    shown, shown_secret = published.parted(secret)
+    shown, shown_secret = published.parted(secret, multiset=problem.multiset)
     after, first_after = _distinct([shown, shown_secret])
     before, first_before = _distinct([problem.baskets, problem.sensitive or problem.baskets])
     hierarchy = problem.hierarchy
@@ -55,9 +55,9 @@ def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
     fits = labels @ (leaves @ under.T == 0).astype(np.float32).T == 0
     if not problem.suppress:
         fits &= (labels @ under == 0).astype(np.float32) @ leaves.T == 0
-    fits |= shown.missing[first_after][:, None]
     if problem.sensitive is not None:
         fits &= _same_items(shown_secret, problem.sensitive, first_after, first_before)
+    fits |= shown.missing[first_after][:, None]
     return BasketFit(after, before, fits)
 
 

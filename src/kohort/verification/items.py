@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.baskets import Baskets
+from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted, percent
@@ -23,18 +26,43 @@ from kohort.verification.verdict import Check, ModelVerdict, Verdict
 __all__ = [
     "CoveredBaskets",
     "CoveredItems",
+    "Holders",
     "cover_baskets",
     "cover_items",
+    "holders_of",
     "published_nodes",
     "verify_baskets",
     "with_items",
 ]
 
 
+class Holders(NamedTuple):
+    """What is promised of sensitive items or values, and who holds them.
+
+    others  the published baskets without sensitive items
+    names   of the sensitive items or values
+    holds   for each of them, whether each record holds it
+    """
+
+    model: ItemConfidence
+    others: Baskets
+    names: Sequence[str | None]
+    holds: list[np.ndarray]
+
+
+def holders_of(
+    published: Baskets, model: ItemConfidence, values: Column | None, *, multiset: bool
+) -> Holders:
+    """Who holds the sensitive items, or the values of a column."""
+    others = published.parted(model.sensitive, multiset=multiset)[0]
+    names = model.sensitive if values is None else values.texts
+    return Holders(model, others, names, model.held(published, values, multiset=multiset))
+
+
 def verify_baskets(
     published: Baskets,
     model: KmAnonymity,
-    confidence: ItemConfidence | None = None,
+    holders: Holders | None = None,
     *,
     levels: Levels | None = None,
     checks: Sequence[Check] = (),
@@ -47,14 +75,14 @@ def verify_baskets(
     With sensitive items: whether the others are k^m-anonymous, and whether they imply no sensitive item with
     more than the confidence that is allowed.
     """
-    others, sensitive = published.parted(() if confidence is None else confidence.sensitive)
+    others = published if holders is None else holders.others
     everybody = np.zeros(len(others), dtype=np.int64)
     found = _survey(others, model, everybody, levels)
-    promise = model.describe(sensitive=confidence is not None)
+    promise = model.describe(sensitive=holders is not None and holders.model.attribute is None)
     judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
-    violations: list[Violation] = [(_named(others, rare.items), rare.support, None) for rare in found.listed]
-    if confidence is not None:
-        of_sensitive, telling = _confidence(others, sensitive, confidence)
+    violations = [Violation(0, _named(others, rare.items), rare.support) for rare in found.listed]
+    if holders is not None:
+        of_sensitive, telling = _confidence(holders, everybody, classes=False)
         judged.append(of_sensitive)
         violations += telling
     return Verdict(
@@ -64,45 +92,66 @@ def verify_baskets(
         smallest_class=len(published),
         models=tuple(judged),
         checks=tuple(checks),
-        violations=_table_of(violations, with_sensitive=confidence is not None),
+        violations=pa.table(_columns_of(violations, with_sensitive=holders is not None)),
         cautions=tuple(cautions_of_baskets(model.k, sensitive_columns)),
     )
 
 
-Violation = tuple[list[str], int, tuple[str, int] | None]
-"""Published items, their support, and a sensitive item with the number of records that also hold it."""
+class Violation(NamedTuple):
+    """Published items of a class, their support, and something sensitive with the number of its holders."""
+
+    class_: int
+    items: list[str]
+    support: int
+    sensitive: str | None = None
+    holders: int | None = None
 
 
 def _confidence(
-    others: Baskets, sensitive: Baskets, model: ItemConfidence
+    found: Holders, class_of_record: np.ndarray, *, classes: bool
 ) -> tuple[ModelVerdict, list[Violation]]:
-    texts = sensitive.items.texts
-    found = model.survey(others.offsets, others.items.codes, sensitive.holders())
+    """Judge every class by itself."""
+    model, others = found.model, found.others
+    highest, failing, violations = Fraction(0), 0, list[Violation]()
+    order = np.argsort(class_of_record, kind="stable")
+    for records in np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1):
+        sizes = others.sizes[records]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(offsets[-1]) + np.repeat(others.offsets[records] - offsets[:-1], sizes)
+        survey = model.survey(offsets, others.items.codes[places], [held[records] for held in found.holds])
+        highest = max(highest, survey.highest or highest)
+        failing += survey.telling > 0
+        violations += [
+            Violation(
+                int(class_of_record[records[0]]),
+                _named(others, one.items),
+                one.support,
+                str(found.names[one.sensitive]),
+                one.holders,
+            )
+            for one in survey.listed
+        ]
     verdict = ModelVerdict(
         model=model.name,
-        attribute=others.name,
-        promise=model.describe(),
+        attribute=others.name if model.attribute is None else model.attribute,
+        promise=model.describe(classes=classes),
         asked=model.asked,
-        measured=0 if found.highest is None else found.highest,
-        failing_classes=int(found.telling > 0),
+        measured=highest,
+        failing_classes=failing,
         parameters=model.to_dict(),
     )
-    return verdict, [
-        (_named(others, one.items), one.support, (str(texts[one.sensitive]), one.holders))
-        for one in found.listed
-    ]
+    return verdict, violations
 
 
-def _table_of(violations: Sequence[Violation], *, with_sensitive: bool) -> pa.Table:
+def _columns_of(violations: Sequence[Violation], *, with_sensitive: bool) -> dict[str, pa.Array]:
     columns = {
-        "items": pa.array([items for items, _, _ in violations], pa.list_(pa.string())),
-        "support": pa.array([support for _, support, _ in violations], pa.int64()),
+        "items": pa.array([one.items for one in violations], pa.list_(pa.string())),
+        "support": pa.array([one.support for one in violations], pa.int64()),
     }
     if with_sensitive:
-        items = [item and item[0] for _, _, item in violations]
-        columns["sensitive"] = pa.array(items, pa.string())
-        columns["holders"] = pa.array([item and item[1] for _, _, item in violations], pa.int64())
-    return pa.table(columns)
+        columns["sensitive"] = pa.array([one.sensitive for one in violations], pa.string())
+        columns["holders"] = pa.array([one.holders for one in violations], pa.int64())
+    return columns
 
 
 def with_items(
@@ -110,26 +159,27 @@ def with_items(
     classes: PublishedClasses,
     published: Baskets,
     model: KmAnonymity,
+    holders: Holders | None = None,
     levels: Levels | None = None,
 ) -> Verdict:
     """The verdict on quasi-identifiers, extended by that on the items within every class."""
-    found = _survey(published, model, classes.class_of_record, levels)
-    promise = model.describe(classes=True)
-    judged = _verdict(published, model, found.least, len(found.failing_classes), promise)
-    violations = verdict.violations
-    if found.rare and not violations.num_rows:
-        chosen = np.array([rare.class_ for rare in found.listed])
-        extra: dict[str, Sequence] = {
-            "fails": [model.name] * len(chosen),
-            "items": [_named(published, rare.items) for rare in found.listed],
-            "support": [rare.support for rare in found.listed],
-        }
-        violations = classes.labelled(chosen, extra)
-    return replace(
-        verdict,
-        models=(*verdict.models, judged),
-        violations=violations,
-    )
+    others = published if holders is None else holders.others
+    found = _survey(others, model, classes.class_of_record, levels)
+    promise = model.describe(classes=True, sensitive=holders is not None and holders.model.attribute is None)
+    judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    named = [(one.class_, _named(others, one.items), one.support) for one in found.listed]
+    violations, fails = [Violation(*one) for one in named], [model.name] * len(named)
+    if holders is not None:
+        of_sensitive, telling = _confidence(holders, classes.class_of_record, classes=True)
+        judged.append(of_sensitive)
+        violations += telling
+        fails += [holders.model.name] * len(telling)
+    shown = verdict.violations
+    if violations and not shown.num_rows:
+        chosen = np.array([one.class_ for one in violations])
+        columns = _columns_of(violations, with_sensitive=holders is not None)
+        shown = classes.labelled(chosen, {"fails": fails, **columns})
+    return replace(verdict, models=(*verdict.models, *judged), violations=shown)
 
 
 def _survey(
@@ -182,12 +232,17 @@ class CoveredBaskets:
 
 def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
     """Compare published baskets with the original ones: sensitive items apart from all others."""
-    if problem.confidence is None or problem.sensitive is None:
+    if problem.confidence is None or problem.sensitive is None or problem.confidence.attribute is not None:
         covered = cover_items(published, problem, rows)
         return CoveredBaskets((covered.check,), covered.ncp, covered.dropped)
-    others, shown = published.parted(problem.confidence.sensitive)
+    others, shown = published.parted(problem.confidence.sensitive, multiset=problem.multiset)
     covered = cover_items(others, problem, rows)
-    held = set(zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive)))
+    silent = set(rows[published.missing].tolist())  # a missing basket says nothing
+    held = {
+        (record, text)
+        for record, text in zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive))
+        if record not in silent
+    }
     different = len(held ^ set(zip(rows[shown.record_of_item].tolist(), _texts(shown))))
     title = f"sensitive items of {published.name!r}"
     if different:

@@ -40,7 +40,7 @@ def posed(case, limit, m, **options):
     confidence = ItemConfidence(["s0", "s1"], limit, m)
     coded = code_baskets("items", pa.array(case.baskets, pa.list_(pa.string())))
     others, sensitive = coded.parted(confidence.sensitive)
-    model = KmAnonymity(case.k, case.m)
+    model, options["holds"] = KmAnonymity(case.k, case.m), confidence.held(coded, None)
     return ItemsProblem(others, case.hierarchy, model, sensitive=sensitive, confidence=confidence, **options)
 
 
@@ -205,21 +205,12 @@ def test_a_sensitive_item_that_is_in_no_basket_is_told():
         ({"sensitive": "test"}, InputError, "list of items"),
         ({"sensitive": []}, InputError, "list of items"),
         ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items, vertical-items or direct-items"),
-        ({"items": ko.Items("bought", multiset=True)}, UnsupportedError, "multiset"),
         ({"items": {"bought": ko.groups({"test": ["bread", "rolls", "milk"]})}}, InputError, "named like"),
     ],
 )
 def test_bad_requests_are_refused(asked, error, says):
     with pytest.raises(error, match=says):
         anonymized(**asked)
-
-
-def test_sensitive_items_beside_a_table_are_refused():
-    table = pa.table({"sex": ["f"] * 6, "bought": BOUGHT})
-    with pytest.raises(UnsupportedError, match="beside quasi-identifiers"):
-        anonymized(table=table, quasi_identifiers=["sex"])
-    with pytest.raises(InputError, match="no column has the role items"):
-        ko.anonymize(table, quasi_identifiers=["sex"], others="drop", privacy=ko.ItemConfidence(["x"], 1, 1))
 
 
 def test_a_spec_without_m_says_so():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.class_cuts import cut_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.refine_cut import refine as refine_cut
 from kohort.algorithms.items.sensitive import SensitiveItems
@@ -56,9 +56,9 @@ class AprioriItems(ItemsAlgorithm):
         return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
-        def cut(search: CutSearch, run: Run) -> list[str]:
+        def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
             repairs, climbed = repair_by_size(search, problem.model.m, run)
-            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+            splits, sensitive = protect_and_refine(problem, part, search, run, refine=self.refine)
             return repair_notes(search, repairs, climbed, splits, sensitive)
 
         return cut_each_class(problem, run, cut)
@@ -89,7 +89,7 @@ def climb_until_safe(search: CutSearch, m: int, *, begin: int = 1) -> int:
 
 
 def protect_and_refine(
-    problem: ItemsProblem, search: CutSearch, run: Run, *, refine: bool
+    problem: ItemsProblem, part: ItemsClass, search: CutSearch, run: Run, *, refine: bool
 ) -> tuple[int, SensitiveItems | None]:
     """Keep sensitive items from being revealed, then undo generalizations that are not needed.
 
@@ -97,7 +97,8 @@ def protect_and_refine(
     """
     sensitive = None
     if problem.confidence is not None:
-        sensitive = SensitiveItems(problem, problem.confidence, search)
+        leaves, holds = problem.leaves[part.occurrences], [held[part.records] for held in problem.holds]
+        sensitive = SensitiveItems(part.offsets, leaves, holds, problem.confidence, search)
         sensitive.repair(run)
     if not refine:
         return 0, sensitive

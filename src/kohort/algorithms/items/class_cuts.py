@@ -39,6 +39,16 @@ class ItemsClass:
         before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
         return ItemsClass(self.records, before[self.offsets], self.occurrences[kept])
 
+    def tells_too_much(self, problem: ItemsProblem) -> bool:
+        """Whether too large a share of the class, or of its baskets with items, holds something sensitive."""
+        if problem.confidence is None or problem.class_of_record is None:
+            return False
+        filled = self.records[np.diff(self.offsets) > 0]
+        return not all(
+            problem.confidence.allows_shares([held[records] for held in problem.holds])
+            for records in (self.records, filled)
+        )
+
     def alone(self, problem: ItemsProblem) -> ItemsProblem:
         """The problem that the baskets of this class pose by themselves."""
         items = problem.baskets.items
@@ -48,25 +58,25 @@ class ItemsClass:
             offsets=self.offsets,
             missing=problem.baskets.missing[self.records],
         )
-        return replace(problem, baskets=baskets, class_of_record=None)
+        holds = [held[self.records] for held in problem.holds]
+        return replace(problem, baskets=baskets, class_of_record=None, holds=holds)
 
     def search(self, problem: ItemsProblem) -> CutSearch:
         leaves = problem.leaves[self.occurrences]
         return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
 
 
-def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
-    """Cut the hierarchy for every class by itself.
+Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
+"""Completes the search for a cut of a class, and returns notes."""
 
-    cut  completes a search, and returns notes
-    """
+
+def cut_each_class(problem: ItemsProblem, run: Run, cut: Cut) -> ItemNodes:
+    """Cut the hierarchy for every class by itself."""
 
     return recode_each_class(problem, run, lambda part, run: cut_class(problem, part, run, cut))
 
 
-def cut_class(
-    problem: ItemsProblem, part: ItemsClass, run: Run, cut: Callable[[CutSearch, Run], list[str]]
-) -> tuple[np.ndarray, list[str]]:
+def cut_class(problem: ItemsProblem, part: ItemsClass, run: Run, cut: Cut) -> tuple[np.ndarray, list[str]]:
     """Cut the hierarchy for one class; return the nodes of its occurrences, and notes.
 
     Where dropped items would leave too many holders of a sensitive item among the baskets that still have
@@ -74,14 +84,14 @@ def cut_class(
     """
     leaves = problem.leaves[part.occurrences]
     search = part.search(problem)
-    notes = cut(search, run)
+    notes = cut(search, part, run)
     nodes = search.node_of_leaf()[leaves]
     if problem.confidence is not None and (nodes == DROPPED).any():
         shown = np.diff(part.reduced(nodes != DROPPED).offsets) > 0
         holders = [held[part.records[shown]] for held in problem.holds]
         if not problem.confidence.allows_shares(holders):
             search = part.search(replace(problem, suppress=False))
-            notes = [*cut(search, run), _NOT_DROPPED]
+            notes = [*cut(search, part, run), _NOT_DROPPED]
             nodes = search.node_of_leaf()[leaves]
     return nodes, notes
 
@@ -94,8 +104,9 @@ _NOT_DROPPED = (
 def recode_each_class(
     problem: ItemsProblem, run: Run, recode: Callable[[ItemsClass, Run], tuple[np.ndarray, list[str]]]
 ) -> ItemNodes:
-    """Recode the items of every class by itself; those of a class where fewer than k records have any are
-    withheld.
+    """Recode the items of every class by itself.
+
+    Those of a class are withheld where fewer than k records have any, or too many hold a sensitive item.
 
     recode  returns the nodes of a class's occurrences, and notes, which are kept if there is only one class
     """
@@ -104,7 +115,7 @@ def recode_each_class(
     classes = list(_classes(problem))
     notes: list[str] = []
     for number, part in enumerate(classes):
-        if 0 < part.filled < problem.model.k:
+        if 0 < part.filled < problem.model.k or part.tells_too_much(problem):
             withheld[part.records] = True
         elif part.filled:
             node[part.occurrences], notes = recode(part, run if len(classes) == 1 else run.in_silence())
@@ -113,7 +124,8 @@ def recode_each_class(
     if withheld.any():
         notes = [
             f"The items of {counted(int(withheld.sum()), 'record')} are withheld: fewer than k records of "
-            "the same class have any."
+            "the same class have any"
+            + (", or too many of them hold a sensitive one." if problem.confidence is not None else ".")
         ]
     elif len(classes) > 1:
         notes = []

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
-from kohort.algorithms.items.class_cuts import cut_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.items.refine_cut import refine
@@ -47,7 +47,7 @@ class OptimalItems(ItemsAlgorithm):
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []
 
-        def cut(search: CutSearch, run: Run) -> list[str]:
+        def cut(search: CutSearch, _: ItemsClass, run: Run) -> list[str]:
             least = self._best_cut(search, problem.model.m, run)
             bounds.append(least)
             if least == search.cost:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kohort.algorithms.items.cut_search import CutSearch
@@ -10,7 +12,6 @@ from kohort.algorithms.items.kernels.item_cuts import any_gone, repair
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence
 
 __all__ = ["SensitiveItems"]
@@ -26,18 +27,23 @@ class SensitiveItems:
     Memory: O(distinct baskets * sensitive items).
     """
 
-    def __init__(self, problem: ItemsProblem, confidence: ItemConfidence, search: CutSearch) -> None:
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        leaves: np.ndarray,
+        holds: Sequence[np.ndarray],
+        confidence: ItemConfidence,
+        search: CutSearch,
+    ) -> None:
         self.search, self.m = search, min(confidence.m, search.longest)
         self.repairs = self.climbed = 0
         limit = confidence.asked
-        if limit.denominator * len(problem.baskets) >= 2**62:
+        if limit.denominator * len(offsets) >= 2**62:
             raise InputError("The 'limit' on the confidence has too many digits. Round it.")
-        leaves = problem.leaves.astype(np.int32)
+        leaves = leaves.astype(np.int32)
         per_item = [
-            collapsed(
-                Baskets(problem.baskets.offsets, leaves, limit.numerator - limit.denominator * held)
-            ).weight
-            for held in problem.holds
+            collapsed(Baskets(offsets, leaves, limit.numerator - limit.denominator * held)).weight
+            for held in holds
         ]
         n = len(search.baskets.weight)
         self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_item])

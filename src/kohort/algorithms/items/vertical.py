@@ -49,11 +49,11 @@ class VerticalItems(ItemsAlgorithm):
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
             leaves = problem.leaves[part.occurrences]
 
-            def cut(search: CutSearch, run: Run) -> list[str]:
+            def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
                 for inside in _runs_of_leaves(leaves, len(problem.hierarchy.leaves), self.parts):
                     _cut_part(search, part.offsets, leaves, inside[leaves], problem, run.in_silence())
                 repairs, climbed = repair_by_size(search, problem.model.m, run)
-                splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+                splits, sensitive = protect_and_refine(problem, part, search, run, refine=self.refine)
                 return repair_notes(search, repairs, climbed, splits, sensitive)
 
             return cut_class(problem, part, run, cut)
