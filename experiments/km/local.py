@@ -3,16 +3,19 @@
 The folder is that of `experiments.km`. Three sets of baskets, three hierarchies of fan-out 5 (items in the
 order of their ids, by frequency, by co-occurrence), k = 2 ... 100 at m = 3 and m = 1 ... 4 at k = 5. Seconds
 are CPU seconds of the search, after a small one, so that nothing is compiled. At k = 5 and m = 3 the releases
-are mined, too, and made again with items that may be dropped.
+are mined, too, and made again with items that may be dropped. A run goes on where an earlier one stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -30,6 +33,8 @@ from kohort.utility.itemset_loss import itemset_loss
 HERE = Path(__file__).parent
 FANOUT = 5
 TIME_LIMIT = 60
+SETS = ("WebView-1", "WebView-2", "generated")
+GRID = ((100, 3), (2, 3), (5, 1), (5, 2), (5, 4), (10, 3), (25, 3))  # k and m
 ORDERS = ("natural", "frequency", "cooccurrence")
 ONCE: tuple[tuple[ItemsAlgorithm, bool], ...] = (
     (ko.AprioriItems(), False),
@@ -65,9 +70,6 @@ def searched(problem: ItemsProblem, algorithm: ItemsAlgorithm) -> tuple[ItemNode
     recoding = algorithm.solve(problem, run)
     seconds = time.process_time() - start
     return recoding, {
-        "algorithm": algorithm.name + (", dropping" if problem.suppress else ""),
-        "k": problem.model.k,
-        "m": problem.model.m,
         "seconds": round(seconds, 2),
         "stopped": run.was_cut,
         "ncp": round(100 * problem.ncp(recoding.node_of_occurrence), 4),
@@ -83,38 +85,59 @@ def mined(problem: ItemsProblem, recoding: ItemNodes) -> Record:
     return {name: round(100 * found[name], 2) for name in ("tkd", "tkd_ml2", "pair_error")}
 
 
-def records(folder: Path) -> Iterator[Record]:
-    """All runs, those that are mined first."""
-    tables = sets(folder)
-    for name, table in tables.items():
-        for order in ORDERS:
-            problem = posed(table, order, 5, 3)
-            for algorithm, suppress in ONCE:
-                asked = replace(problem, suppress=suppress)
-                recoding, found = searched(asked, algorithm)
-                yield {"baskets": name, "order": order} | found | mined(asked, recoding)
-    for k, m in ((100, 3), (2, 3), (10, 3), (5, 1), (5, 2), (5, 4), (25, 3)):
-        for name, table in tables.items():
-            for order in ORDERS:
-                for algorithm in (ko.AprioriItems(), ko.LocalItems()):
-                    _, found = searched(posed(table, order, k, m), algorithm)
-                    unmined = dict.fromkeys(("tkd", "tkd_ml2", "pair_error"))
-                    yield {"baskets": name, "order": order} | found | unmined
+class Case(NamedTuple):
+    """One search, as the table names it."""
+
+    baskets: str
+    order: str
+    algorithm: str
+    k: int
+    m: int
+
+
+def cases() -> Iterator[tuple[Case, ItemsAlgorithm, bool]]:
+    """All searches, each with its algorithm and whether items may be dropped; those of k = 5, m = 3 first."""
+    for name, order, (algorithm, suppress) in product(SETS, ORDERS, ONCE):
+        title = algorithm.name + (", dropping" if suppress else "")
+        yield Case(name, order, title, 5, 3), algorithm, suppress
+    for (k, m), name, order in product(GRID, SETS, ORDERS):
+        for algorithm in (ko.AprioriItems(), ko.LocalItems()):
+            yield Case(name, order, algorithm.name, k, m), algorithm, False
+
+
+def record_of(case: Case, table: pa.Table, algorithm: ItemsAlgorithm, suppress: bool) -> Record:
+    problem = replace(posed(table, case.order, case.k, case.m), suppress=suppress)
+    recoding, found = searched(problem, algorithm)
+    whole = (case.k, case.m) == (5, 3)
+    lost = mined(problem, recoding) if whole else dict.fromkeys(("tkd", "tkd_ml2", "pair_error"), "")
+    return case._asdict() | found | lost
+
+
+def done(path: Path) -> list[Record]:
+    """The rows of a table that an earlier run left."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
     asked = parser.parse_args()
     small = posed(ko.datasets.generate_baskets(500, n_items=30, mean_size=4, seed=0), "natural", 5, 3)
     for algorithm, suppress in ONCE:
         searched(replace(small, suppress=suppress), algorithm)
-    found = []
-    for record in records(asked.data):
-        print(record, flush=True)
-        found.append(record)
-        write_csv(found, asked.out / "local.csv")
+    path, tables = asked.out / "local.csv", sets(asked.data)
+    found = done(path)
+    known = {tuple(str(row[name]) for name in Case._fields) for row in found}
+    for case, algorithm, suppress in cases():
+        if case.baskets in asked.sets and tuple(map(str, case)) not in known:
+            found.append(record_of(case, tables[case.baskets], algorithm, suppress))
+            print(found[-1], flush=True)
+            write_csv(found, path)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from kohort.risk.linkage_kernel import (
     run_ends,
 )
 from kohort.verification.covering import Covering
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["ClassIndex", "Lookup", "leaves_of", "look_up", "wilson"]
 

@@ -19,7 +19,7 @@ from kohort.errors import percent
 from kohort.pipeline.before_after import BasketPair
 from kohort.utility.frequent_itemsets import LONGEST, FrequentSets, frequent_sets
 from kohort.utility.item_queries import item_answers
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["TOP", "itemset_loss", "pair_error", "top_lost"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.items import ItemsProblem
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["BasketFit", "TooLarge", "basket_fit"]
 

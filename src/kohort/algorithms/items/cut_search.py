@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.items.item_tree import item_tree
 from kohort.algorithms.items.kernels.item_cuts import (
     ItemCut,
     ItemTree,
@@ -224,23 +225,12 @@ class CutSearch:
 def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists, np.ndarray]:
     """The tree with nodes ranked by support, then size, then place; the baskets and support of every node."""
     n = len(hierarchy.parent)
-    parent = hierarchy.parent.astype(np.int64)
     count = np.bincount(
         baskets.nodes,
         weights=np.repeat(baskets.weight, np.diff(baskets.start)),
         minlength=len(hierarchy.leaves),
     )
-    before = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    tree = ItemTree(
-        parent=parent,
-        lo=hierarchy.lo.astype(np.int64),
-        hi=hierarchy.hi.astype(np.int64),
-        last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
-        leaf_node=hierarchy.leaf_node.astype(np.int64),
-        mass=before[hierarchy.hi + 1] - before[hierarchy.lo],
-        rank=np.full(n, -1, dtype=np.int64),
-        node=np.zeros(0, dtype=np.int64),
-    )
+    tree = item_tree(hierarchy, count)
     lists = tid_lists(baskets, tree)
     total = np.concatenate([[0], np.cumsum(lists.weight[lists.basket])])
     support = total[lists.start[1:]] - total[lists.start[:-1]]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.items.kernels.bit_rows import sorted_in_place
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.kernels.compiled import kernel, lean
 
@@ -16,6 +17,7 @@ __all__ = [
     "any_gone",
     "drop",
     "generalize",
+    "in_list",
     "is_gone",
     "kept_nodes",
     "nested",
@@ -115,19 +117,8 @@ def kept_nodes(baskets, tree, number):
                 filled += 1
                 node = nearest[tree.parent[node]]
         start[b + 1] = filled
-        _sort(nodes[start[b] : filled])
+        sorted_in_place(nodes[start[b] : filled], filled - start[b])
     return Baskets(start, nodes, baskets.weight)
-
-
-@kernel
-def _sort(values):
-    """Sort in place, by insertion since baskets are short."""
-    for i in range(1, len(values)):
-        value, j = values[i], i
-        while j > 0 and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
 
 
 @lean
@@ -274,7 +265,11 @@ def _is_safe(lists, nodes, k):
     for place in range(lists.start[nodes[rarest]], lists.start[nodes[rarest] + 1]):
         basket, everywhere = lists.basket[place], True
         for i in range(len(nodes)):
-            if nodes[i] >= 0 and nodes[i] != nodes[rarest] and not _has(lists, nodes[i], basket):
+            if (
+                nodes[i] >= 0
+                and nodes[i] != nodes[rarest]
+                and not in_list(lists.start, lists.basket, nodes[i], basket)
+            ):
                 everywhere = False
                 break
         if everywhere:
@@ -286,13 +281,14 @@ def _is_safe(lists, nodes, k):
     return total >= k and (room >= 0).all()
 
 
-@kernel
-def _has(lists, node, basket):
-    lo, hi = lists.start[node], lists.start[node + 1]
+@lean
+def in_list(start, baskets, node, basket):
+    """Whether a basket is in the list of a node: baskets[start[node]:start[node + 1]], ascending."""
+    lo, hi = start[node], start[node + 1]
     while lo < hi:
-        mid = (lo + hi) // 2
-        if lists.basket[mid] < basket:
-            lo = mid + 1
+        middle = (lo + hi) // 2
+        if baskets[middle] < basket:
+            lo = middle + 1
         else:
-            hi = mid
-    return lo < lists.start[node + 1] and lists.basket[lo] == basket
+            hi = middle
+    return lo < start[node + 1] and baskets[lo] == basket
