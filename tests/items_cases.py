@@ -28,10 +28,10 @@ class ItemsCase:
     k: int
     m: int
 
-    def problem(self, class_of_record=None):
+    def problem(self, class_of_record=None, **options):
         coded = code_baskets("items", pa.array(self.baskets, pa.list_(pa.string())))
         classes = None if class_of_record is None else np.array(class_of_record)
-        return ItemsProblem(coded, self.hierarchy, KmAnonymity(self.k, self.m), classes)
+        return ItemsProblem(coded, self.hierarchy, KmAnonymity(self.k, self.m), classes, **options)
 
     def twin(self):
         h = self.hierarchy

@@ -123,5 +123,8 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     parts = [part for part in facts.values() if isinstance(part, dict)]
     parts += facts["attribute_disclosure"]
     measured = facts.get("utility", {})
-    parts += [measured.get(name) for name in ("queries", "item_queries", "classification", "association")]
+    parts += [
+        measured.get(name)
+        for name in ("queries", "item_queries", "itemsets", "classification", "association")
+    ]
     return [part["sentence"] for part in parts if part is not None and "sentence" in part]

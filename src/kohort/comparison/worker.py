@@ -21,6 +21,7 @@ from kohort.io.spec import Spec
 from kohort.pipeline import VerifiedRelease, make_release
 from kohort.risk import assess_risk
 from kohort.utility.item_queries import item_query_error
+from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import query_error
 
 __all__ = ["Job", "figures_of", "peak_memory", "run_job"]
@@ -64,6 +65,7 @@ def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, A
     answered = query_error(sides, queries=queries, seed=seed)
     if answered is None and sides.baskets is not None:
         answered = item_query_error(sides.baskets, queries=queries, seed=seed)
+    mined = None if sides.baskets is None else itemset_loss(sides.baskets)
     prosecutor = risk["prosecutor"] or risk["linkage"]
     guesses = [found["after"]["maximum"] for found in risk["attribute_disclosure"]]
     return {
@@ -78,6 +80,7 @@ def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, A
         "linked": risk["linkage"]["after"]["average"],
         "best_guess": max(guesses, default=None),
         "query_error": None if answered is None else answered["median_relative_error"],
+        **{name: None if mined is None else mined[name] for name in ("tkd", "tkd_ml2", "pair_error")},
         "classes": release.verdict.classes,
         "smallest_class": release.verdict.smallest_class,
         "withheld": release.verdict.withheld,

@@ -38,16 +38,30 @@ class Baskets:
         """How many items each record has."""
         return np.diff(self.offsets)
 
-    def holders(self) -> list[np.ndarray]:
-        """Whether each record holds each item: an array per item. O(items * records): for a few items."""
-        has = np.zeros((len(self.items.texts), len(self)), dtype=bool)
-        has[self.items.codes, self.record_of_item] = True
-        return list(has)
+    def holders(self, names: Sequence[str], *, multiset: bool = False) -> list[np.ndarray]:
+        """Whether each record holds the item of each name, however often: an array per name.
 
-    def parted(self, texts: Sequence[str]) -> tuple[Baskets, Baskets]:
-        """The baskets without the items of these texts, and the baskets with these items only."""
-        chosen = np.isin(np.array(self.items.texts, dtype=object), np.array(texts, dtype=object))
+        O(names * records): for a few items.
+        """
+        number = {name: i for i, name in enumerate(names)}
+        name_of_item = np.array([number.get(name, -1) for name in self._names(multiset)], dtype=np.int64)
+        has = np.zeros((len(names) + 1, len(self)), dtype=bool)
+        has[name_of_item[self.items.codes], self.record_of_item] = True
+        return list(has[:-1])
+
+    def parted(self, names: Sequence[str], *, multiset: bool = False) -> tuple[Baskets, Baskets]:
+        """The baskets without the items of these names, and the baskets with these items only.
+
+        multiset  whether an item is written with its number, as in `milk ×2`, which has the name `milk`
+        """
+        wanted = set(names)
+        chosen = np.array([name in wanted for name in self._names(multiset)], dtype=bool)
         return self._with(~chosen), self._with(chosen)
+
+    def _names(self, multiset: bool) -> list[str]:
+        """The name of each distinct item, without its number where that is written."""
+        texts = [str(text) for text in self.items.texts]
+        return [text.rpartition(" ×")[0] or text for text in texts] if multiset else texts
 
     def _with(self, chosen: np.ndarray) -> Baskets:
         """A copy of the baskets that keeps some of the items."""

@@ -77,6 +77,10 @@ class CertifiedItems(_Part):
         ge=0, description="The number of different items and nodes that are published."
     )
     withheld: int = Field(ge=0, description="The number of records whose items are not published.")
+    dropped: int = Field(ge=0, description="The number of items that are dropped from their baskets.")
+    dropped_share: float = Field(
+        ge=0, le=1, description="The share of all items in baskets that are dropped from them."
+    )
     class_size: int | None = Field(
         description="With quasi-identifiers beside the items: the smallest class asked for."
     )

@@ -196,13 +196,23 @@ class Spec(_OptionKeys):
         for column, part in found[:1]:
             source = part.resolved(column, beside=beside).hierarchy
             separator = part.separator if self.items is None else None
-            return Items(column, source, separator, part.multiset, self.items_algorithm, self.items_weight)
+            return Items(
+                column,
+                source,
+                separator,
+                part.multiset,
+                part.suppress,
+                algorithm=self.items_algorithm,
+                weight=self.items_weight,
+            )
         return None
 
     def _refuse_wrong_items(self) -> None:
         for name, a in self.columns.items():
-            if a.role != "items" and (a.separator is not None or a.multiset):
-                raise InputError(f"Column {name!r} has a separator or multiset, but not the role items.")
+            if a.role != "items" and (a.separator is not None or a.multiset or a.suppress):
+                raise InputError(
+                    f"Column {name!r} has a separator, multiset or suppress, but not the role items."
+                )
         if self.items is not None and self.formulas == "escape":
             raise UnsupportedError(
                 "formulas: escape is for tables; a file of baskets is written as it is. Leave it out."

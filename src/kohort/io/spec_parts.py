@@ -80,6 +80,7 @@ class AttributeSpec(_WithHierarchy):
     join: str | None = Field(None, min_length=1)
     separator: str | None = None
     multiset: Switch = False
+    suppress: Switch = False
 
     @field_validator("role")
     @classmethod
@@ -99,6 +100,7 @@ class ItemsSpec(_WithHierarchy):
 
     separator: str | None = None
     multiset: Switch = False
+    suppress: Switch = False
     id: str | None = None
     item: str | None = None
 

@@ -210,5 +210,5 @@ def _baskets(release: VerifiedRelease, published: Dataset) -> BasketPair | None:
     shown = read_baskets(published, request.column, separator=request.separator)
     problem = release.items.problem
     if problem.confidence is not None:  # sensitive items are not known to an attacker
-        shown, _ = shown.parted(problem.confidence.sensitive)
+        shown, _ = shown.parted(problem.confidence.sensitive, multiset=problem.multiset)
     return BasketPair(problem.baskets, shown, problem.hierarchy, release.request.km.m)

@@ -28,6 +28,7 @@ class Items:
     hierarchy  over the items: a builder, a Hierarchy, or None for one by frequency, five items to a node
     separator  the character between the items, where a cell is a text and no list
     multiset   whether an item that a basket has twice is another than one it has once
+    suppress   whether an item may also be dropped from a basket, where that costs less than generalizing
     algorithm  the name of an algorithm for items, such as local-items; auto is apriori-items
     weight     beside quasi-identifiers: how much what is kept of the items counts against theirs, 0 to 1
     """
@@ -36,6 +37,7 @@ class Items:
     hierarchy: Builder | Hierarchy | None = None
     separator: str | None = None
     multiset: bool = False
+    suppress: bool = False
     algorithm: Annotated[
         str | ItemsAlgorithm, Option("how to search for the items", check=_known_items_algorithm)
     ] = "auto"

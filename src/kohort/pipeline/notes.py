@@ -107,8 +107,8 @@ def _basket_notes(items: ItemsProblem | None) -> list[str]:
     if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
         are = counted(empty, "empty basket is", "empty baskets are")
         notes.append(f"{are} published as such: they hold nothing by which somebody could be recognized.")
-    if items.confidence is not None and items.sensitive is not None:
-        absent = len(items.confidence.sensitive) - len(items.sensitive.items.texts)
+    if items.confidence is not None:
+        absent = sum(not held.any() for held in items.holds)
         if absent:
             notes.append(f"{counted(absent, 'sensitive item occurs', 'sensitive items occur')} in no basket.")
     if items.model.m > int(baskets.sizes.max(initial=0)):

@@ -33,16 +33,27 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
         return None
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
-    plain = read_baskets(dataset, items.column, separator=items.separator)
+    plain = read_baskets(dataset, items.column, separator=items.separator) if items.multiset else baskets
     confidence, sensitive = request.confidence, None
+    holds: list[np.ndarray] = []
     if confidence is not None:
-        baskets, sensitive = plain.parted(confidence.sensitive)
-        plain = baskets
+        values = None if confidence.attribute is None else dataset.column(confidence.attribute)
+        holds, names = confidence.held(baskets, values, multiset=items.multiset), confidence.sensitive
+        baskets, sensitive = baskets.parted(names, multiset=items.multiset)
+        plain = plain.parted(names)[0] if items.multiset else baskets
     hierarchy = _hierarchy(baskets, items, plain)
     if confidence is not None:
         _refuse_ambiguous(hierarchy, confidence, items.column)
     return ItemsProblem(
-        baskets, hierarchy, request.km, sensitive=sensitive, confidence=confidence, seed=request.seed
+        baskets,
+        hierarchy,
+        request.km,
+        sensitive=sensitive,
+        confidence=confidence,
+        holds=holds,
+        multiset=items.multiset,
+        suppress=items.suppress,
+        seed=request.seed,
     )
 
 

@@ -59,6 +59,8 @@ class ItemsPart:
             "occurrences": len(self.recoding.node_of_occurrence),
             "published_items": len(self.recoding.nodes_used()),
             "withheld": int(self.recoding.withheld.sum()),
+            "dropped": self.recoding.dropped,
+            "dropped_share": self.recoding.dropped / max(len(self.recoding.node_of_occurrence), 1),
             "class_size": self.class_size,
             "ncp": self.ncp,
             "bound": self.recoding.bound,

@@ -14,8 +14,7 @@ from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
-from kohort.problem.items import SENSITIVE_BESIDE_A_TABLE
-from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import AlphaDeassociation, ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 
 __all__ = ["TREATMENTS", "Request", "Treatment"]
@@ -161,11 +160,17 @@ class Request(Options):
 
     @property
     def table_models(self) -> tuple[Model, ...]:
-        """The models of the quasi-identifiers: classes must be large enough for the promise about items."""
+        """The models of the quasi-identifiers: classes must be large enough for the promise about items.
+
+        Where values of a column are protected over known items, no class may imply one by itself.
+        """
         if self.km is None:
             return self.models
         k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
-        return (KAnonymity(k), *(model for model in self.models if not isinstance(model, KAnonymity)))
+        others = [model for model in self.models if not isinstance(model, KAnonymity)]
+        if self.confidence is not None and self.confidence.attribute is not None:
+            others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.limit))
+        return (KAnonymity(k), *others)
 
     @property
     def k(self) -> int:
@@ -200,10 +205,13 @@ class Request(Options):
     def _check_confidence(self) -> None:
         if self.items is None:
             raise InputError("'confidence' is about a column of items, but no column has the role items.")
-        if self.roles.having("quasi-identifier"):
-            raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
-        if self.items.multiset:
-            raise UnsupportedError("Sensitive items (confidence) do not go together with multiset: true.")
+        assert self.confidence is not None
+        column = self.confidence.attribute
+        if column is not None and self.roles.of.get(column) != "sensitive":
+            raise InputError(
+                f"'confidence' protects the values of {column!r}, which is not a sensitive column. Give it "
+                "the role sensitive."
+            )
 
     def _check_people(self) -> None:
         if self.roles.only("household") is not None:

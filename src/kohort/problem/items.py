@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,18 +10,12 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InfeasibleError, UnsupportedError, counted
+from kohort.errors import InfeasibleError, counted
 from kohort.problem.models.exact import plain, rounded_up
 from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.km_anonymity import KmAnonymity
 
-__all__ = ["SENSITIVE_BESIDE_A_TABLE", "ItemsProblem"]
-
-SENSITIVE_BESIDE_A_TABLE = (
-    "Sensitive items (confidence) cannot be protected beside quasi-identifiers. Publish the baskets by "
-    "themselves, or make the sensitive items a column of their own, with the role sensitive, and protect it "
-    "by alpha."
-)
+__all__ = ["ItemsProblem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +26,12 @@ class ItemsProblem:
     them have items. With it, a class where fewer than k have items publishes none.
 
     Sensitive items are not among the baskets: `sensitive` holds those of every record, which are published as
-    they are, and `confidence` what is promised of them.
+    they are, `confidence` what is promised of them, and `holds` whether each record holds each of them. A
+    class with too many holders publishes no items. Where values of a column are protected instead, there are
+    no sensitive items, and records hold values.
+
+    multiset  whether items are written with their numbers: `milk ×2`
+    suppress  whether items may also be dropped from their baskets, at the cost of the root
     """
 
     baskets: Baskets
@@ -40,6 +40,9 @@ class ItemsProblem:
     class_of_record: np.ndarray | None = None
     sensitive: Baskets | None = None
     confidence: ItemConfidence | None = None
+    holds: Sequence[np.ndarray] = ()
+    multiset: bool = False
+    suppress: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -49,14 +52,11 @@ class ItemsProblem:
                 f"k = {self.model.k} is impossible: {counted(filled, 'basket has', 'baskets have')} items, "
                 f"so k can be at most {filled}."
             )
-        if self.confidence is not None:
+        if self.confidence is not None and self.class_of_record is None:
             self._refuse_limit(self.confidence)
 
     def _refuse_limit(self, confidence: ItemConfidence) -> None:
         """Refuse a limit below the share of a sensitive item: not even `*` for all items would keep it."""
-        assert self.sensitive is not None
-        if self.class_of_record is not None:
-            raise UnsupportedError(SENSITIVE_BESIDE_A_TABLE)
         one_label = (self.baskets.sizes > 0).astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(one_label)])
         found = replace(confidence, m=1).survey(offsets, np.zeros(offsets[-1], dtype=np.int64), self.holds)
@@ -64,14 +64,9 @@ class ItemsProblem:
             assert found.highest is not None
             raise InfeasibleError(
                 f"limit = {plain(confidence.asked)} is impossible: a larger share of all baskets, or of "
-                "those that have other items too, holds one of the sensitive items. The limit must be at "
+                f"those with other items too, holds one of the {confidence.protected}. The limit must be at "
                 f"least {rounded_up(found.highest)} ({found.highest})."
             )
-
-    @cached_property
-    def holds(self) -> list[np.ndarray]:
-        """Whether each record holds each sensitive item: an array per item."""
-        return [] if self.sensitive is None else self.sensitive.holders()
 
     @cached_property
     def leaf_of_item(self) -> np.ndarray:
@@ -85,9 +80,12 @@ class ItemsProblem:
         return self.leaf_of_item[self.baskets.items.codes]
 
     def ncp(self, node_of_occurrence: np.ndarray) -> float:
-        """The normalized certainty penalty of publishing each occurrence as a node; -1 (withheld) costs 1."""
+        """The normalized certainty penalty of publishing each occurrence as a node.
+
+        A negative number, of an item that is withheld with its basket or dropped from it, costs 1.
+        """
         if not len(node_of_occurrence):
             return 0.0
         width = self.hierarchy.hi - self.hierarchy.lo + 1
         penalty = np.where(width > 1, width / len(self.hierarchy.leaves), 0.0)
-        return float(np.append(penalty, 1.0)[node_of_occurrence].mean())
+        return float(np.where(node_of_occurrence < 0, 1.0, penalty[node_of_occurrence]).mean())

@@ -10,12 +10,15 @@ import pyarrow as pa
 from kohort.data.counting import count_pairs
 from kohort.problem.items import ItemsProblem
 
-__all__ = ["ItemNodes"]
+__all__ = ["DROPPED", "WITHHELD", "ItemNodes"]
+
+WITHHELD = -1  # the whole basket is missing
+DROPPED = -2  # the item is left out of its basket
 
 
 @dataclass(frozen=True, eq=False)
 class ItemNodes:
-    """The node that each occurrence of an item is published as; -1 withholds the basket.
+    """The node that each occurrence of an item is published as, or WITHHELD, or DROPPED.
 
     bound  a lower bound on the least possible NCP, or None
     notes  sentences that the user should read
@@ -28,7 +31,12 @@ class ItemNodes:
 
     def nodes_used(self) -> np.ndarray:
         """The nodes that items are published as."""
-        return np.flatnonzero(np.bincount(self.node_of_occurrence + 1)[1:])
+        return np.flatnonzero(np.bincount(self.node_of_occurrence[self.node_of_occurrence >= 0]))
+
+    @property
+    def dropped(self) -> int:
+        """How many items were left out of their baskets."""
+        return int((self.node_of_occurrence == DROPPED).sum())
 
     def apply(self, problem: ItemsProblem) -> pa.ListArray:
         """The published lists: labels in alphabetical order, each once; a withheld basket is missing.

@@ -104,6 +104,7 @@ def _utility(utility: dict[str, Any]) -> dict[str, Any]:
     queries, pairs = utility["queries"], utility["association"]
     return {
         "queries": queries and _some(queries, _QUERIES),
+        "itemsets": utility["itemsets"],
         "classification": utility["classification"],
         "association": pairs and _some(pairs, _PAIRS),
     }

@@ -104,6 +104,8 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
     sentences = []
     if queries is not None:
         figures.append(_queries(queries))
+    if utility["itemsets"] is not None:
+        figures.append(_itemsets(utility["itemsets"], facts["loss"]))
     if learnt is not None and "accuracy" in learnt:
         figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
             _nothing_learnt(learnt)
@@ -126,6 +128,20 @@ def _queries(found: dict[str, Any]) -> Figure:
     table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
     chart = charts.bars_chart(rows, title="relative error")
     return drawn("Counting: errors of COUNT queries", chart, found["sentence"], table)
+
+
+def _itemsets(found: dict[str, Any], loss: dict[str, float]) -> Figure:
+    """What mining the baskets still finds."""
+    rows = [
+        ("ncp", loss.get("ncp", loss.get("items-ncp"))),
+        ("tKd", found["tkd"]),
+        ("tKd-ML2", found["tkd_ml2"]),
+        ("error of pairs", found["pair_error"]),
+    ]
+    known = [(name, value) for name, value in rows if value is not None]
+    table = Table(("measure", "share"), [[name, percent(value)] for name, value in known])
+    chart = charts.bars_chart(known, title="lost")
+    return drawn("Baskets: what mining still finds", chart, found["sentence"], table)
 
 
 def _classification(found: dict[str, Any]) -> Figure:

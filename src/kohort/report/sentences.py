@@ -8,7 +8,7 @@ from kohort import errors
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
-from kohort.report.terminal import number
+from kohort.report.terminal import dropped_items, number
 
 __all__ = [
     "advice_sentences",
@@ -101,7 +101,7 @@ def _columns(facts: dict[str, Any]) -> list[str]:
         items = facts["items"]
         words.append(
             f"The {counted(items['items'], 'item')} of {items['column']!r} were generalized to "
-            f"{items['published_items']:,} by {items['algorithm']}."
+            f"{items['published_items']:,} by {items['algorithm']}." + dropped_items(items)
         )
     if sensitive:
         words.append(

@@ -9,10 +9,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from kohort.errors import counted
+from kohort.errors import counted, percent
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = ["number", "release_panel", "release_sentences", "verdict_panel"]
+__all__ = ["dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
 
 
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
@@ -68,12 +68,23 @@ def _extent(facts: dict[str, Any]) -> str:
         ""
         if items is None
         else f"{counted(items['items'], 'item is', 'items are')} published as {items['published_items']:,}."
+        + dropped_items(items)
     )
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return (
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
         f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
+    )
+
+
+def dropped_items(items: dict[str, Any]) -> str:
+    """A sentence, after a space, on the items that were dropped from their baskets; empty where none was."""
+    if not items["dropped"]:
+        return ""
+    return (
+        f" {items['dropped']:,} of {items['occurrences']:,} items in baskets "
+        f"({percent(items['dropped_share'])}) were dropped."
     )
 
 

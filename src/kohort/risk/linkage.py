@@ -19,7 +19,7 @@ from kohort.risk.linkage_kernel import (
     run_ends,
 )
 from kohort.verification.covering import Covering
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["ClassIndex", "Lookup", "leaves_of", "look_up", "wilson"]
 
@@ -89,7 +89,8 @@ def look_up(
     index = ClassIndex(shown, coverings) if known else None
     fitting = _own_classes(shown, targets * 0) if index is None else index.fitting(known)
     ranges, missing = _label_ranges(pair), pair.published.missing
-    return before, _in_baskets(shown, fitting, ranges, missing, known_items, published)
+    still_known = _still_shown(known_items, ranges, np.where(missing[published], -1, published))
+    return before, _in_baskets(shown, fitting, ranges, missing, still_known, published)
 
 
 class ClassIndex:
@@ -207,6 +208,25 @@ def _label_ranges(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     per_record = np.bincount(pair.published.record_of_item[occurrence], minlength=len(pair.published))
     offsets = np.concatenate([[0], np.cumsum(per_record)]).astype(np.int64)
     return offsets, pair.hierarchy.lo[node].astype(np.int64), pair.hierarchy.hi[node].astype(np.int64)
+
+
+def _still_shown(
+    known: np.ndarray, ranges: tuple[np.ndarray, np.ndarray, np.ndarray], own: np.ndarray
+) -> np.ndarray:
+    """The known items without those (-1) that were dropped from the own basket, which nobody can look up.
+
+    Where there is no own basket (-1), all are kept.
+    """
+    offsets, first, last = ranges
+    start, sizes = offsets[own], np.where(own < 0, 0, offsets[own + 1] - offsets[own])
+    target = np.repeat(np.arange(len(own)), sizes)
+    place = np.arange(len(target)) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
+    shown = np.where(own[:, None] < 0, known, -1)
+    for number, items in enumerate(known.T):
+        covered = (first[place] <= items[target]) & (items[target] <= last[place])
+        found = np.bincount(target, weights=covered, minlength=len(own)) > 0
+        shown[found, number] = items[found]
+    return shown
 
 
 def wilson(hits: int, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:

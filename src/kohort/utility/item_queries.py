@@ -12,7 +12,7 @@ import numpy as np
 from kohort.errors import percent
 from kohort.pipeline.before_after import BasketPair
 from kohort.utility.queries import relative_errors
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["item_answers", "item_query_error"]
 

@@ -16,6 +16,7 @@ from kohort.problem.costs import COSTS
 from kohort.utility.association import association
 from kohort.utility.classification import classification
 from kohort.utility.item_queries import item_query_error
+from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import query_error
 
 __all__ = ["measure_utility"]
@@ -29,7 +30,7 @@ def measure_utility(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """How useful a release still is: costs, query error, classification, association.
+    """How useful a release still is: costs, query error, frequent sets of items, classification, association.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def measure_utility(
     run.report("asking queries", 0.1)
     answered = query_error(sides, queries=queries, seed=seed)
     items = None if sides.baskets is None else item_query_error(sides.baskets, queries=queries, seed=seed)
+    run.report("mining frequent sets of items", 0.3)
+    mined = None if sides.baskets is None else itemset_loss(sides.baskets)
     run.report("learning to classify", 0.4)
     learnt = _classification(sides, column, asked=target is not None, seed=seed)
     run.report("comparing pairs of columns", 0.8)
@@ -56,6 +59,7 @@ def measure_utility(
         "costs": _costs(release),
         "queries": answered,
         "item_queries": items,
+        "itemsets": mined,
         "classification": learnt,
         "association": association(sides, seed=seed) if sides.attributes else None,
     }

@@ -20,7 +20,7 @@ from kohort.verification.assignment import assign_records
 from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
-from kohort.verification.items import CoveredBaskets, cover_baskets
+from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
 from kohort.verification.reading import Reading, read_column
 from kohort.verification.shifted import check_shifted
 from kohort.verification.verdict import Check

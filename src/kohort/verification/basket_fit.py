@@ -9,7 +9,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.items import ItemsProblem
-from kohort.verification.items import published_nodes
+from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["BasketFit", "TooLarge", "basket_fit"]
 
@@ -36,11 +36,12 @@ class BasketFit:
 def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
     """Compare every distinct published basket with every distinct original one.
 
-    Every original item must be under a published label, every published label above an original item, and
-    sensitive items must be the same. A missing basket may stand for any. TooLarge above 10^8 pairs.
+    Every original item must be under a published label, unless it may have been dropped, every published
+    label above an original item, and sensitive items must be the same. A missing basket may stand for any.
+    TooLarge above 10^8 pairs.
     """
     secret = () if problem.confidence is None else problem.confidence.sensitive
-    shown, shown_secret = published.parted(secret)
+    shown, shown_secret = published.parted(secret, multiset=problem.multiset)
     after, first_after = _distinct([shown, shown_secret])
     before, first_before = _distinct([problem.baskets, problem.sensitive or problem.baskets])
     hierarchy = problem.hierarchy
@@ -51,11 +52,12 @@ def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
     under = _under(shown, hierarchy)
     labels = _indicator(shown, first_after, n_labels)
     leaves = _indicator(problem.baskets, first_before, n_leaves, problem.leaf_of_item)
-    uncovered = (labels @ under == 0).astype(np.float32) @ leaves.T
-    invented = labels @ (leaves @ under.T == 0).astype(np.float32).T
-    fits = (uncovered == 0) & (invented == 0) | shown.missing[first_after][:, None]
+    fits = labels @ (leaves @ under.T == 0).astype(np.float32).T == 0
+    if not problem.suppress:
+        fits &= (labels @ under == 0).astype(np.float32) @ leaves.T == 0
     if problem.sensitive is not None:
         fits &= _same_items(shown_secret, problem.sensitive, first_after, first_before)
+    fits |= shown.missing[first_after][:, None]
     return BasketFit(after, before, fits)
 
 

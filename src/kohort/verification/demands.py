@@ -18,7 +18,8 @@ __all__ = ["Demands", "ItemsDemand", "Original"]
 
 
 class ItemsDemand(Protocol):
-    """The column of items, its hierarchy or the builder of one, and what separates items in a text."""
+    """The column of items, its hierarchy or the builder of one, what separates items in a text, and whether
+    they are written with their numbers."""
 
     @property
     def column(self) -> str: ...
@@ -28,6 +29,9 @@ class ItemsDemand(Protocol):
 
     @property
     def hierarchy(self) -> object: ...
+
+    @property
+    def multiset(self) -> bool: ...
 
 
 class Demands(Protocol):

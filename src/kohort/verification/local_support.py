@@ -24,8 +24,7 @@ from kohort.problem.models.km_anonymity import ItemsetSurvey, KmAnonymity, RareI
 __all__ = ["Levels", "labels_nest", "survey_locally"]
 
 _LISTED = 100_000
-_CELLS = 4_000_000  # of a matrix of records by labels
-_MOST_LABELS = 3_000  # of a matrix of labels by labels
+_PAIRS = 5_000_000  # pairs of labels that are handled at once
 
 
 class Levels(NamedTuple):
@@ -193,7 +192,7 @@ def _unsupported(shown: _Table, support: _Table, size: int, k: int, prefix: tupl
         after = in_shown.after(label)
         if len(after.labels):
             among, known = in_support.after(label), (*prefix, label)
-            if size == 3 and len(np.unique(after.labels)) <= _MOST_LABELS:
+            if size == 3 and _n_pairs(among) <= _PAIRS:
                 yield from _unsupported_pairs(after, among, k, known)
             else:
                 yield from _unsupported(after, among, size - 1, k, known)
@@ -222,26 +221,43 @@ class _Index:
 def _unsupported_pairs(shown: _Table, support: _Table, k: int, prefix: tuple[int, ...]) -> Rare:
     """Sets of one or two labels after a prefix that some record shows, and fewer than k support."""
     labels = np.unique(shown.labels)
-    together, counts = _together(shown, labels), _together(support, labels)
-    first, second = np.nonzero(np.triu((together > 0) & (counts < k)))
-    for a, b in zip(first.tolist(), second.tolist()):
-        pair = (int(labels[a]),) if a == b else (int(labels[a]), int(labels[b]))
-        yield (*prefix, *pair), int(counts[a, b])
+    some, _ = _together(_among(shown, labels), len(labels))
+    all_keys, n_all = _together(_among(support, labels), len(labels))
+    place = np.minimum(np.searchsorted(all_keys, some), len(all_keys) - 1)
+    supported = np.where(all_keys[place] == some, n_all[place], 0)
+    for key, n in zip(some[supported < k].tolist(), supported[supported < k].tolist()):
+        first, second = divmod(key, len(labels))
+        pair = (int(labels[first]),) if first == second else (int(labels[first]), int(labels[second]))
+        yield (*prefix, *pair), int(n)
 
 
-def _together(table: _Table, labels: np.ndarray) -> np.ndarray:
-    """How many records have each pair of labels, by place among the labels; single labels on the diagonal.
+def _n_pairs(table: _Table) -> int:
+    """How many pairs of labels all records have together, a label with itself included."""
+    sizes = np.diff(table.start)
+    return int((sizes * (sizes + 1) // 2).sum())
 
-    Counts are added up in parts that are exact in single precision.
-    """
+
+def _among(table: _Table, labels: np.ndarray) -> _Table:
+    """The table with some labels only, each as its place among them."""
     place = np.minimum(np.searchsorted(labels, table.labels), len(labels) - 1)
     wanted = labels[place] == table.labels
-    record = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start))[wanted]
-    place = place[wanted]
-    step, found = max(_CELLS // len(labels), 1), np.zeros((len(labels), len(labels)), dtype=np.int64)
-    for begin in range(0, len(table.start) - 1, step):
-        part = slice(*np.searchsorted(record, [begin, begin + step]))
-        has = np.zeros((min(step, len(table.start) - 1 - begin), len(labels)), dtype=np.float32)
-        has[record[part] - begin, place[part]] = 1
-        found += (has.T @ has).astype(np.int64)
-    return found
+    before = np.concatenate([[0], np.cumsum(wanted)])
+    return _Table(before[table.start], place[wanted])
+
+
+def _together(table: _Table, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of labels of a record, a label with itself included, as first * n_labels + second, ascending;
+    and how many records have each."""
+    sizes = np.diff(table.start)
+    at = np.arange(len(table.labels))
+    before = at - np.repeat(table.start[:-1], sizes) + 1
+    ends = np.cumsum(before)
+    first = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(
+        ends - before - np.repeat(table.start[:-1], sizes), before
+    )
+    keys = table.labels[first] * n_labels + np.repeat(table.labels, before)
+    if n_labels**2 <= 4 * len(keys) + 1024:
+        counts = np.bincount(keys)
+        found = np.flatnonzero(counts)
+        return found, counts[found]
+    return np.unique(keys, return_counts=True)

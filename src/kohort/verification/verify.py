@@ -18,7 +18,7 @@ from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
-from kohort.verification.items import verify_baskets, with_items
+from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.two_files import Eventless
@@ -62,7 +62,8 @@ def verify(
     found = replace(found, checks=(*checks, *found.checks))
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
-        verdict = _baskets_verdict(shown, demands, roles, found, _levels(demands, original, found))
+        levels = _levels(demands, original, found)
+        verdict = _baskets_verdict(shown, demands, roles, found, levels, _holders(published, demands, shown))
         return Verification(verdict, _basket_loss(verdict, found))
     linked = demands.linked_by is not None
     whose = whose_records(demands.table_models, roles, original, found, linked=linked)
@@ -86,7 +87,9 @@ def verify(
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
-        verdict = with_items(verdict, classes, shown, demands.km, _levels(demands, original, found))
+        holders = _holders(published, demands, shown)
+        levels = _levels(demands, original, found)
+        verdict = with_items(verdict, classes, shown, demands.km, holders, levels)
     table = _table(verdict, classes, found)
     if table is None:
         return Verification(verdict)
@@ -125,17 +128,35 @@ def _levels(demands: Demands, original: Original | None, found: Alignment) -> Le
 
 
 def _baskets_verdict(
-    shown: Baskets, demands: Demands, roles: Roles, found: Alignment, levels: Levels | None
+    shown: Baskets,
+    demands: Demands,
+    roles: Roles,
+    found: Alignment,
+    levels: Levels | None,
+    holders: Holders | None,
 ) -> Verdict:
     assert demands.km is not None
+    column = None if demands.confidence is None else demands.confidence.attribute
     return verify_baskets(
         shown,
         demands.km,
-        demands.confidence,
+        holders,
         levels=levels,
         checks=found.checks,
-        sensitive_columns=roles.having("sensitive"),
+        sensitive_columns=[name for name in roles.having("sensitive") if name != column],
     )
+
+
+def _holders(published: Dataset, demands: Demands, shown: Baskets) -> Holders | None:
+    """Who holds what is sensitive in the published table; None where nothing is promised about that."""
+    model, items = demands.confidence, demands.items
+    if model is None or items is None:
+        return None
+    values = None
+    if model.attribute is not None:
+        published.require([model.attribute])
+        values = published.column(model.attribute)
+    return holders_of(shown, model, values, multiset=items.multiset)
 
 
 def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:

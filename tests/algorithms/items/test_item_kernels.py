@@ -18,6 +18,7 @@ from kohort.algorithms.items.kernels.itemsets import (
     rare_after,
     transposed,
 )
+from kohort.algorithms.items.kernels.pair_counts import count_pairs_after, pair_counts, rare_in_row
 
 N = 6
 WEIGHTED = st.lists(
@@ -61,22 +62,52 @@ def test_what_comes_after_a_node(baskets, keep, k):
         wanted = [part for part in twin.after(baskets, node, keep) if part[0]]
         assert (plain(found) if len(found.weight) else []) == wanted
         count, room = np.zeros(N, dtype=np.int64), np.empty(N, dtype=np.int32)
-        rare = rare_after(these, lists, i, k, count, room)
+        rare = room[: rare_after(these, lists, i, k, count, room)]
         after_all = twin.after(baskets, node, [True] * N)
-        assert rare.tolist() == sorted(single for (single,) in twin.rare_itemsets(after_all, 1, k))
+        assert sorted(rare.tolist()) == sorted(single for (single,) in twin.rare_itemsets(after_all, 1, k))
         assert not count.any()
 
 
-@given(WEIGHTED, st.integers(1, 4), st.integers(1, 5))
+MANY = st.lists(  # as many baskets as nodes, so that pairs are counted in a table
+    st.tuples(st.sets(st.integers(0, N - 1), min_size=2).map(sorted), st.integers(1, 3)),
+    min_size=N,
+    max_size=2 * N,
+)
+
+
+@given(WEIGHTED | MANY, st.integers(1, 4), st.integers(1, 5))
 def test_the_marks_of_rare_itemsets(baskets, size, k):
-    rare = twin.rare_itemsets(baskets, size, k)
+    rare, pairs = twin.rare_itemsets(baskets, size, k), pair_counts(N, k)
     marks, prefix = np.zeros(N, dtype=bool), np.full(size, -1, dtype=np.int64)
-    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, False) == bool(rare)
+    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, False, pairs) == bool(rare)
     assert set(np.flatnonzero(marks).tolist()) == {node for itemset in rare for node in itemset}
     marks, prefix = np.zeros(N, dtype=bool), np.full(size, -1, dtype=np.int64)
-    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, True) == bool(rare)
+    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, True, pairs) == bool(rare)
     if rare:
         assert tuple(node for node in prefix.tolist() if node >= 0) in rare
+
+
+@given(MANY, st.lists(st.booleans(), min_size=N, max_size=N), st.integers(1, 6))
+def test_the_table_counts_the_pairs_after_a_node(baskets, keep, k):
+    these, pairs, found = coded(baskets), pair_counts(N, k), np.empty(N, dtype=np.int32)
+    lists = transposed(these, N)
+    for i, node in enumerate(lists.present.tolist()):
+        count_pairs_after(these, lists, i, np.array(keep), k, pairs)
+        after = twin.after(baskets, node, keep)
+        singles = {single for nodes, _ in after for single in nodes}
+        assert set(pairs.used[: pairs.n_used[0]].tolist()) == singles
+        rare = {itemset for itemset in twin.rare_itemsets(after, 2, k) if len(itemset) == 2}
+        for first in range(N):
+            wanted = sorted(second for one, second in rare if one == first)
+            assert found[: rare_in_row(pairs, first, k, found)].tolist() == wanted
+            if first in singles:
+                support = sum(weight for nodes, weight in after if first in nodes)
+                assert pairs.number[first, first] == min(support, k)
+
+
+def test_a_table_is_not_made_for_many_nodes_or_a_large_k():
+    assert len(pair_counts(1_500, 5).low) == 1_500
+    assert len(pair_counts(1_501, 5).low) == len(pair_counts(5, 60_001).low) == 0
 
 
 @given(

@@ -1,6 +1,8 @@
 """Local recoding of baskets: safe by definition, never above its starts, with a valid lower bound."""
 
+import os
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,9 @@ from by_definition.local_items import above, candidates, unsupported
 from items_cases import fig_2, items_cases
 from kohort.algorithms import Run
 from kohort.algorithms.items.rare_item_bound import rare_item_bound
+from kohort.data.baskets import code_baskets
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data
 
 LOCAL = [ko.LocalItems(), ko.ImproveItems(rounds=4)]
 
@@ -130,6 +135,41 @@ def test_figure_2_loses_less_locally():
     problem = fig_2().problem()
     costs = [problem.ncp(solved(problem, a).node_of_occurrence) for a in (ko.AprioriItems(), *LOCAL)]
     assert costs[1] <= costs[0] and costs[2] <= costs[1]
+
+
+DATA = Path(os.environ.get("KOHORT_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs the folder of larger data (KOHORT_DATA)")
+@pytest.mark.parametrize("order", ["frequency", "natural"])
+def test_nobody_who_knows_two_items_of_any_basket_of_webview_1_finds_fewer_than_k(order):
+    table = read_data(DATA / "BMS-WebView-1.txt.zst", BasketShape()).table
+    tree = ko.order(order, fanout=5)
+    release = ko.anonymize(
+        table,
+        items={"items": tree},
+        privacy=[ko.KmAnonymity(5, 2)],
+        algorithm="local-items",
+        shuffle=False,
+    )
+    original = code_baskets("items", table["items"])
+    hierarchy = tree.build(original.items)
+    texts = original.items.texts
+    covers = {}  # per label the items under it, as a stranger reads the hierarchy
+    for number, text in enumerate(texts):
+        node = int(hierarchy.leaf_node[hierarchy.leaf_of[text]])
+        while node >= 0:
+            covers.setdefault(str(hierarchy.published[node]), []).append(number)
+            node = int(hierarchy.parent[node])
+    fits = np.zeros((table.num_rows, len(texts)), dtype=np.float32)
+    for record, labels in enumerate(release.table["items"].to_pylist()):
+        for label in labels:
+            fits[record, covers[label]] = 1
+    has = np.zeros_like(fits)
+    has[original.record_of_item, original.items.codes] = 1
+    candidates, known = fits.T @ fits, has.T @ has > 0
+    assert candidates[known].min() >= 5
+    assert (fits >= has).all()
 
 
 def test_many_generated_baskets_lose_far_less():

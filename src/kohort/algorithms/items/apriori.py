@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.class_cuts import cut_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.items.refine_cut import refine as refine_cut
 from kohort.algorithms.items.sensitive import SensitiveItems
 from kohort.algorithms.run import Run
 from kohort.errors import counted
@@ -22,10 +23,10 @@ class AprioriItems(ItemsAlgorithm):
     """Apriori anonymization, AA (Terrovitis, Mamoulis and Kalnis, 2008, Algorithm 4).
 
     Itemsets are visited in the order of the paper's count-tree. A rare one is repaired by the cheapest
-    generalization of its items; generalized nodes are skipped from then on, so that few itemsets are left
-    when they get long. Last, nodes are published as their children again where that keeps the promise
-    (`refine`). At a time limit the nodes of itemsets that are still rare are generalized level by level until
-    none is rare.
+    generalization of its items or, where that is allowed and costs less, by dropping some; such nodes are
+    skipped from then on, so that few itemsets are left when they get long. Last, nodes are published as their
+    children again where that keeps the promise (`refine`). At a time limit the nodes of itemsets that are
+    still rare are generalized level by level until none is rare.
 
     O(itemsets of up to m nodes of the cut, in all distinct baskets); memory for the baskets only.
 
@@ -55,9 +56,9 @@ class AprioriItems(ItemsAlgorithm):
         return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
-        def cut(search: CutSearch, run: Run) -> list[str]:
+        def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
             repairs, climbed = repair_by_size(search, problem.model.m, run)
-            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+            splits, sensitive = protect_and_refine(problem, part, search, run, refine=self.refine)
             return repair_notes(search, repairs, climbed, splits, sensitive)
 
         return cut_each_class(problem, run, cut)
@@ -88,7 +89,7 @@ def climb_until_safe(search: CutSearch, m: int, *, begin: int = 1) -> int:
 
 
 def protect_and_refine(
-    problem: ItemsProblem, search: CutSearch, run: Run, *, refine: bool
+    problem: ItemsProblem, part: ItemsClass, search: CutSearch, run: Run, *, refine: bool
 ) -> tuple[int, SensitiveItems | None]:
     """Keep sensitive items from being revealed, then undo generalizations that are not needed.
 
@@ -96,12 +97,13 @@ def protect_and_refine(
     """
     sensitive = None
     if problem.confidence is not None:
-        sensitive = SensitiveItems(problem, problem.confidence, search)
+        leaves, holds = problem.leaves[part.occurrences], [held[part.records] for held in problem.holds]
+        sensitive = SensitiveItems(part.offsets, leaves, holds, problem.confidence, search)
         sensitive.repair(run)
     if not refine:
         return 0, sensitive
-    may_split = None if sensitive is None else sensitive.may_split
-    return search.refine(problem.model.m, run, may_split=may_split), sensitive
+    may_publish = None if sensitive is None else sensitive.may_publish
+    return refine_cut(search, problem.model.m, run, may_publish=may_publish), sensitive
 
 
 def repair_notes(

@@ -11,20 +11,43 @@ from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
 from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.item_nodes import DROPPED, ItemNodes
 
-__all__ = ["ItemsClass", "cut_each_class", "recode_each_class"]
+__all__ = ["ItemsClass", "cut_class", "cut_each_class", "recode_each_class"]
 
 
 class ItemsClass:
     """The baskets of one class, and the places of its items in the whole table."""
 
-    def __init__(self, problem: ItemsProblem, records: np.ndarray) -> None:
+    def __init__(self, records: np.ndarray, offsets: np.ndarray, occurrences: np.ndarray) -> None:
+        self.records, self.offsets, self.occurrences = records, offsets, occurrences
+
+    @classmethod
+    def of(cls, problem: ItemsProblem, records: np.ndarray) -> ItemsClass:
+        """All items of some records."""
         starts, sizes = problem.baskets.offsets[records], problem.baskets.sizes[records]
-        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.occurrences = np.arange(self.offsets[-1]) + np.repeat(starts - self.offsets[:-1], sizes)
-        self.records = records
-        self.filled = int((sizes > 0).sum())
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(records, offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes))
+
+    @property
+    def filled(self) -> int:
+        """How many of the baskets have items."""
+        return int((np.diff(self.offsets) > 0).sum())
+
+    def reduced(self, kept: np.ndarray) -> ItemsClass:
+        """The same baskets with some of their items."""
+        before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        return ItemsClass(self.records, before[self.offsets], self.occurrences[kept])
+
+    def tells_too_much(self, problem: ItemsProblem) -> bool:
+        """Whether too large a share of the class, or of its baskets with items, holds something sensitive."""
+        if problem.confidence is None or problem.class_of_record is None:
+            return False
+        filled = self.records[np.diff(self.offsets) > 0]
+        return not all(
+            problem.confidence.allows_shares([held[records] for held in problem.holds])
+            for records in (self.records, filled)
+        )
 
     def alone(self, problem: ItemsProblem) -> ItemsProblem:
         """The problem that the baskets of this class pose by themselves."""
@@ -35,31 +58,55 @@ class ItemsClass:
             offsets=self.offsets,
             missing=problem.baskets.missing[self.records],
         )
-        return replace(problem, baskets=baskets, class_of_record=None)
+        holds = [held[self.records] for held in problem.holds]
+        return replace(problem, baskets=baskets, class_of_record=None, holds=holds)
 
     def search(self, problem: ItemsProblem) -> CutSearch:
-        return CutSearch(self.offsets, problem.leaves[self.occurrences], problem.hierarchy, problem.model.k)
+        leaves = problem.leaves[self.occurrences]
+        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
 
 
-def cut_each_class(problem: ItemsProblem, run: Run, cut: Callable[[CutSearch, Run], list[str]]) -> ItemNodes:
-    """Cut the hierarchy for every class by itself.
+Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
+"""Completes the search for a cut of a class, and returns notes."""
 
-    cut  completes a search, and returns notes
+
+def cut_each_class(problem: ItemsProblem, run: Run, cut: Cut) -> ItemNodes:
+    """Cut the hierarchy for every class by itself."""
+
+    return recode_each_class(problem, run, lambda part, run: cut_class(problem, part, run, cut))
+
+
+def cut_class(problem: ItemsProblem, part: ItemsClass, run: Run, cut: Cut) -> tuple[np.ndarray, list[str]]:
+    """Cut the hierarchy for one class; return the nodes of its occurrences, and notes.
+
+    Where dropped items would leave too many holders of a sensitive item among the baskets that still have
+    others, nothing is dropped.
     """
+    leaves = problem.leaves[part.occurrences]
+    search = part.search(problem)
+    notes = cut(search, part, run)
+    nodes = search.node_of_leaf()[leaves]
+    if problem.confidence is not None and (nodes == DROPPED).any():
+        shown = np.diff(part.reduced(nodes != DROPPED).offsets) > 0
+        holders = [held[part.records[shown]] for held in problem.holds]
+        if not problem.confidence.allows_shares(holders):
+            search = part.search(replace(problem, suppress=False))
+            notes = [*cut(search, part, run), _NOT_DROPPED]
+            nodes = search.node_of_leaf()[leaves]
+    return nodes, notes
 
-    def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
-        search = part.search(problem)
-        notes = cut(search, run)
-        return search.node_of_leaf()[problem.leaves[part.occurrences]], notes
 
-    return recode_each_class(problem, run, recode)
+_NOT_DROPPED = (
+    "No item is dropped: too large a share of the baskets that still had items would hold a sensitive one."
+)
 
 
 def recode_each_class(
     problem: ItemsProblem, run: Run, recode: Callable[[ItemsClass, Run], tuple[np.ndarray, list[str]]]
 ) -> ItemNodes:
-    """Recode the items of every class by itself; those of a class where fewer than k records have any are
-    withheld.
+    """Recode the items of every class by itself.
+
+    Those of a class are withheld where fewer than k records have any, or too many hold a sensitive item.
 
     recode  returns the nodes of a class's occurrences, and notes, which are kept if there is only one class
     """
@@ -68,7 +115,7 @@ def recode_each_class(
     classes = list(_classes(problem))
     notes: list[str] = []
     for number, part in enumerate(classes):
-        if 0 < part.filled < problem.model.k:
+        if 0 < part.filled < problem.model.k or part.tells_too_much(problem):
             withheld[part.records] = True
         elif part.filled:
             node[part.occurrences], notes = recode(part, run if len(classes) == 1 else run.in_silence())
@@ -77,7 +124,8 @@ def recode_each_class(
     if withheld.any():
         notes = [
             f"The items of {counted(int(withheld.sum()), 'record')} are withheld: fewer than k records of "
-            "the same class have any."
+            "the same class have any"
+            + (", or too many of them hold a sensitive one." if problem.confidence is not None else ".")
         ]
     elif len(classes) > 1:
         notes = []
@@ -86,9 +134,9 @@ def recode_each_class(
 
 def _classes(problem: ItemsProblem) -> Iterator[ItemsClass]:
     if problem.class_of_record is None:
-        yield ItemsClass(problem, np.arange(len(problem.baskets)))
+        yield ItemsClass.of(problem, np.arange(len(problem.baskets)))
         return
     order = np.argsort(problem.class_of_record, kind="stable")
     ends = np.flatnonzero(np.diff(problem.class_of_record[order])) + 1
     for records in np.split(order, ends):
-        yield ItemsClass(problem, records)
+        yield ItemsClass.of(problem, records)

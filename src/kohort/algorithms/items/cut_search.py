@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.items.item_tree import item_tree
 from kohort.algorithms.items.kernels.item_cuts import (
     ItemCut,
     ItemTree,
     TidLists,
+    drop,
     generalize,
     kept_nodes,
     tid_lists,
 )
 from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
+from kohort.algorithms.items.kernels.pair_counts import pair_counts
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
+from kohort.recoding.item_nodes import DROPPED
 
 __all__ = ["CutSearch"]
+
+
+class _Rare(NamedTuple):
+    """Whether each node is in a rare itemset, and the nodes of the first one, -1 in unused places."""
+
+    marks: np.ndarray
+    first: np.ndarray
 
 
 class CutSearch:
@@ -30,13 +40,19 @@ class CutSearch:
     Memory: O(items in all distinct baskets * height).
     """
 
-    def __init__(self, offsets: np.ndarray, leaves: np.ndarray, hierarchy: Hierarchy, k: int) -> None:
+    def __init__(
+        self, offsets: np.ndarray, leaves: np.ndarray, hierarchy: Hierarchy, k: int, *, may_drop: bool = False
+    ) -> None:
         self.k = k
         everything = Baskets(offsets, leaves.astype(np.int32), np.ones(len(offsets) - 1, dtype=np.int64))
         self.baskets = collapsed(everything)
-        self.tree, self.lists = _ranked(self.baskets, hierarchy)
+        self.tree, self.lists, self.support = _ranked(self.baskets, hierarchy)
+        n = len(hierarchy.parent)
         self.cut = ItemCut(
-            np.zeros(len(hierarchy.parent), dtype=bool), np.zeros(len(hierarchy.parent), dtype=np.int64)
+            below=np.zeros(n, dtype=bool),
+            cost=np.zeros(n, dtype=np.int64),
+            dropped=np.zeros(n, dtype=bool),
+            may_drop=may_drop,
         )
 
     @property
@@ -47,18 +63,24 @@ class CutSearch:
 
     @property
     def in_cut(self) -> np.ndarray:
-        """Whether each node is in the cut, so that the items under it are published as it."""
+        """Whether each node is in the cut: the items under it are published as it, or dropped."""
         below = self.cut.below
         return ~below & (self.is_leaf | np.append(below[1:], False))
+
+    @property
+    def published(self) -> np.ndarray:
+        """Whether each node is in the cut and not dropped."""
+        return self.in_cut & ~self.cut.dropped
 
     @property
     def is_leaf(self) -> np.ndarray:
         return self.tree.last == np.arange(len(self.tree.last))
 
     def node_of_leaf(self) -> np.ndarray:
-        """The node that each leaf is published as."""
+        """The node that each leaf is published as, or DROPPED."""
         nodes = np.flatnonzero(self.in_cut)
-        return np.repeat(nodes, self.tree.hi[nodes] - self.tree.lo[nodes] + 1)
+        shown = np.where(self.cut.dropped[nodes], DROPPED, nodes)
+        return np.repeat(shown, self.tree.hi[nodes] - self.tree.lo[nodes] + 1)
 
     def bytes(self) -> int:
         """The memory that the baskets and lists take, in bytes."""
@@ -78,9 +100,11 @@ class CutSearch:
         suspects = self._above_rare(size)
         if suspects is None:
             return 0
-        open_baskets, nodes = self.shown_as(suspects & ~self.cut.below)
+        open_baskets, nodes = self.shown_as(suspects & ~self.cut.below & ~self.cut.dropped)
         prefix = np.full(size, -1, dtype=np.int64)
-        walk = Walk(self.tree, self.cut, self.lists, nodes, size, self.k, prefix)
+        walk = Walk(
+            self.tree, self.cut, self.lists, nodes, size, self.k, prefix, pair_counts(len(nodes), self.k)
+        )
         lists, repairs = transposed(open_baskets, len(nodes)), 0
         for first in range(len(lists.present)):
             run.report("itemsets", lists.start[first] / lists.start[-1])
@@ -108,37 +132,20 @@ class CutSearch:
 
     def first_rare(self, size: int) -> list[int]:
         """The nodes of a smallest rare itemset of the cut; empty if there is none of up to `size` nodes."""
-        published, nodes = self.shown_as(self.in_cut)
+        published, nodes = self.shown_as(self.published)
         for length in range(1, min(size, self.longest) + 1):
-            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(length, -1, dtype=np.int64)
-            if mark_rare(published, len(nodes), length, self.k, marks, prefix, 0, True):
-                return [int(nodes[number]) for number in prefix if number >= 0]
+            found = self._rare(published, len(nodes), length, stop=True)
+            if found is not None:
+                return [int(nodes[number]) for number in found.first if number >= 0]
         return []
 
     def generalize(self, node: int) -> None:
         """Publish everything under a node as this node."""
         generalize(self.tree, self.cut, node)
 
-    def refine(self, m: int, run: Run, *, may_split: Callable[[int], bool] | None = None) -> int:
-        """Publish nodes of the cut as their children again, the most costly first, where that is safe.
-
-        Returns how many were split. A node that cannot be split now cannot be split later, so each is tried
-        once.
-
-        may_split  whether a node may be split; None: every node may
-        """
-        gains = [(-self._gain(node), node) for node in np.flatnonzero(self.in_cut & ~self.is_leaf).tolist()]
-        heapify(gains)
-        done = 0
-        while gains and not run.out_of_time:
-            _, node = heappop(gains)
-            if self._can_split(node, m) and (may_split is None or may_split(node)):
-                self._split(node)
-                done += 1
-                for child in self.children(node):
-                    if not self.is_leaf[child]:
-                        heappush(gains, (-self._gain(child), int(child)))
-        return done
+    def drop(self, node: int) -> None:
+        """Publish nothing for the items under a node."""
+        drop(self.tree, self.cut, node)
 
     def _above_rare(self, size: int) -> np.ndarray | None:
         """Whether each node is above (or at) a node of a rare itemset of the cut; None if none is rare.
@@ -157,10 +164,19 @@ class CutSearch:
 
     def _in_rare(self, size: int) -> np.ndarray:
         """The nodes of all rare itemsets of up to `size` nodes that the cut publishes."""
-        published, nodes = self.shown_as(self.in_cut)
-        marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(size, -1, dtype=np.int64)
-        mark_rare(published, len(nodes), size, self.k, marks, prefix, 0, False)
-        return nodes[marks]
+        if size == 1:
+            return np.flatnonzero(self.published & (self.support > 0) & (self.support < self.k))
+        published, nodes = self.shown_as(self.published)
+        found = self._rare(published, len(nodes), size, stop=False)
+        return nodes[:0] if found is None else nodes[found.marks]
+
+    def _rare(self, baskets: Baskets, n_nodes: int, size: int, *, stop: bool) -> _Rare | None:
+        """Which nodes are in rare itemsets of up to `size` nodes, or with `stop` in one; None: in none."""
+        marks, first = np.zeros(n_nodes, dtype=bool), np.full(size, -1, dtype=np.int64)
+        pairs = pair_counts(n_nodes, self.k)
+        if mark_rare(baskets, n_nodes, size, self.k, marks, first, 0, stop, pairs):
+            return _Rare(marks, first)
+        return None
 
     def shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
         """Baskets of the kept nodes that occur, without the root, which says nothing; and these nodes."""
@@ -173,72 +189,52 @@ class CutSearch:
         """The nodes right below a node."""
         return np.flatnonzero(self.tree.parent == node)
 
-    def _gain(self, node: int) -> int:
-        return int(self._published_cost(node) - sum(map(self._published_cost, self.children(node))))
-
-    def _published_cost(self, node: int) -> int:
+    def published_cost(self, node: int) -> int:
+        """The cost of the items under a node when they are published as this node."""
         width = int(self.tree.hi[node] - self.tree.lo[node]) + 1
         return int(self.tree.mass[node]) * width if width > 1 else 0
 
-    def _can_split(self, node: int, m: int) -> bool:
-        """Whether every itemset of up to m nodes with a child of the node would still be frequent."""
+    def dropped_cost(self, node: int) -> int:
+        """The cost of the items under a node when they are dropped."""
+        return int(self.tree.mass[node]) * int(self.tree.hi[0] + 1)
+
+    def split(self, node: int) -> None:
+        """Publish a node of the cut as its children."""
         children = self.children(node)
-        keep = self.in_cut
-        keep[node], keep[children] = False, True
-        present = [child for child in children.tolist() if self.tree.rank[child] >= 0]
-        tids = {child: self.tids(child) for child in sorted(present, key=self._n_tids)}
-        if any(self.lists.weight[of_child].sum() < self.k for of_child in tids.values()):
+        self.cut.below[children] = False
+        self.cut.cost[children] = [self.published_cost(child) for child in children.tolist()]
+        change = int(self.cut.cost[children].sum()) - int(self.cut.cost[node])
+        while node >= 0:
+            self.cut.cost[node] += change
+            node = int(self.tree.parent[node])
+
+    def rare_with(self, node: int, keep: np.ndarray, m: int) -> bool:
+        """Whether some set of a node and up to m - 1 of the kept nodes is rare."""
+        if 0 < self.support[node] < self.k:
+            return True
+        if m == 1 or not self.support[node]:
             return False
-        for child, of_child in tids.items() if m > 1 else ():
-            keep[child] = False
-            others, nodes = self.shown_as(keep, picked(self.baskets, of_child))
-            marks, prefix = np.zeros(len(nodes), dtype=bool), np.full(m - 1, -1, dtype=np.int64)
-            if mark_rare(others, len(nodes), m - 1, self.k, marks, prefix, 0, True):
-                return False
-            keep[child] = True
-        return True
+        others, nodes = self.shown_as(keep, picked(self.baskets, self.tids(node)))
+        return self._rare(others, len(nodes), m - 1, stop=True) is not None
 
     def tids(self, node: int) -> np.ndarray:
         """The distinct baskets that have an item under a node."""
         return self.lists.basket[self.lists.start[node] : self.lists.start[node + 1]]
 
-    def _n_tids(self, node: int) -> int:
-        return int(self.lists.start[node + 1] - self.lists.start[node])
 
-    def _split(self, node: int) -> None:
-        children = self.children(node)
-        self.cut.below[children] = False
-        gain = self._gain(node)
-        self.cut.cost[children] = [self._published_cost(child) for child in children]
-        while node >= 0:
-            self.cut.cost[node] -= gain
-            node = int(self.tree.parent[node])
-
-
-def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists]:
-    """The tree with nodes ranked by support, then size, then place; and the baskets of every node."""
+def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists, np.ndarray]:
+    """The tree with nodes ranked by support, then size, then place; the baskets and support of every node."""
     n = len(hierarchy.parent)
-    parent = hierarchy.parent.astype(np.int64)
     count = np.bincount(
         baskets.nodes,
         weights=np.repeat(baskets.weight, np.diff(baskets.start)),
         minlength=len(hierarchy.leaves),
     )
-    before = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    tree = ItemTree(
-        parent=parent,
-        lo=hierarchy.lo.astype(np.int64),
-        hi=hierarchy.hi.astype(np.int64),
-        last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
-        leaf_node=hierarchy.leaf_node.astype(np.int64),
-        mass=before[hierarchy.hi + 1] - before[hierarchy.lo],
-        rank=np.full(n, -1, dtype=np.int64),
-        node=np.zeros(0, dtype=np.int64),
-    )
+    tree = item_tree(hierarchy, count)
     lists = tid_lists(baskets, tree)
     total = np.concatenate([[0], np.cumsum(lists.weight[lists.basket])])
     support = total[lists.start[1:]] - total[lists.start[:-1]]
     order = np.lexsort((np.arange(n), -(tree.hi - tree.lo), -support))
     node = order[(support[order] > 0) & (order > 0)]
     tree.rank[node] = np.arange(len(node))
-    return tree._replace(node=node), lists
+    return tree._replace(node=node), lists, support

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, climb_until_safe, protect_and_refine, repair_notes
-from kohort.algorithms.items.class_cuts import cut_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
@@ -41,10 +41,10 @@ class DirectItems(ItemsAlgorithm):
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         m = problem.model.m
 
-        def cut(search: CutSearch, run: Run) -> list[str]:
+        def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
             repairs = search.repair(min(m, search.longest), run.part("itemsets", 0.0, 1.0))
             climbed = climb_until_safe(search, m) if run.out_of_time else 0
-            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
+            splits, sensitive = protect_and_refine(problem, part, search, run, refine=self.refine)
             return repair_notes(search, [repairs], climbed, splits, sensitive)
 
         return cut_each_class(problem, run, cut)

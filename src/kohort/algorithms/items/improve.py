@@ -11,12 +11,13 @@ from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.class_cuts import ItemsClass, recode_each_class
 from kohort.algorithms.items.local import LocalItems
+from kohort.algorithms.items.local_drops import LocalRecoding, lowered_by_drops
 from kohort.algorithms.items.local_search import LocalSearch
 from kohort.algorithms.items.rare_item_bound import rare_item_bound
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.item_nodes import DROPPED, ItemNodes
 
 __all__ = ["ImproveItems"]
 
@@ -52,11 +53,12 @@ class ImproveItems(ItemsAlgorithm):
         bound = rare_item_bound(problem, run.share_of_time(0.2)) if alone else None
 
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
-            search = _started(problem, part, run)
+            recoding = _started(problem, part, run)
+            search = recoding.search
             before = search.cost
             tried = self._improve(search, rng, run)
             saved = 1 - search.cost / max(before, 1)
-            return search.cuts.node, [
+            return recoding.nodes(), [
                 f"{tried:,} rounds of taking the recoding apart lowered the loss by {saved:.2%}."
             ]
 
@@ -79,15 +81,19 @@ class ImproveItems(ItemsAlgorithm):
         return self.rounds
 
 
-def _started(problem: ItemsProblem, part: ItemsClass, run: Run) -> LocalSearch:
-    """The better of two starts: from the root, and from the cut of apriori-items."""
-    down = LocalSearch(problem, part)
-    down.descend(run.share_of_time(0.5))
-    alone = part.alone(problem)
-    cut = LocalSearch(problem, part)
-    cut.cuts.node[:] = AprioriItems().solve(alone, run.in_silence()).node_of_occurrence
-    cut.descend(run.share_of_time(0.5))
-    return cut if cut.cost < down.cost else down
+def _started(problem: ItemsProblem, part: ItemsClass, run: Run) -> LocalRecoding:
+    """The better of two starts: that of local-items, and the cut of apriori-items, taken further down."""
+    down = LocalRecoding(problem, part)
+    down.search.descend(run.share_of_time(0.5))
+    if problem.suppress:
+        down = lowered_by_drops(down, run.share_of_time(0.5))
+    nodes = AprioriItems().solve(part.alone(problem), run.in_silence()).node_of_occurrence
+    if (nodes == DROPPED).all():
+        return down
+    cut = LocalRecoding(problem, part, nodes != DROPPED)
+    cut.search.cuts.node[:] = nodes[cut.kept]
+    cut.search.descend(run.share_of_time(0.5))
+    return cut if cut.costs().sum() < down.costs().sum() else down
 
 
 def _ruined(search: LocalSearch, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.class_cuts import ItemsClass, recode_each_class
-from kohort.algorithms.items.local_search import LocalSearch
+from kohort.algorithms.items.local_drops import LocalRecoding, lowered_by_drops
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
@@ -25,7 +25,8 @@ class LocalItems(ItemsAlgorithm):
     into parts and recodes each part globally. Here every item begins as the root. Then, level by level, each
     node is published as its children in all baskets where that is safe: where every set of up to m nodes
     that a basket would show is supported by at least k baskets, wherever these are, and no other basket
-    loses support that it needs. At a time limit the recoding so far is used.
+    loses support that it needs. Where items may be dropped, the same is done without some dear ones, and the
+    cheaper recoding is kept. At a time limit the recoding so far is used.
 
     O(levels * sets of up to m nodes in all baskets); memory for the baskets and bits for those under a node.
 
@@ -51,10 +52,12 @@ class LocalItems(ItemsAlgorithm):
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
-            search = LocalSearch(problem, part)
-            moved = search.descend(run)
+            recoding = LocalRecoding(problem, part)
+            moved = recoding.search.descend(run)
             note = f"Nodes were published as their children {moved:,} times, counted by basket."
-            return search.cuts.node, [note, *([_CUT_SHORT] if run.out_of_time else [])]
+            if problem.suppress:
+                recoding = lowered_by_drops(recoding, run)
+            return recoding.nodes(), [note, *([_CUT_SHORT] if run.out_of_time else [])]
 
         return recode_each_class(problem, run, recode)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.algorithms.items.class_cuts import ItemsClass
-from kohort.algorithms.items.kernels.item_cuts import ItemTree, tid_lists
+from kohort.algorithms.items.item_tree import item_tree
+from kohort.algorithms.items.kernels.item_cuts import tid_lists
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
 from kohort.algorithms.run import Run
-from kohort.data.hierarchy import Hierarchy
 from kohort.problem.items import ItemsProblem
 
 __all__ = ["LocalSearch"]
@@ -31,7 +31,7 @@ class LocalSearch:
         self.width = hierarchy.hi.astype(np.int64) - hierarchy.lo + 1
         self.depth = _depths(self.parent)
         leaves = problem.leaves[part.occurrences]
-        tree = _tree(self.parent, hierarchy)
+        tree = item_tree(hierarchy, np.bincount(leaves, minlength=len(hierarchy.leaves)))
         baskets = Baskets(part.offsets, leaves.astype(np.int32), np.ones(len(part.records), dtype=np.int64))
         lists = tid_lists(baskets, tree)
         leaf = hierarchy.leaf_node[leaves].astype(np.int32)
@@ -49,7 +49,7 @@ class LocalSearch:
     @classmethod
     def of_all(cls, problem: ItemsProblem) -> LocalSearch:
         """The search for all baskets as one class."""
-        return cls(problem, ItemsClass(problem, np.arange(len(problem.baskets))))
+        return cls(problem, ItemsClass.of(problem, np.arange(len(problem.baskets))))
 
     @property
     def cost(self) -> int:
@@ -123,17 +123,3 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     for node in range(1, len(parent)):
         depth[node] = depth[parent[node]] + 1
     return depth
-
-
-def _tree(parent: np.ndarray, hierarchy: Hierarchy) -> ItemTree:
-    n = len(parent)
-    return ItemTree(
-        parent=parent,
-        lo=hierarchy.lo.astype(np.int64),
-        hi=hierarchy.hi.astype(np.int64),
-        last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
-        leaf_node=hierarchy.leaf_node.astype(np.int64),
-        mass=np.zeros(n, dtype=np.int64),
-        rank=np.full(n, -1, dtype=np.int64),
-        node=np.zeros(0, dtype=np.int64),
-    )

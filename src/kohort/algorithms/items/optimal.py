@@ -9,9 +9,10 @@ from typing import Annotated, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
-from kohort.algorithms.items.class_cuts import cut_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
+from kohort.algorithms.items.refine_cut import refine
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
@@ -46,7 +47,7 @@ class OptimalItems(ItemsAlgorithm):
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []
 
-        def cut(search: CutSearch, run: Run) -> list[str]:
+        def cut(search: CutSearch, _: ItemsClass, run: Run) -> list[str]:
             least = self._best_cut(search, problem.model.m, run)
             bounds.append(least)
             if least == search.cost:
@@ -62,7 +63,7 @@ class OptimalItems(ItemsAlgorithm):
         """Leave the best cut in the search, and return a lower bound on the least cost."""
         start = _Open(0, 0, _copied(search.cut), frozenset())
         repair_by_size(search, m, run)
-        search.refine(m, run)
+        refine(search, m, run)
         best = _copied(search.cut)
         most = search.cost
         heap, made = [start], 1
@@ -91,7 +92,10 @@ class OptimalItems(ItemsAlgorithm):
 
 @dataclass(frozen=True, order=True)
 class _Open:
-    """A cut that is still to be examined; `fixed` nodes and those above them are not generalized further."""
+    """A cut that is still to be examined.
+
+    fixed  nodes that stay published or dropped as they are: neither they nor nodes above are generalized
+    """
 
     cost: int
     number: int
@@ -100,16 +104,25 @@ class _Open:
 
 
 def _children(search: CutSearch, state: _Open, rare: list[int]) -> Iterator[_Open]:
-    """The cuts that generalize one node of a rare itemset; those after the first keep the earlier nodes."""
+    """The cuts that generalize or drop one node of a rare itemset; those after it keep the earlier nodes.
+
+    Whatever recoding keeps the promise does one of these. A dropped node stays dropped, since the recodings
+    in which it is generalized come from generalizing it at once: so costs only rise.
+    """
     for place, node in enumerate(rare):
         above = int(search.tree.parent[node])
         fixed = state.fixed.union(rare[:place])
-        if node in fixed or any(above < other <= search.tree.last[above] for other in fixed):
+        if node in fixed:
             continue
-        search.cut = _copied(state.cut)
-        search.generalize(above)
-        yield _Open(search.cost, 0, search.cut, fixed)
+        if not any(above < other <= search.tree.last[above] for other in fixed):
+            search.cut = _copied(state.cut)
+            search.generalize(above)
+            yield _Open(search.cost, 0, search.cut, fixed)
+        if state.cut.may_drop:
+            search.cut = _copied(state.cut)
+            search.drop(node)
+            yield _Open(search.cost, 0, search.cut, fixed.union([node]))
 
 
 def _copied(cut: ItemCut) -> ItemCut:
-    return ItemCut(cut.below.copy(), cut.cost.copy())
+    return cut._replace(below=cut.below.copy(), cost=cut.cost.copy(), dropped=cut.dropped.copy())

@@ -11,7 +11,7 @@ from kohort.problem.items import ItemsProblem
 
 __all__ = ["rare_item_bound"]
 
-_AT_ONCE = 1_000  # baskets between two looks at the clock
+_AT_ONCE = 200  # baskets between two looks at the clock
 
 
 def rare_item_bound(problem: ItemsProblem, run: Run) -> float:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_confidence import short_of_room
-from kohort.algorithms.items.kernels.item_cuts import repair
+from kohort.algorithms.items.kernels.item_cuts import any_gone, repair
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence
 
 __all__ = ["SensitiveItems"]
@@ -26,18 +27,23 @@ class SensitiveItems:
     Memory: O(distinct baskets * sensitive items).
     """
 
-    def __init__(self, problem: ItemsProblem, confidence: ItemConfidence, search: CutSearch) -> None:
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        leaves: np.ndarray,
+        holds: Sequence[np.ndarray],
+        confidence: ItemConfidence,
+        search: CutSearch,
+    ) -> None:
         self.search, self.m = search, min(confidence.m, search.longest)
         self.repairs = self.climbed = 0
         limit = confidence.asked
-        if limit.denominator * len(problem.baskets) >= 2**62:
+        if limit.denominator * len(offsets) >= 2**62:
             raise InputError("The 'limit' on the confidence has too many digits. Round it.")
-        leaves = problem.leaves.astype(np.int32)
+        leaves = leaves.astype(np.int32)
         per_item = [
-            collapsed(
-                Baskets(problem.baskets.offsets, leaves, limit.numerator - limit.denominator * held)
-            ).weight
-            for held in problem.holds
+            collapsed(Baskets(offsets, leaves, limit.numerator - limit.denominator * held)).weight
+            for held in holds
         ]
         n = len(search.baskets.weight)
         self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_item])
@@ -54,7 +60,7 @@ class SensitiveItems:
             item = settled = rounds = 0
             while settled < n_items:
                 run.report("sensitive items", (size - 1 / (rounds + 1)) / self.m)
-                short = self._short_among(self._baskets(item), self.search.in_cut, size, most=_AT_ONCE)
+                short = self._short_among(self._baskets(item), self.search.published, size, most=_AT_ONCE)
                 if len(short):
                     self._repair_each(short, run)
                     settled, rounds = 0, rounds + 1
@@ -62,12 +68,11 @@ class SensitiveItems:
                     settled, item = settled + 1, (item + 1) % n_items
         run.report("sensitive items", 1.0)
 
-    def may_split(self, node: int) -> bool:
-        """Whether every itemset with a child of the node would still have room."""
-        search, children = self.search, self.search.children(node)
-        keep = search.in_cut
-        keep[node], keep[children] = False, True
-        for child in children.tolist():
+    def may_publish(self, node: int, shown: list[int]) -> bool:
+        """Whether every itemset would still have room if nodes were published in place of one node."""
+        search, keep = self.search, self.search.published
+        keep[node], keep[shown] = False, True
+        for child in shown:
             tids = search.tids(child)
             if (self.rooms[tids].sum(axis=0) < 0).any():
                 return False
@@ -84,12 +89,12 @@ class SensitiveItems:
         for itemset in short:
             if run.out_of_time:
                 nodes = np.unique(short[short >= 0])
-                nodes = nodes[search.in_cut[nodes]]
+                nodes = nodes[search.published[nodes]]
                 search.climb_from(nodes)
                 self.climbed += len(nodes)
                 break
             nodes = itemset[itemset >= 0]
-            if not search.cut.below[nodes].any():
+            if not any_gone(search.cut, nodes):
                 repair(search.tree, search.cut, self.lists, nodes, search.k)
                 self.repairs += 1
 

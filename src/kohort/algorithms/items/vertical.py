@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import protect_and_refine, repair_by_size, repair_notes
-from kohort.algorithms.items.class_cuts import ItemsClass, recode_each_class
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_class, recode_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.local import LocalItems
 from kohort.algorithms.run import Run
@@ -47,14 +47,16 @@ class VerticalItems(ItemsAlgorithm):
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
-            search = part.search(problem)
             leaves = problem.leaves[part.occurrences]
-            for inside in _runs_of_leaves(leaves, len(problem.hierarchy.leaves), self.parts):
-                _cut_part(search, part.offsets, leaves, inside[leaves], problem, run.in_silence())
-            repairs, climbed = repair_by_size(search, problem.model.m, run)
-            splits, sensitive = protect_and_refine(problem, search, run, refine=self.refine)
-            notes = repair_notes(search, repairs, climbed, splits, sensitive)
-            return search.node_of_leaf()[leaves], notes
+
+            def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
+                for inside in _runs_of_leaves(leaves, len(problem.hierarchy.leaves), self.parts):
+                    _cut_part(search, part.offsets, leaves, inside[leaves], problem, run.in_silence())
+                repairs, climbed = repair_by_size(search, problem.model.m, run)
+                splits, sensitive = protect_and_refine(problem, part, search, run, refine=self.refine)
+                return repair_notes(search, repairs, climbed, splits, sensitive)
+
+            return cut_class(problem, part, run, cut)
 
         return recode_each_class(problem, run, recode)
 
@@ -84,8 +86,11 @@ def _cut_part(
     part_offsets = before[offsets]
     if int((np.diff(part_offsets) > 0).sum()) < whole.k:
         return  # no cut below the root would do: left to the repairs across parts
-    search = CutSearch(part_offsets, leaves[inside], problem.hierarchy, whole.k)
+    search = CutSearch(part_offsets, leaves[inside], problem.hierarchy, whole.k, may_drop=whole.cut.may_drop)
     repair_by_size(search, problem.model.m, run)
     for node in np.flatnonzero(search.in_cut & ~search.is_leaf).tolist():
         if not whole.cut.below[node]:
             whole.generalize(node)
+    for node in np.flatnonzero(search.in_cut & search.cut.dropped & (search.support > 0)).tolist():
+        if not whole.cut.below[node]:
+            whole.drop(node)

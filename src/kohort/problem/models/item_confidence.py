@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from kohort.data.baskets import Baskets
+from kohort.data.column import Column
 from kohort.errors import InputError
 from kohort.problem.models.exact import Number, at_most, exact_number, largest_ratio, plain, whole_number
 from kohort.problem.models.itemsets import Itemsets, ItemTable, itemsets_of
@@ -47,7 +49,14 @@ class ItemConfidence:
 
     At most this share of the records that have the known items holds any one sensitive item. Known items are
     not sensitive. An attacker may also know none: neither among all records nor among those that have items
-    besides sensitive ones may the share of a sensitive item be above the limit.
+    besides sensitive ones may the share of a sensitive item be above the limit. Beside quasi-identifiers, all
+    this holds within every class.
+
+    sensitive  the sensitive items
+    limit      the highest confidence that is allowed
+    m          how many items others may know
+    attribute  instead of items: a column, of which no value may be implied. A limit of 1/l is the frequency
+               l-diversity of the column among the records with any m known items
 
     >>> promise = ItemConfidence(["test"], "1/2", m=1)
     >>> bought, tested = [[0], [0, 1], [1], [1]], [True, True, False, False]
@@ -58,12 +67,19 @@ class ItemConfidence:
     name: ClassVar[str] = "item-confidence"
     spec_key: ClassVar[str] = "confidence"
     only_counts: ClassVar[bool] = False
-    sensitive: Sequence[str]
-    limit: Number
-    m: int
+    sensitive: Sequence[str] = ()
+    limit: Number = 0
+    m: int = 0
+    attribute: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitive", _texts(self.sensitive))
+        if (self.attribute is None) == (not self.sensitive):
+            raise InputError(
+                "ItemConfidence protects a list of items ('sensitive') or the values of a column "
+                "('attribute'). Name one of the two."
+            )
+        if self.attribute is None:
+            object.__setattr__(self, "sensitive", _texts(self.sensitive))
         wanted = "a number > 0 and <= 1"
         limit = exact_number("ItemConfidence", "limit", self.limit, wanted, lambda x: 0 < x <= 1)
         object.__setattr__(self, "limit", limit)
@@ -73,15 +89,34 @@ class ItemConfidence:
     def asked(self) -> Fraction:
         return Fraction(self.limit)
 
-    def describe(self) -> str:
-        """The promise in words, without a full stop."""
-        known = known_items(self.m, sensitive=True)
+    @property
+    def protected(self) -> str:
+        """What is protected, in words: more than one of them."""
+        return "sensitive items" if self.attribute is None else f"values of {self.attribute!r}"
+
+    def describe(self, *, classes: bool = False) -> str:
+        """The promise in words, without a full stop: within `classes`."""
+        known = known_items(self.m, sensitive=self.attribute is None) + (" of a class" if classes else "")
         reveal = "reveals" if self.m == 1 else "reveal"
-        return f"{known} {reveal} no sensitive item with a confidence above {plain(self.asked)}"
+        what = "sensitive item" if self.attribute is None else f"value of {self.attribute!r}"
+        return f"{known} {reveal} no {what} with a confidence above {plain(self.asked)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them."""
-        return {"sensitive": list(self.sensitive), "limit": plain(self.asked), "m": self.m}
+        what = (
+            {"sensitive": list(self.sensitive)} if self.attribute is None else {"attribute": self.attribute}
+        )
+        return {**what, "limit": plain(self.asked), "m": self.m}
+
+    def held(self, baskets: Baskets, values: Column | None, *, multiset: bool = False) -> list[np.ndarray]:
+        """Whether each record holds each sensitive item, or each value of the column: an array for each."""
+        if values is None:
+            return baskets.holders(self.sensitive, multiset=multiset)
+        return [values.codes == code for code in range(len(values.texts))]
+
+    def allows_shares(self, holds: Sequence[np.ndarray]) -> bool:
+        """Whether, for each sensitive item, the share of the records that hold it is within the limit."""
+        return all(Fraction(int(held.sum()), max(len(held), 1)) <= self.asked for held in holds)
 
     def survey_of(self, baskets: list[list[int]], holds: Sequence[Sequence[bool]]) -> ConfidenceSurvey:
         """Survey baskets of items that are not sensitive."""

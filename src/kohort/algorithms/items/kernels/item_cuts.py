@@ -6,10 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.items.kernels.bit_rows import sorted_in_place
 from kohort.algorithms.items.kernels.itemsets import Baskets
-from kohort.kernels.compiled import kernel
+from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["ItemCut", "ItemTree", "TidLists", "generalize", "kept_nodes", "nested", "repair", "tid_lists"]
+__all__ = [
+    "ItemCut",
+    "ItemTree",
+    "TidLists",
+    "any_gone",
+    "drop",
+    "generalize",
+    "in_list",
+    "is_gone",
+    "kept_nodes",
+    "nested",
+    "repair",
+    "tid_lists",
+]
 
 
 class ItemTree(NamedTuple):
@@ -28,11 +42,14 @@ class ItemTree(NamedTuple):
 class ItemCut(NamedTuple):
     """A cut: nodes below it are published as something above them.
 
-    `cost` adds up, per node, occurrences times leaves published for them; an exact item costs nothing.
+    `cost` adds up, per node, occurrences times leaves published for them; an exact item costs nothing, a
+    dropped one as much as the root. `dropped` marks nodes under which nothing is published at all.
     """
 
     below: np.ndarray
     cost: np.ndarray
+    dropped: np.ndarray
+    may_drop: bool
 
 
 class TidLists(NamedTuple):
@@ -100,28 +117,17 @@ def kept_nodes(baskets, tree, number):
                 filled += 1
                 node = nearest[tree.parent[node]]
         start[b + 1] = filled
-        _sort(nodes[start[b] : filled])
+        sorted_in_place(nodes[start[b] : filled], filled - start[b])
     return Baskets(start, nodes, baskets.weight)
 
 
-@kernel
-def _sort(values):
-    """Sort in place, by insertion since baskets are short."""
-    for i in range(1, len(values)):
-        value, j = values[i], i
-        while j > 0 and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
-
-
-@kernel
+@lean
 def nested(tree, a, b):
     """Whether one of two nodes is under the other (or they are the same)."""
     return a <= b <= tree.last[a] or b <= a <= tree.last[b]
 
 
-@kernel
+@lean
 def published_cost(tree, node):
     """Cost of the items under a node when they are published as this node."""
     width = tree.hi[node] - tree.lo[node] + 1
@@ -135,21 +141,57 @@ def generalize(tree, cut, node):
     above = node
     while above >= 0:
         cut.cost[above] += change
+        cut.dropped[above] = False
         above = tree.parent[above]
     cut.below[node + 1 : tree.last[node] + 1] = True
+    cut.dropped[node : tree.last[node] + 1] = False
+
+
+@kernel
+def drop(tree, cut, node):
+    """Publish nothing for the items under a node, which is in the cut or above it."""
+    above, change = tree.parent[node], dropped_cost(tree, node) - cut.cost[node]
+    while above >= 0:
+        cut.cost[above] += change
+        above = tree.parent[above]
+    for under in range(node, tree.last[node] + 1):
+        cut.cost[under] = dropped_cost(tree, under)
+        cut.dropped[under] = True
+
+
+@lean
+def dropped_cost(tree, node):
+    """Cost of the items under a node when they are dropped: each as much as the root."""
+    return tree.mass[node] * (tree.hi[0] - tree.lo[0] + 1)
+
+
+@lean
+def is_gone(cut, node):
+    """Whether no itemset with this node needs a repair: it is below the cut, or dropped."""
+    return cut.below[node] or cut.dropped[node]
+
+
+@lean
+def any_gone(cut, nodes):
+    """Whether this holds for some of the nodes."""
+    gone = False
+    for node in nodes:
+        gone |= is_gone(cut, node)
+    return gone
 
 
 @kernel
 def repair(tree, cut, lists, itemset, k):
-    """Generalize a rare itemset until at least k records have it, at the least cost.
+    """Generalize or drop nodes of a rare itemset until at least k records have it, at the least cost.
 
     Where there are sensitive items, it must also have room for the holders of each. Every node may stay or
-    climb, up to the root; nodes that come to lie under another become one with it. Ties in cost go to the
-    fewest steps, then to the first in odometer order. O(height ** size) candidates.
+    climb, up to the root, or be dropped, where that is allowed; nodes that come to lie under another become
+    one with it. Ties in cost go to the fewest steps, then to the first in odometer order; being dropped is a
+    step above the root, where -1 stands. O(height ** size) candidates.
     """
     at, best = itemset.copy(), itemset.copy()
     best_cost, best_steps = np.int64(-1), 0
-    steps = np.zeros(len(itemset), np.int64)
+    steps, end = np.zeros(len(itemset), np.int64), -1 if cut.may_drop else 0
     while True:
         total = steps.sum()
         cost = _added_cost(tree, cut, itemset, at)
@@ -157,7 +199,7 @@ def repair(tree, cut, lists, itemset, k):
             best[:] = at
             best_cost, best_steps = cost, total
         i = len(at) - 1
-        while i >= 0 and at[i] == 0:
+        while i >= 0 and at[i] == end:
             at[i], steps[i] = itemset[i], 0
             i -= 1
         if i < 0:
@@ -165,7 +207,9 @@ def repair(tree, cut, lists, itemset, k):
         at[i] = tree.parent[at[i]]
         steps[i] += 1
     for i in range(len(best)):
-        if best[i] != itemset[i] and _is_maximal(tree, best, i):
+        if best[i] < 0 and not _is_covered(tree, best, itemset[i]):
+            drop(tree, cut, itemset[i])
+        elif best[i] >= 0 and best[i] != itemset[i] and _is_maximal(tree, best, i):
             generalize(tree, cut, best[i])
 
 
@@ -173,16 +217,30 @@ def repair(tree, cut, lists, itemset, k):
 def _is_maximal(tree, nodes, i):
     """Whether none of the other nodes lies above nodes[i], or equals it and comes before it."""
     for j in range(len(nodes)):
-        if j != i and nodes[j] <= nodes[i] <= tree.last[nodes[j]] and (nodes[j] != nodes[i] or j < i):
+        if j == i or nodes[j] < 0:
+            continue
+        if nodes[j] <= nodes[i] <= tree.last[nodes[j]] and (nodes[j] != nodes[i] or j < i):
             return False
     return True
+
+
+@lean
+def _is_covered(tree, nodes, node):
+    """Whether some of the nodes, none of them below it, lies above a node."""
+    covered = False
+    for other in nodes:
+        covered |= 0 <= other <= node <= tree.last[other]
+    return covered
 
 
 @kernel
 def _added_cost(tree, cut, itemset, at):
     added = np.int64(0)
     for i in range(len(at)):
-        if at[i] != itemset[i] and _is_maximal(tree, at, i):
+        if at[i] < 0:
+            if not _is_covered(tree, at, itemset[i]):
+                added += dropped_cost(tree, itemset[i]) - cut.cost[itemset[i]]
+        elif at[i] != itemset[i] and _is_maximal(tree, at, i):
             added += published_cost(tree, at[i]) - cut.cost[at[i]]
     return added
 
@@ -191,18 +249,27 @@ def _added_cost(tree, cut, itemset, at):
 def _is_safe(lists, nodes, k):
     """Whether at least k records have all these nodes, with room for the holders of every sensitive item.
 
-    Without such items, stops as soon as there are k.
+    Dropped nodes (-1) do not count; without others there is nothing to know. Without sensitive items, stops
+    as soon as there are k.
     """
     rarest, size = 0, np.int64(-1)
     for i in range(len(nodes)):
+        if nodes[i] < 0:
+            continue
         length = lists.start[nodes[i] + 1] - lists.start[nodes[i]]
         if size < 0 or length < size:
             rarest, size = i, length
+    if size < 0:
+        return True
     total, room = np.int64(0), np.zeros(lists.rooms.shape[1], np.int64)
     for place in range(lists.start[nodes[rarest]], lists.start[nodes[rarest] + 1]):
         basket, everywhere = lists.basket[place], True
         for i in range(len(nodes)):
-            if nodes[i] != nodes[rarest] and not _has(lists, nodes[i], basket):
+            if (
+                nodes[i] >= 0
+                and nodes[i] != nodes[rarest]
+                and not in_list(lists.start, lists.basket, nodes[i], basket)
+            ):
                 everywhere = False
                 break
         if everywhere:
@@ -214,13 +281,14 @@ def _is_safe(lists, nodes, k):
     return total >= k and (room >= 0).all()
 
 
-@kernel
-def _has(lists, node, basket):
-    lo, hi = lists.start[node], lists.start[node + 1]
+@lean
+def in_list(start, baskets, node, basket):
+    """Whether a basket is in the list of a node: baskets[start[node]:start[node + 1]], ascending."""
+    lo, hi = start[node], start[node + 1]
     while lo < hi:
-        mid = (lo + hi) // 2
-        if lists.basket[mid] < basket:
-            lo = mid + 1
+        middle = (lo + hi) // 2
+        if baskets[middle] < basket:
+            lo = middle + 1
         else:
-            hi = mid
-    return lo < lists.start[node + 1] and lists.basket[lo] == basket
+            hi = middle
+    return lo < start[node + 1] and baskets[lo] == basket

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.kernels.compiled import kernel
-from kohort.kernels.sorting import sorted_copy, stable_order
+from kohort.algorithms.items.kernels.pair_counts import count_pairs_after, rare_in_row, table_pays
+from kohort.kernels.compiled import kernel, lean
 
 __all__ = [
     "Baskets",
@@ -82,14 +82,13 @@ def project(baskets, lists, i, keep):
         tail = baskets.start[lists.basket[at] + 1] - lists.where[at] - 1
         n_baskets += tail > 0
         size += tail
-    start, nodes = np.zeros(n_baskets + 1, np.int64), np.empty(size, np.int32)
+    start, nodes = np.zeros(n_baskets + 1, np.int64), np.empty(size + 1, np.int32)
     weight = np.empty(n_baskets, np.int64)
     b, filled = 0, 0
     for at in range(lists.start[i], lists.start[i + 1]):
         for place in range(lists.where[at] + 1, baskets.start[lists.basket[at] + 1]):
-            if keep[baskets.nodes[place]]:
-                nodes[filled] = baskets.nodes[place]
-                filled += 1
+            nodes[filled] = baskets.nodes[place]  # without a branch, which would be guessed wrong too often
+            filled += keep[baskets.nodes[place]]
         if filled > start[b]:
             weight[b] = baskets.weight[lists.basket[at]]
             b += 1
@@ -97,12 +96,12 @@ def project(baskets, lists, i, keep):
     return Baskets(start[: b + 1], nodes[:filled], weight[:b])
 
 
-@kernel
+@lean
 def rare_after(baskets, lists, i, k, count, touched):
-    """The nodes that follow node number i of the lists in at least one but fewer than k records, ascending.
+    """Write the nodes that follow node number i of the lists in at least one but fewer than k records.
 
-    Stops when none can be rare any more. `count` is all zero before and after; `touched` is scratch for all
-    nodes.
+    They are touched[:n], in no order; returns n. Stops when none can be rare any more. `count` is all zero
+    before and after; `touched` has room for all nodes.
     """
     n, left = 0, len(lists.present) - i - 1
     for at in range(lists.start[i], lists.start[i + 1]):
@@ -118,48 +117,70 @@ def rare_after(baskets, lists, i, k, count, touched):
                     n += 1
                 count[node] = before + baskets.weight[b]
                 left -= count[node] >= k
-    rare = np.empty(n, np.int32)
     n_rare = 0
-    for node in touched[:n]:
+    for at in range(n):
+        node = touched[at]
         if count[node] < k:
-            rare[n_rare] = node
+            touched[n_rare] = node
             n_rare += 1
         count[node] = 0
-    return sorted_copy(rare[:n_rare])
+    return n_rare
 
 
 @kernel
-def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop):
+def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop, pairs):
     """Whether some itemset of up to `size` nodes occurs in fewer than k records.
 
-    The nodes of every such itemset are marked, together with those in prefix[:depth]; with `stop` only those
-    of the first one, which is left in `prefix` (unused places hold -1). O(itemsets in all baskets).
+    The nodes of every such itemset are marked, together with those in prefix[:depth], until all are; with
+    `stop` only those of the first one, which is left in `prefix` (unused places hold -1).
+    `pairs` is scratch. O(itemsets in all baskets).
     """
     lists, everything = transposed(baskets, n_nodes), np.ones(n_nodes, np.bool_)
     count, touched = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int32)
     found = False
     for i in range(len(lists.present)):
         prefix[depth] = lists.present[i]
-        if lists.weight[i] < k:
-            found = True
+        here = lists.weight[i] < k
+        if here:
             marks[prefix[: depth + 1]] = True
-            if stop:
-                return True
-        if depth + 2 == size:
-            for node in rare_after(baskets, lists, i, k, count, touched):
-                found = True
-                prefix[depth + 1] = node
-                marks[prefix[: depth + 2]] = True
-                if stop:
-                    return True
-            prefix[depth + 1] = -1
+        if here and stop:
+            return True
+        if depth + 3 == size and table_pays(pairs, lists, i):
+            count_pairs_after(baskets, lists, i, everything, k, pairs)
+            here |= _mark_pairs(pairs, k, marks, prefix, depth, stop, touched)
+        elif depth + 2 == size:
+            n = rare_after(baskets, lists, i, k, count, touched)
+            if n:
+                here = True
+                marks[prefix[: depth + 1]] = True
+                marks[touched[:n]] = True
+                prefix[depth + 1] = touched[0] if stop else -1
         elif depth + 2 < size:
             below = project(baskets, lists, i, everything)
-            if len(below.weight) and mark_rare(below, n_nodes, size, k, marks, prefix, depth + 1, stop):
-                found = True
-                if stop:
-                    return True
+            if len(below.weight):
+                here |= mark_rare(below, n_nodes, size, k, marks, prefix, depth + 1, stop, pairs)
+        found |= here
+        if here and (stop or marks.all()):
+            return True
     prefix[depth] = -1
+    return found
+
+
+@kernel
+def _mark_pairs(pairs, k, marks, prefix, depth, stop, rare):
+    """The same for itemsets that end with a counted node or pair of nodes after prefix[:depth + 1]."""
+    found = False
+    for node in pairs.used[: pairs.n_used[0]]:
+        n = rare_in_row(pairs, node, k, rare)
+        if n or pairs.number[node, node] < k:
+            found = True
+            marks[prefix[: depth + 1]] = True
+            marks[node] = True
+            marks[rare[:n]] = True
+            if stop:
+                prefix[depth + 1] = node
+                prefix[depth + 2] = rare[0] if pairs.number[node, node] >= k else -1
+                break
     return found
 
 
@@ -178,32 +199,54 @@ def picked(baskets, numbers):
 
 @kernel
 def collapsed(baskets):
-    """The distinct baskets, with the weights of equal ones added up; without empty ones. O(n log n)."""
+    """The distinct baskets in the order of their first occurrence, with the weights of equal ones added up.
+
+    Empty ones are left out. O(items in all baskets), by a table of hashes.
+    """
     n = len(baskets.weight)
-    digest = np.zeros(n, np.uint64)
+    mask = np.int64(1)
+    while mask < 2 * n:
+        mask *= 2
+    table, mask = np.full(mask, -1, np.int32), np.uint64(mask - 1)
+    kept, first, digest = 0, np.empty(n, np.int64), np.empty(n, np.uint64)
+    weight, size = np.empty(n, np.int64), np.int64(0)
     for b in range(n):
-        value = np.uint64(1469598103934665603)
-        for place in range(baskets.start[b], baskets.start[b + 1]):
-            value = (value ^ np.uint64(baskets.nodes[place] + 1)) * np.uint64(1099511628211)
-            value ^= value >> np.uint64(29)
-        digest[b] = value
-    order = stable_order(digest)
-    start, nodes = np.zeros(n + 1, np.int64), np.empty(len(baskets.nodes), np.int32)
-    weight, kept, last = np.empty(n, np.int64), 0, -1
-    for b in order:
         if baskets.start[b] == baskets.start[b + 1]:
             continue
-        if last >= 0 and digest[last] == digest[b] and _equal(baskets, last, b):
-            weight[kept - 1] += baskets.weight[b]
+        value = _digest(baskets, b)
+        slot = value & mask
+        while table[slot] >= 0:
+            other = table[slot]
+            if digest[other] == value and _equal(baskets, first[other], b):
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] >= 0:
+            weight[table[slot]] += baskets.weight[b]
             continue
-        length = baskets.start[b + 1] - baskets.start[b]
-        nodes[start[kept] : start[kept] + length] = baskets.nodes[baskets.start[b] : baskets.start[b + 1]]
-        weight[kept], start[kept + 1] = baskets.weight[b], start[kept] + length
-        kept, last = kept + 1, b
-    return Baskets(start[: kept + 1].copy(), nodes[: start[kept]].copy(), weight[:kept].copy())
+        table[slot], first[kept], digest[kept], weight[kept] = kept, b, value, baskets.weight[b]
+        size += baskets.start[b + 1] - baskets.start[b]
+        kept += 1
+    start, nodes = np.zeros(kept + 1, np.int64), np.empty(size, np.int32)
+    for i in range(kept):
+        at = start[i]
+        for place in range(baskets.start[first[i]], baskets.start[first[i] + 1]):
+            nodes[at] = baskets.nodes[place]
+            at += 1
+        start[i + 1] = at
+    return Baskets(start, nodes, weight[:kept].copy())
 
 
-@kernel
+@lean
+def _digest(baskets, b):
+    """A hash of the nodes of a basket."""
+    value = np.uint64(1469598103934665603)
+    for place in range(baskets.start[b], baskets.start[b + 1]):
+        value = (value ^ np.uint64(baskets.nodes[place] + 1)) * np.uint64(1099511628211)
+        value ^= value >> np.uint64(29)
+    return value
+
+
+@lean
 def _equal(baskets, a, b):
     length = baskets.start[a + 1] - baskets.start[a]
     if baskets.start[b + 1] - baskets.start[b] != length:

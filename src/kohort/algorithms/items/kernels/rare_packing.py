@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.algorithms.items.kernels.bit_rows import first_places, next_places
+from kohort.algorithms.items.kernels.item_cuts import in_list
 from kohort.kernels.compiled import kernel
 
 __all__ = ["rare_packing"]
@@ -72,7 +73,7 @@ def _is_rare(cuts, items, places, k):
     for at in range(cuts.tid_start[rarest], cuts.tid_start[rarest + 1]):
         everywhere = True
         for place in places:
-            if items[place] != rarest and not _has(cuts, items[place], cuts.tid[at]):
+            if items[place] != rarest and not in_list(cuts.tid_start, cuts.tid, items[place], cuts.tid[at]):
                 everywhere = False
                 break
         found += everywhere
@@ -84,15 +85,3 @@ def _is_rare(cuts, items, places, k):
 @kernel
 def _n(cuts, item):
     return cuts.tid_start[item + 1] - cuts.tid_start[item]
-
-
-@kernel
-def _has(cuts, item, basket):
-    lo, hi = cuts.tid_start[item], cuts.tid_start[item + 1]
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if cuts.tid[middle] < basket:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo < cuts.tid_start[item + 1] and cuts.tid[lo] == basket
