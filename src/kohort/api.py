@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm
+from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
@@ -96,6 +96,7 @@ def anonymize(
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: ShowProgress = None,
+    stop: Stop | None = None,
     spec: str | Path | Mapping[str, Any] | None = None,
     header: bool | None = None,
 ) -> Release:
@@ -165,9 +166,12 @@ def anonymize(
     progress
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.
+    stop
+        A function that is asked again and again during the search, such as `is_set` of an event: once it
+        returns True, the best release found so far is published.
     spec
         A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
-        `progress`.
+        `progress`, `stop`.
     header
         Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
         be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
@@ -198,7 +202,7 @@ def anonymize(
         reads = named_files(data, spec, *read.files(beside=beside))
         origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
         with shown_progress(progress) as report:
-            return release_of(source, request, origin=origin, progress=report)
+            return release_of(source, request, origin=origin, progress=report, stop=stop)
     source = frame_or_file(data, header=header)
     dataset = records_of(source)
     proposed = proposed_hierarchies(given, dataset)
@@ -207,7 +211,13 @@ def anonymize(
     origin = Origin(reads=reads, making=_name_of(data))
     with shown_progress(progress) as report:
         return release_of(
-            source, request, dataset=dataset, origin=origin, progress=report, notes=_notes(proposed)
+            source,
+            request,
+            dataset=dataset,
+            origin=origin,
+            progress=report,
+            notes=_notes(proposed),
+            stop=stop,
         )
 
 
@@ -230,7 +240,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "key", "engine", "progress", "spec", "header")
+        if name not in ("data", "key", "engine", "progress", "stop", "spec", "header")
         and given[name]
         and given[name] != parameter.default
     ]

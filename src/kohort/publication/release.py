@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kohort.algorithms import Progress
+from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
@@ -32,16 +32,18 @@ def release_of(
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     notes: Sequence[str] = (),
+    stop: Stop | None = None,
 ) -> Release:
     """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
 
     `dataset` holds the same records, where somebody looked at them already; `origin` names the other files
-    that were read. Notes about the file and those given come before those of the release.
+    that were read. Notes about the file and those given come before those of the release. Once `stop` returns
+    True, the best solution so far is published.
     """
     file = data if isinstance(data, TableFile) else None
     if dataset is None:
         dataset = Dataset(data if file is None else file.table)
-    made = make_release(dataset, request, progress=progress, seconds=seconds)
+    made = make_release(dataset, request, progress=progress, seconds=seconds, stop=stop)
     about_file = () if file is None else file.notes
     made = replace(made, notes=(*about_file, *notes, *made.notes))
     return Release.from_verified(made, replace(origin, file=file))
