@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.studio.frontier import Frontier
-from kohort.studio.jobs import JobError, Worker
+from kohort.studio.jobs import JobError, Worker, WorkerLost
 from kohort.studio.runs import Run, Runs
 from kohort.studio.spec_text import spec_text
 
@@ -157,15 +157,20 @@ class Session:
         self.spawn(self._open(source, spec, before))
 
     async def _open(self, source: Source, spec: Answer | None, before: Answer | None) -> None:
+        waiting = self.project
         try:
             if before is not None:
                 await before()
             found = await self._profiled(source)
+            self.project = None  # a project whose spec is refused waits no longer
             given = None if spec is None else await spec()
+        except WorkerLost as error:
+            self.project = self.project or waiting
+            self._failed(error)
+            return
         except JobError as error:
             self._failed(error)
             return
-        self.project = None
         start = given or suggested(found)
         self._push(State(source, start, source.name))
         self.profile, self._profile_of, self.opening = found, source, None

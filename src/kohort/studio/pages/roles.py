@@ -63,14 +63,22 @@ def give_role(session: Session, spec: dict[str, Any], name: str, role: str) -> N
             if other != name and given["role"] == role:
                 attributes[other] = {"role": "identifier"}
     entry: dict[str, Any] = {"role": role}
-    suggested = (session.profile or {})["attributes"].get(name, {})
-    kept = attributes.get(name, {}).get("hierarchy", suggested.get("hierarchy"))
-    if role == "quasi-identifier" and kept is not None:
-        entry["hierarchy"] = kept
+    hierarchy = _hierarchy_before(session, name) if role == "quasi-identifier" else None
+    if hierarchy is not None:
+        entry["hierarchy"] = hierarchy
     if role == "household":
         entry["treatment"] = "pseudonym"
     attributes[name] = entry
     _drop_lost_promises(spec)
+
+
+def _hierarchy_before(session: Session, name: str) -> Any:
+    """The hierarchy that a column had when it was a quasi-identifier last, else the suggested one."""
+    for state in reversed(session.states[: session.place + 1]):
+        entry = state.spec.get("attributes", {}).get(name, {})
+        if entry.get("role") == "quasi-identifier":
+            return entry.get("hierarchy")
+    return (session.profile or {})["attributes"].get(name, {}).get("hierarchy")
 
 
 def _drop_lost_promises(spec: dict[str, Any]) -> None:

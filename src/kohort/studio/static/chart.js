@@ -72,6 +72,8 @@ function drawSeries(svg, one, place, x, y, axes) {
   if (!axes.dots) return;
   for (const [atX, atY, text, chosen] of one.points) {
     svg.append(make("circle", { class: chosen ? "point chosen" : "point", cx: x(atX), cy: y(atY), r: chosen ? 6 : 4 }));
-    if (text) svg.append(make("text", { x: x(atX) + 7, y: y(atY) - 7 }, text));
+    const atEdge = x(atX) > WIDTH - 70;
+    const side = atEdge ? { x: x(atX) - 7, "text-anchor": "end" } : { x: x(atX) + 7 };
+    if (text) svg.append(make("text", { ...side, y: y(atY) - 7 }, text));
   }
 }

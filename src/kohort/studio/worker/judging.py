@@ -22,7 +22,7 @@ from kohort.utility.queries import Query, answers
 
 __all__ = ["attack", "query", "recoding_map", "records", "report_parts", "values"]
 
-_MOST_RECORDS = 50
+_MOST_RECORDS = 20
 _MOST_VALUES = 300
 _MOST_CONDITIONS = 3
 _APART = ("reproduce", "riskiest")  # sections of the report that the studio shows in its own way

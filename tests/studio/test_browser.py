@@ -1,0 +1,203 @@
+"""The studio in a real Chromium: the whole walk, trees by mouse and by keyboard, Stop, reloads, two tabs."""
+
+import filecmp
+import os
+from pathlib import Path
+
+import pytest
+from cli.running import run as command
+from studio.real_browser import needs_chromium, opened_browser, started_studio
+from studio.studio_client import write_people
+
+pytestmark = needs_chromium
+
+STEPS = ("data", "people", "roles", "hierarchies", "promise", "run", "judge", "publish")
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+def go_on(page, step):
+    page.click("#next")
+    page.wait_for_selector(f"body[data-page={step}]")
+
+
+def test_the_whole_walk_on_the_demo(tmp_path):
+    with started_studio("--demo") as address, opened_browser(viewport={"width": 1300, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(address)
+        assert "token" not in page.url
+        page.wait_for_selector("#loaded")
+        assert "20,190 records" in page.inner_text("#loaded")
+        go_on(page, "people")
+        assert "5,912 people" in page.inner_text("#counted")
+        go_on(page, "roles")
+        assert "of 5,912 people" in page.inner_text("#uniqueness")
+        page.focus("#role-8-quasi-identifier")  # income, by one key
+        page.keyboard.press("s")
+        page.wait_for_selector("#role-8-sensitive[aria-pressed=true]:focus")
+        page.click("#undo")
+        page.wait_for_selector("#role-8-quasi-identifier[aria-pressed=true]")
+        go_on(page, "hierarchies")
+        go_on(page, "promise")
+        page.fill("#k", "12")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#spec:has-text('k: 12')")
+        go_on(page, "run")
+        page.click("#start")
+        page.wait_for_selector("#run-status:text-is('done')")
+        go_on(page, "judge")
+        page.wait_for_selector("#verdict")
+        page.click("#riskiest button >> nth=0")
+        page.wait_for_selector("#records-table tbody tr")
+        page.click("#run-attack")
+        page.wait_for_selector("#attack-answer:not(:empty)")
+        go_on(page, "publish")
+        page.click("#write")
+        page.wait_for_selector("#files")
+        for selector in ("#download-data", *_links(page)):
+            with page.expect_download() as waiting:
+                page.click(selector)
+            waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+    _repeats_on_the_command_line(tmp_path)
+
+
+def _links(page):
+    """The files that are needed to verify the release and to make it again."""
+    names = ("release.csv", "certificate.json", "spec.yaml", "order.json")
+    return [f"#files a:text-is('{name}')" for name in names]
+
+
+def _repeats_on_the_command_line(folder):
+    again, spec = folder / "again.csv", folder / "spec.yaml"
+    assert command("anonymize", folder / "health.csv", "--spec", spec, "--out", again).exit == 0
+    assert filecmp.cmp(again, folder / "release.csv", shallow=False)
+    original = ("--original", folder / "health.csv", "--order-file", folder / "order.json")
+    assert command("verify", folder / "release.csv", "--spec", spec, *original).exit == 0
+    certificate = ("--certificate", folder / "certificate.json")
+    assert command("verify", folder / "release.csv", *certificate).exit == 0
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    table = write_people(tmp_path_factory.mktemp("browser") / "people.csv", 2000)
+    with started_studio(table) as found:
+        yield found
+
+
+@pytest.fixture
+def page(address):
+    with opened_browser(viewport={"width": 1300, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector("#loaded")
+        yield page
+
+
+def labels(page):
+    """The labels of the tree, each with its depth."""
+    items = page.query_selector_all("[role=treeitem]")
+    return [(int(i.get_attribute("aria-level")), i.query_selector(".label").inner_text()) for i in items]
+
+
+TOWNS = [(1, "*"), (2, "Ayr"), (2, "Bath"), (2, "Cork"), (2, "Deal")]
+
+
+def show_towns(page):
+    page.goto(page.url.replace("/data", "/hierarchies/3"))
+    page.select_option("#kind", "flat")
+    page.click("#build")
+    page.wait_for_selector("#tree-editor")
+    assert labels(page) == TOWNS
+
+
+def test_a_tree_is_edited_by_mouse(page):
+    show_towns(page)
+    page.click("#node-1")
+    page.click("#node-2", modifiers=["Control"])
+    page.fill("#label", "West")
+    page.click("#edit-split")
+    page.wait_for_selector(".label:text-is('West')")
+    page.drag_and_drop("#node-4", "#node-1")  # Cork onto West
+    page.wait_for_selector("#node-4[aria-level='3']")
+    assert labels(page) == [(1, "*"), (2, "West"), (3, "Ayr"), (3, "Bath"), (3, "Cork"), (2, "Deal")]
+    assert "- West:" in page.inner_text("#spec")
+    page.click("#undo")
+    page.wait_for_selector("#node-4[aria-level='2']")
+    page.click("#undo")
+    page.wait_for_selector(".label:text-is('West')", state="detached")
+    assert labels(page) == TOWNS
+
+
+def test_a_tree_is_edited_by_keyboard_alone(page):
+    show_towns(page)
+    page.focus("#node-0")
+    for key in ("ArrowDown", "Space", "ArrowDown", "Space"):
+        page.keyboard.press(key)
+    assert page.get_attribute("#node-2", "aria-selected") == "true"
+    page.focus("#label")
+    page.keyboard.type("West")
+    page.keyboard.press("Enter")  # a new group of the selected
+    page.wait_for_selector(".label:text-is('West')")
+    page.focus("#node-5")
+    page.keyboard.press("x")
+    page.focus("#node-1")
+    page.keyboard.press("v")  # Deal into West
+    page.wait_for_selector("#node-4:has-text('Deal')")
+    page.focus("#node-1")
+    page.keyboard.press("F2")
+    page.keyboard.type("Seaside")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".label:text-is('Seaside')")
+    assert labels(page) == [(1, "*"), (2, "Seaside"), (3, "Ayr"), (3, "Bath"), (3, "Deal"), (2, "Cork")]
+    page.focus("#node-1")
+    page.keyboard.press("Delete")
+    page.wait_for_selector(".label:text-is('Seaside')", state="detached")
+    assert {depth for depth, _ in labels(page)} == {1, 2}
+
+
+def test_a_run_survives_a_reload_and_stop_keeps_the_best_so_far(page):
+    page.goto(page.url.replace("/data", "/run"))
+    page.select_option("#algorithm", "improve")
+    page.wait_for_selector("#spec:has-text('algorithm: improve')")
+    page.fill("#time_limit", "300")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#spec:has-text('time_limit: 300')")
+    page.click("#start")
+    page.wait_for_selector("#run-status:text-is('running')")
+    page.reload()
+    page.wait_for_selector("#run-status:text-is('running')")
+    page.wait_for_selector("#run-chart polyline")  # cost and bound, while it runs
+    other = page.context.new_page()
+    other.goto(page.url.split("/s/")[0] + "/")
+    other.wait_for_selector("#loaded")
+    other.goto(other.url.replace("/data", "/run"))
+    assert other.query_selector("#latest") is None  # another tab has its own session
+    page.click("#stop")
+    page.wait_for_selector("#run-status:text-is('stopped by hand')")
+    page.goto(page.url.replace("/run", "/publish"))
+    assert "stopped by hand" in page.inner_text("main")
+    page.click("#write")
+    page.wait_for_selector("#files")
+
+
+@pytest.mark.skipif("AXE_CORE" not in os.environ, reason="AXE_CORE does not name axe.min.js of axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_finding_of_axe(address, scheme):
+    source = Path(os.environ["AXE_CORE"]).read_text()
+    with opened_browser(viewport={"width": 1300, "height": 900}, color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector("#loaded")
+        base = page.url.removesuffix("/data")
+        page.goto(f"{base}/run")
+        page.select_option("#algorithm", "mondrian")
+        page.wait_for_selector("#spec:has-text('algorithm: mondrian')")
+        page.click("#start")
+        page.wait_for_selector("#run-status:text-is('done')")
+        page.goto(f"{base}/judge")
+        page.wait_for_selector("#verdict")
+        for step in STEPS:
+            page.goto(f"{base}/{step}")
+            page.evaluate(source)
+            found = page.evaluate("tags => axe.run({ runOnly: tags })", WCAG)
+            serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
+            assert serious == [], (step, [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in serious])
