@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+
 from report.chromium import BROWSER, needs_chromium
 
 pytest.importorskip("uvicorn", reason="the studio's packages are not installed")

@@ -23,16 +23,16 @@ TOWNS = ("Ayr", "Bath", "Cork", "Deal")
 ILLNESSES = ("flu", "cold", "cough")
 
 
-def write_people(path, records=200, *, town="town", seed=3):
+def write_people(path, records=200, *, hard=False, seed=3):
     """A small table of people, with a person column that some share."""
     rng = random.Random(seed)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["patient", "age", "sex", town, "illness"])
+        writer.writerow(["patient", "age", "sex", "town", "illness", *(["height"] if hard else [])])
         for number in range(records):
-            writer.writerow(
-                [number // 2, rng.randint(20, 79), rng.choice("fm"), rng.choice(TOWNS), rng.choice(ILLNESSES)]
-            )
+            person = [number // 2, rng.randint(20, 79), rng.choice("fm"), rng.choice(TOWNS)]
+            height = [rng.randint(140, 199)] if hard else []  # one more column that tells people apart
+            writer.writerow([*person, rng.choice(ILLNESSES), *height])
     return path
 
 

@@ -9,10 +9,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from studio.studio_client import HOST, ORIGIN, studio, write_people
-
 from kohort.studio.private_folder import private_folder, sweep
 from kohort.studio.uploads import Refused, refuse_bomb, safe_name
+from studio.studio_client import HOST, ORIGIN, studio, write_people
 
 MEGABYTE = 2**20
 
@@ -39,7 +38,9 @@ def test_the_token_gives_a_strict_cookie_and_leaves_the_address(browser, strange
     assert browser.access.token.lower() not in cookie
 
 
-@pytest.mark.parametrize("address", ["/", "/?token=wrong", "/?token=", "/sessions", "/s/x/data", "/s/x/data.json"])
+@pytest.mark.parametrize(
+    "address", ["/", "/?token=wrong", "/?token=", "/sessions", "/s/x/data", "/s/x/data.json"]
+)
 def test_a_missing_or_wrong_token_is_refused(stranger, address):
     answer = stranger.get(address, follow_redirects=False)
     assert answer.status_code == 403 and "set-cookie" not in answer.headers
@@ -50,12 +51,16 @@ def test_the_token_opens_nothing_but_the_first_page(browser, stranger):
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example:8000", "127.0.0.1:9999", "127.0.0.1", "", f"{HOST}.evil.example"])
+@pytest.mark.parametrize(
+    "host", ["evil.example:8000", "127.0.0.1:9999", "127.0.0.1", "", f"{HOST}.evil.example"]
+)
 def test_a_foreign_host_is_refused(browser, host):
     assert browser.client.get("/sessions", headers={"Host": host}).status_code == 421
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://{HOST}", "http://127.0.0.1:9999"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", f"https://{HOST}", "http://127.0.0.1:9999"]
+)
 def test_a_foreign_origin_is_refused(browser, origin):
     assert browser.get("data", headers={"Origin": origin}).status_code == 403
     assert browser.post("undo", headers={"Origin": origin}).status_code == 403
@@ -89,7 +94,10 @@ class Inline(HTMLParser):
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
         self.found += [name for name in given if name == "style" or name.startswith("on")]
-        if (tag == "script" and not given.get("src", "").startswith("/static/")) or tag in ("style", "iframe"):
+        if (tag == "script" and not given.get("src", "").startswith("/static/")) or tag in (
+            "style",
+            "iframe",
+        ):
             self.found.append(tag)
         self.found += [url for url in (given.get("src"), given.get("href")) if "://" in (url or "")]
 
@@ -158,7 +166,7 @@ def test_an_upload_over_the_limit_is_refused_and_removed(browser):
     text = upload(browser, "large.csv", b"age\n" + b"31\n" * MEGABYTE)
     assert "larger than 1 MB" in text
     session = browser.client.app.state.sessions[browser.base.rsplit("/", 1)[1]]
-    assert [path for path in session.folder.rglob("large*")] == []
+    assert list(session.folder.rglob("large*")) == []
 
 
 def test_an_upload_that_hides_its_length_is_refused(browser):

@@ -1,4 +1,4 @@
-"""What the pages do, called without a browser: choices and Undo, runs and Stop, files and the command line."""
+"""What the pages do, called without a browser: choices and Undo, runs, files and the command line."""
 
 import csv
 import filecmp
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cli.running import run as command
-from studio.studio_client import studio, write_people
 
 import kohort as ko
+from cli.running import run as command
+from studio.studio_client import studio, write_people
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,7 @@ def test_a_role_given_twice_keeps_one_column(browser):
 
 def edit(browser, number, **content):
     version = browser.json(f"hierarchies/{number}")["version"]
-    answer = browser.post(f"hierarchies/{number}/edit", json={"version": version, "into": 0, **content})
-    return answer
+    return browser.post(f"hierarchies/{number}/edit", json={"version": version, "into": 0, **content})
 
 
 def test_a_tree_is_built_edited_and_undone(browser):
@@ -98,7 +97,9 @@ def test_a_tree_is_built_edited_and_undone(browser):
 
 
 def test_an_edit_of_an_old_page_is_refused(browser):
-    answer = browser.post("hierarchies/3/edit", json={"version": -1, "edit": "split", "nodes": [1], "label": "x"})
+    answer = browser.post(
+        "hierarchies/3/edit", json={"version": -1, "edit": "split", "nodes": [1], "label": "x"}
+    )
     assert answer.status_code == 409
 
 
@@ -118,7 +119,10 @@ def test_an_imported_hierarchy_lists_what_it_lacks_and_is_exported(browser):
     assert edit(browser, 3, edit="add", nodes=[], label="Deal").status_code == 200
     assert browser.json("hierarchies/3")["view"]["missing"] == []
     exported = browser.get("hierarchies/3/hierarchy.csv")
-    assert exported.text.splitlines()[0].startswith("Ayr;west;*") and "attachment" in exported.headers["content-disposition"]
+    assert (
+        exported.text.splitlines()[0].startswith("Ayr;west;*")
+        and "attachment" in exported.headers["content-disposition"]
+    )
 
 
 def test_an_impossible_promise_is_marked_with_the_reason(browser):

@@ -116,9 +116,10 @@ class Session:
     def only(self, role: str) -> str | None:
         return next(iter(self.having(role)), None)
 
-    def spec_text(self) -> str:
-        """The spec as it stands, as the command line reads it."""
-        return spec_text(self.spec, data=None if self.source is None else self.source.name)
+    def spec_text(self, *, lines_of_trees: int | None = None) -> str:
+        """The spec as it stands, as the command line reads it; to be shown, trees may be cut."""
+        name = None if self.source is None else self.source.name
+        return spec_text(self.spec, data=name, lines_of_trees=lines_of_trees)
 
     def change(self, said: str, how: Callable[[dict[str, Any]], None]) -> None:
         """Change the spec; `how` is given a copy of it, and `said` names the change for Undo."""

@@ -15,15 +15,19 @@ _FIRST = ("title", "owner")
 _PROJECT = 1  # the version of project files
 
 
-def spec_text(spec: dict[str, Any], *, data: str | None = None) -> str:
-    """The spec as the command line reads it; `data` is the name of its table, for the first line."""
+def spec_text(spec: dict[str, Any], *, data: str | None = None, lines_of_trees: int | None = None) -> str:
+    """The spec as the command line reads it; `data` is the name of its table, for the first line.
+
+    lines_of_trees  to be shown beside a page: the lines of a column after which its tree is cut
+    """
     about = "A release spec, made with kohort studio"
     head = f"# {printable(about if data is None else f'{about}, for {data}')}\n"
     first = {key: spec[key] for key in _FIRST if spec.get(key) is not None}
     rest = {
         key: value for key, value in spec.items() if key not in (*_FIRST, "attributes") and value is not None
     }
-    attributes = "".join(_attribute(name, entry) for name, entry in spec.get("attributes", {}).items())
+    columns = [_attribute(name, entry) for name, entry in spec.get("attributes", {}).items()]
+    attributes = "".join(columns if lines_of_trees is None else [_cut(c, lines_of_trees) for c in columns])
     body = f"attributes:\n{indent(attributes, '  ')}" if attributes else ""
     return head + (spread(first) if first else "") + body + (spread(rest) if rest else "")
 
@@ -33,6 +37,14 @@ def _attribute(name: str, entry: dict[str, Any]) -> str:
     hierarchy = entry.get("hierarchy")
     written_out = isinstance(hierarchy, dict) and ("tree" in hierarchy or "groups" in hierarchy)
     return spread({name: entry}) if written_out else dumped(name, entry)
+
+
+def _cut(text: str, most: int) -> str:
+    """A text without the lines that are too many, and how many these are."""
+    lines = text.splitlines()
+    if len(lines) <= most + 1:
+        return text
+    return "\n".join([*lines[:most], f"      # and {len(lines) - most} more lines in the file"]) + "\n"
 
 
 def project_text(spec: dict[str, Any], data: dict[str, Any] | None) -> str:
