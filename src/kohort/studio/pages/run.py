@@ -16,6 +16,7 @@ from kohort.studio.session import Session
 __all__ = ["PAGE", "comparison"]
 
 _SETTINGS = ("algorithm", "cost", "time_limit", "seed", "suppression", "labels")
+_DEFAULTS = {"algorithm": "auto", "cost": "loss", "labels": "hierarchy"}
 _FIGURES = ("holds", "records", "suppressed", "classes", "smallest_class", "bound", "gap", "algorithm")
 
 
@@ -90,8 +91,8 @@ async def _choose(session: Session, request: Request) -> Response:
     def change(spec: dict[str, Any]) -> None:
         if form.get("algorithm", spec.get("algorithm")) != spec.get("algorithm"):
             spec.pop("parameters", None)
-        for name in ("algorithm", "cost", "labels"):
-            if form.get(name):
+        for name, default in _DEFAULTS.items():
+            if form.get(name, default) != spec.get(name, default):  # a default need not be written
                 spec[name] = form[name]
         for name, value in numbers.items():
             spec.pop(name, None)
