@@ -24,8 +24,8 @@ _NAME_LENGTH = 40
 class ByFrequency:
     """The rarest values are joined first, `fanout` at a time; frequent ones stay close to the root.
 
-    Small nodes are labelled by their values, `{a, b}`, others `Group 3 (12 values)`: no label shows how
-    many records there are.
+    Small nodes are labelled by their values, `{a, b}`, others `Group 3 (12 values)`, also where a value is
+    spelled `{a, b}`: no label shows how many records there are.
     """
 
     fanout: int = 3
@@ -87,10 +87,10 @@ def _labels(values: list[str], lineage: list[list[int]]) -> dict[int, str]:
             below[node] = below.get(node, 0) + 1
             if below[node] <= _NAMED_VALUES:
                 first.setdefault(node, []).append(value)
-    labels, number = {}, 0
+    labels, number, taken = {}, 0, set(values)
     for node, count in below.items():
         labels[node] = f"{{{', '.join(first[node])}}}"
-        if count > _NAMED_VALUES or len(labels[node]) > _NAME_LENGTH:
+        if count > _NAMED_VALUES or len(labels[node]) > _NAME_LENGTH or labels[node] in taken:
             number += 1
             labels[node] = f"Group {number} ({count} values)"
     return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -72,7 +73,8 @@ class Groups(Recoding):
     def _sets(self, attribute: Attribute) -> tuple[list[str | None], np.ndarray, np.ndarray]:
         """Labels of sets of values, the label of each group, and how many values each label covers."""
         kept = ~self.withheld
-        n_values = len(attribute.column.texts)
+        texts = attribute.column.texts
+        n_values, taken = len(texts), frozenset(texts)
         cells = np.unique(
             self.group_of_record[kept].astype(np.int64) * n_values + attribute.column.codes[kept]
         )
@@ -84,28 +86,40 @@ class Groups(Recoding):
         for g, codes in enumerate(np.split(code, np.flatnonzero(np.diff(group)) + 1)):
             number = number_of_set.setdefault(codes.tobytes(), len(labels))
             if number == len(labels):
-                labels.append(set_label([attribute.column.texts[c] for c in codes], n_values))
+                labels.append(set_label([texts[c] for c in codes], n_values, taken))
                 widths.append(n_values if labels[-1] == STAR else len(codes))
             label_of_group[g] = number
         return labels, label_of_group, np.array(widths, dtype=np.int64)
 
 
-def set_label(texts: list[str | None], n_values: int) -> str | None:
+def set_label(texts: list[str | None], n_values: int, taken: Collection[str | None] = ()) -> str | None:
     """A value, a set `{a, b}` (quoted as in CSV where that is needed), or `*` for everything.
 
-    A missing value mixes with nothing: together with others it is `*`.
+    A missing value mixes with nothing: together with others it is `*`. A set is never spelled like one of the
+    `taken` texts, the values and nodes of the column: it would be read as that one.
 
     >>> set_label(["a", "b, c"], 9)
     '{a, "b, c"}'
+    >>> set_label(["a", "b"], 9, taken=["a", "b", "{a, b}"])
+    '{"a", "b"}'
     """
     if len(texts) == 1:
         return texts[0]
     if len(texts) == n_values or None in texts:
         return STAR
-    return "{" + ", ".join(_quoted(text) for text in texts if text is not None) + "}"
+    members = [text for text in texts if text is not None]
+    label = "{" + ", ".join(map(_quoted_where_needed, members)) + "}"
+    if label in taken:
+        label = "{" + ", ".join(map(_quoted, members)) + "}"
+    while label in taken:  # spaces before a member mean nothing
+        label = "{ " + label[1:]
+    return label
+
+
+def _quoted_where_needed(text: str) -> str:
+    plain = text and text == text.strip() and not any(char in text for char in ',"\r\n')
+    return text if plain else _quoted(text)
 
 
 def _quoted(text: str) -> str:
-    if text and text == text.strip() and not any(char in text for char in ',"\r\n'):
-        return text
     return '"' + text.replace('"', '""') + '"'

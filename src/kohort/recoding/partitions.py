@@ -65,12 +65,13 @@ def block_label(attribute: Attribute, leaves: np.ndarray) -> str | None:
         return domain.labels(lo, hi)[0]
     if not isinstance(domain, Hierarchy):
         texts = [domain.leaves[leaf] for leaf in leaves]
-        return domain.labels(lo, hi)[0] if contiguous else set_label(texts, attribute.n_leaves)
+        return domain.labels(lo, hi)[0] if contiguous else set_label(texts, attribute.n_leaves, domain.leaves)
     if contiguous and (domain.closure(lo, hi)[1] - domain.closure(lo, hi)[0] + 1)[0] == len(leaves):
         return domain.labels(lo, hi)[0]
     if contiguous and _in_natural_order(attribute, leaves):
         return f"[{domain.leaves[lo[0]]}, {domain.leaves[hi[0]]}]"
-    return set_label([domain.published[node] for node in _highest_nodes(domain, leaves)], attribute.n_leaves)
+    nodes = [domain.published[node] for node in _highest_nodes(domain, leaves)]
+    return set_label(nodes, attribute.n_leaves, domain.nodes_of_label)
 
 
 def _in_natural_order(attribute: Attribute, leaves: np.ndarray) -> bool:
