@@ -37,7 +37,8 @@ def studio(
         str, typer.Option(help="Listen on another address than this machine's own; needs --password-file.")
     ] = _LOOPBACK,
     name: Annotated[
-        list[str] | None, typer.Option(help="With --host: a name by which browsers call this machine.")
+        str | None,
+        typer.Option(help="With --host: the names by which browsers call this machine, with commas between."),
     ] = None,
     password_file: Annotated[
         Path | None, typer.Option(help="With --host: a file with the password that opens the studio.")
@@ -58,7 +59,7 @@ def studio(
     Example: **kohort studio people.csv**
     """
     _refuse_wrong(file, spec, demo, upload_limit)
-    serving = _serving(port, browser, host, tuple(name or ()), password_file, tls_certificate, tls_key)
+    serving = _serving(port, browser, host, _names(name), password_file, tls_certificate, tls_key)
     try:
         from kohort.studio.app import Options
         from kohort.studio.server import serve
@@ -129,6 +130,10 @@ def _serving(
     if certificate is None:
         _confirm_plain(host)
     return Serving(port, host, password, certificate, key, names, browser=False)
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
 def _password(path: Path) -> str:
