@@ -13,7 +13,7 @@ from report.chromium import BROWSER, needs_chromium
 pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-__all__ = ["needs_chromium", "opened_browser", "started_studio"]
+__all__ = ["first_page", "needs_chromium", "started_chromium", "started_studio"]
 
 
 @contextmanager
@@ -34,15 +34,25 @@ def started_studio(*arguments):
 
 
 @contextmanager
-def opened_browser(**options):
-    """A context of Chromium; every message of its console and every failed request fails the test."""
+def started_chromium():
+    """A Chromium; there can be one at a time."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        context = browser.new_context(accept_downloads=True, **options)
-        context.set_default_timeout(60_000)
-        complaints = []
-        context.on("console", lambda message: complaints.append(message.text))
-        context.on("weberror", lambda error: complaints.append(str(error.error)))
-        yield context
+        yield browser
         browser.close()
-        assert complaints == []
+
+
+@contextmanager
+def first_page(chromium, address, **options):
+    """The first page of a studio, once its table is open; every complaint of the browser fails the test."""
+    context = chromium.new_context(accept_downloads=True, **options)
+    context.set_default_timeout(60_000)
+    complaints = []
+    context.on("console", lambda message: complaints.append(message.text))
+    context.on("weberror", lambda error: complaints.append(str(error.error)))
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#loaded")
+    yield page
+    context.close()
+    assert complaints == []

@@ -2,6 +2,8 @@
 // in place. Without JavaScript the same forms work by reloading.
 
 const PARTS = ["live", "aside"];
+let pressed = false; // whether a button of the mouse, or a finger, is down
+const onTheWay = new Set(); // what is being sent, so that Enter does not send a form twice
 
 // Calls a function now and after every change of the page.
 export function whenShown(show) {
@@ -12,6 +14,7 @@ export function whenShown(show) {
 // Shows the page that a response holds, and keeps focus and scrolling where they were.
 export async function showPage(response) {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  await released();
   if (!page.getElementById("live")) {
     location.reload();
     return;
@@ -31,6 +34,11 @@ export async function showPage(response) {
   document.dispatchEvent(new Event("shown"));
 }
 
+// Waits until nothing is pressed: a click on a part that is just replaced would be lost.
+async function released() {
+  while (pressed) await new Promise((go) => { setTimeout(go, 20); });
+}
+
 // Loads the page again, without losing focus.
 export async function refresh() {
   await showPage(await fetch(location.href, { headers: { Accept: "text/html" } }));
@@ -46,6 +54,9 @@ export function say(text, kind = "error") {
 
 async function send(form, submitter) {
   const content = new URLSearchParams(new FormData(form, submitter));
+  const key = `${form.action} ${content}`;
+  if (onTheWay.has(key)) return;
+  onTheWay.add(key);
   const main = document.getElementById("main");
   main.setAttribute("aria-busy", "true");
   try {
@@ -53,11 +64,16 @@ async function send(form, submitter) {
   } catch {
     say("The studio does not answer. Is it still running?");
   } finally {
+    onTheWay.delete(key);
     main.removeAttribute("aria-busy");
   }
 }
 
 export function liveForms() {
+  document.addEventListener("pointerdown", () => { pressed = true; }, true);
+  for (const kind of ["pointerup", "pointercancel", "dragend"]) {
+    document.addEventListener(kind, () => { setTimeout(() => { pressed = false; }); }, true);
+  }
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!form.matches("form[data-live]")) return;
