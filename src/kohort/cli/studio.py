@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kohort.cli.bundles import Printing, command
 from kohort.cli.options import Header
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ _LOOPBACK = "127.0.0.1"
 _LEAST_PASSWORD = 12  # characters
 
 
+@command
 def studio(
     file: Annotated[
         Path | None, typer.Argument(help="A table to open; it stays where it is.", show_default=False)
@@ -50,6 +53,7 @@ def studio(
         Path | None, typer.Option(help="With --host: the key of the TLS certificate (PEM).")
     ] = None,
     header: Header = None,
+    printing: Printing,
 ) -> None:
     """Open the studio: the whole job in a browser, from data to release, on this machine only.
 
@@ -80,9 +84,18 @@ def studio(
             sign=None if sign is None else sign.absolute(),
             upload_limit=upload_limit * 2**20,
         ),
-        lambda address: typer.echo(f"Kohort studio: {address}"),
+        lambda address: _say(address, printing),
     )
-    typer.echo("Kohort studio has ended.", err=True)
+    if not printing.quiet:
+        typer.echo("Kohort studio has ended.", err=True)
+
+
+def _say(address: str, printing: Printing) -> None:
+    """Print the address on a line of its own, at once."""
+    printing.output().result({"address": address})
+    if not (printing.json or printing.quiet):
+        typer.echo(f"Kohort studio: {address}")
+    sys.stdout.flush()
 
 
 def _refuse_wrong(file: Path | None, spec: Path | None, demo: bool, upload_limit: int) -> None:
