@@ -182,5 +182,14 @@ def test_every_extra_that_is_named_exists(wheel):
         offered = set(re.findall(r"^Provides-Extra: (.+)$", archive.read(metadata).decode(), re.MULTILINE))
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     named = set(re.findall(r"(?:missing_package\(\"[^\"]+\", |install_command\()['\"](\w+)", sources))
-    assert named == {"pdf", "sign", "sklearn", "stats"}
+    assert named == {"pdf", "sign", "sklearn", "stats", "studio"}
     assert named | {"exact"} <= offered
+
+
+def test_the_pages_of_the_studio_are_in_the_wheel(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    studio = ROOT / "src" / "kohort" / "studio"
+    pages = [path for path in studio.rglob("*") if path.suffix in (".html", ".css", ".js", ".svg", ".yaml")]
+    assert len(pages) > 20
+    assert {path.relative_to(ROOT / "src").as_posix() for path in pages} <= packed

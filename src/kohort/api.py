@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm
+from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data import profile as profiles
@@ -100,6 +100,7 @@ def anonymize(
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: ShowProgress = None,
+    stop: Stop | None = None,
     spec: str | Path | Mapping[str, Any] | None = None,
     header: bool | None = None,
 ) -> Release:
@@ -174,9 +175,12 @@ def anonymize(
     progress
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.
+    stop
+        A function that is asked again and again during the search, such as `is_set` of an event: once it
+        returns True, the best release found so far is published.
     spec
         A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `engine`,
-        `progress`.
+        `progress`, `stop`.
     header
         Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
         be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
@@ -208,7 +212,7 @@ def anonymize(
         reads = named_files(data, events, spec, *read.files(beside=beside))
         origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
         with shown_progress(progress) as report:
-            return release_of(source, request, events=beside_it, origin=origin, progress=report)
+            return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
     source = frame_or_file(data, header=header)
     beside_it = events_or_file(events, header)
     tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
@@ -225,6 +229,7 @@ def anonymize(
             origin=origin,
             progress=report,
             notes=_notes(proposed),
+            stop=stop,
         )
 
 
@@ -247,7 +252,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "events", "key", "engine", "progress", "spec", "header")
+        if name not in ("data", "events", "key", "engine", "progress", "stop", "spec", "header")
         and given[name]
         and given[name] != parameter.default
     ]

@@ -32,7 +32,7 @@ from kohort.algorithms.items.vertical import VerticalItems
 from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
-from kohort.algorithms.run import Progress, Run
+from kohort.algorithms.run import Progress, Run, Standing, Stop
 from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
 from kohort.algorithms.schemes.top_down_search import TopDownSearch
@@ -56,7 +56,9 @@ __all__ = [
     "Progress",
     "Run",
     "Solver",
+    "Standing",
     "StarsTogether",
+    "Stop",
     "United",
     "WithItems",
     "algorithm_named",

@@ -6,9 +6,27 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Progress", "Run"]
+__all__ = ["Progress", "Run", "Standing", "Stop"]
 
 Progress = Callable[[str, float], None]  # called with a name for the work and the share that is done
+Stop = Callable[[], bool]  # returns True once somebody wants the best result so far
+
+
+class Standing(str):
+    """A name for the work that also holds the least cost so far and, where known, a proven bound on it.
+
+    >>> standing = Standing("searching", 0.25, 0.2)
+    >>> standing, standing.cost, standing.bound
+    ('searching', 0.25, 0.2)
+    """
+
+    cost: float
+    bound: float | None
+
+    def __new__(cls, words: str, cost: float, bound: float | None = None) -> Standing:
+        standing = super().__new__(cls, words)
+        standing.cost, standing.bound = cost, bound
+        return standing
 
 
 def _nothing() -> float:
@@ -27,6 +45,7 @@ class Run:
     time_limit  seconds, or None for no limit
     progress    called with a name for the work and the share that is done
     excluded    seconds not charged to the limit, such as compiling
+    stop        asked whenever the clock is looked at; once it returns True, the time is up
 
     Two runs of the same search give the same result unless one of them `was_cut`. A run is cut when
     `out_of_time` returns True. Code that lets `seconds_left` decide anything must call `cut` itself.
@@ -44,7 +63,9 @@ class Run:
         time_limit: float | None = None,
         progress: Progress | None = None,
         excluded: Callable[[], float] = _nothing,
+        stop: Stop | None = None,
     ) -> None:
+        self._stop = stop
         self._limit = time_limit
         self._progress = progress
         self._excluded = excluded
@@ -56,10 +77,18 @@ class Run:
     def out_of_time(self) -> bool:
         if self._outer is not None and self._outer.out_of_time:
             return True
+        if self.was_stopped:
+            self.cut()
+            return True
         if self._limit is None or self._seconds <= self._limit:
             return False
         self.cut()
         return True
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether somebody asked for the best result so far."""
+        return self._stop is not None and self._stop()
 
     @property
     def was_cut(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -11,6 +12,9 @@ from kohort.files.checked import write_checked
 
 __all__ = ["svg_of", "write_svg"]
 
+_TAG = re.compile(r"<[a-z][^<>]*>")
+_PART_NAMES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+
 
 def svg_of(spec: dict[str, Any], *, alternative: str | None = None) -> str:
     """Draw a chart as SVG, with a text alternative for those who cannot see it. Texts in it are escaped."""
@@ -19,6 +23,7 @@ def svg_of(spec: dict[str, Any], *, alternative: str | None = None) -> str:
     svg = vl_convert.vegalite_to_svg(spec)
     if alternative is None:
         return svg
+    svg = _TAG.sub(lambda tag: _PART_NAMES.sub("", tag[0]), svg)  # the alternative speaks for all parts
     return svg.replace("<svg ", f"<svg role='img' aria-label={quoteattr(alternative)} ", 1)
 
 

@@ -20,6 +20,7 @@ from kohort.cli.key import key
 from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import profile
 from kohort.cli.risk import risk
+from kohort.cli.studio import studio
 from kohort.cli.verify import verify
 from kohort.errors import InfeasibleError, InternalError, KohortError
 
@@ -35,7 +36,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
+for command in (
+    anonymize,
+    apply,
+    verify,
+    profile,
+    init,
+    algorithms,
+    risk,
+    compare,
+    frontier,
+    key,
+    demo,
+    studio,
+):
     app.command(cls=Command)(command)
 app.command("compile", cls=Command)(compile_kernels)
 app.add_typer(hierarchy, name="hierarchy")

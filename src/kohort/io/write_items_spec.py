@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kohort.data.profile_baskets import BasketProfile
 from kohort.io.baskets import BasketShape
-from kohort.io.write_spec import comment, dumped, printable
+from kohort.io.write_spec import comment
+from kohort.io.yaml_dump import dumped, printable
 
 __all__ = ["items_spec_text"]
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 from textwrap import indent, wrap
 from typing import Any
 
-import yaml
-
 from kohort.algorithms import ALGORITHMS
 from kohort.data.profile import ColumnProfile, Profile
 from kohort.errors import counted
+from kohort.io.yaml_dump import dumped, printable
 
-__all__ = ["comment", "dumped", "printable", "spec_text", "suggested_attribute"]
+__all__ = ["comment", "spec_text", "suggested_attribute"]
 
 _WIDTH = 100
 _ALPHA = 0.5
-_NO_LIMIT = 1_000_000  # columns: yaml is to break no line
 _ROLES = """\
 # identifier         says who it is; dropped (with treatment: pseudonym or mask, replaced)
 # quasi-identifier   others may know it; generalized until k records look alike
@@ -128,42 +126,6 @@ def _options(found: Profile) -> str:
     )
 
 
-# -- YAML ------------------------------------------------------------------------------------------
-
-
-class _Inline(dict):
-    """A mapping that is written on one line."""
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes one entry per line."""
-
-
-def _write_inline(dumper: _Dumper, value: _Inline) -> yaml.Node:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
-
-
-def _write_text(dumper: _Dumper, value: str) -> yaml.Node:
-    # in its other styles, yaml breaks lines at some characters and does not read them back
-    style = None if value.isprintable() else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(_Inline, _write_inline)
-_Dumper.add_representer(str, _write_text)
-
-
-def dumped(key: str, value: Any) -> str:
-    """The text `key: value` as YAML, with quotes where they are needed."""
-    inline = [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)
-    return yaml.dump({key: inline}, Dumper=_Dumper, allow_unicode=True, width=_NO_LIMIT, sort_keys=False)
-
-
 def comment(text: str) -> str:
     """A text as lines of comment."""
     return "".join(f"# {line}\n" for line in wrap(printable(text), _WIDTH - 2, break_on_hyphens=False))
-
-
-def printable(text: str) -> str:
-    """The text without characters that would end a comment or are not allowed in YAML."""
-    return "".join(character if character.isprintable() else "?" for character in text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kohort.algorithms import Progress
+from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
 from kohort.pipeline.choose import Choice, choose
@@ -31,16 +31,18 @@ def make_release(
     events: Dataset | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
+    stop: Stop | None = None,
 ) -> VerifiedRelease:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
 
     events  the table of events, where the other one is that of the people
+    stop    once it returns True, the best solution so far is published
     """
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(dataset, request, events)
         choice = choose(prepared.problem, request)
-    solution = solve(prepared.problem, choice, request, clock, progress)
+    solution = solve(prepared.problem, choice, request, clock, progress, stop)
     with clock("apply"):
         published = publish(prepared, solution.recoding)
     with clock("verify"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from kohort.algorithms import Progress, Run, bound_of, time_for_bound
+from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.engines import engine_named
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
@@ -33,27 +34,38 @@ class Solution:
 
 
 def solve(
-    problem: Problem, choice: Choice, request: Request, clock: Clock, progress: Progress | None
+    problem: Problem,
+    choice: Choice,
+    request: Request,
+    clock: Clock,
+    progress: Progress | None,
+    stop: Stop | None = None,
 ) -> Solution:
-    """The solution of a problem; compiling is not charged to the time limit."""
+    """The solution of a problem; compiling is not charged to the time limit.
+
+    stop  once it returns True, the best solution so far is taken, and no further bound is computed
+    """
+    shared: dict[str, Any] = {"progress": progress, "stop": stop}
     with clock("solve"), compile_clock() as compiling:
-        run = Run(time_limit=request.time_limit, progress=progress, excluded=lambda: compiling.seconds)
+        run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
         recoding = engine_named(request.engine).solve(problem, choice.solver, run)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:
         seconds = time_for_bound(clock.seconds["solve"], request.time_limit)
-        judging = Run(time_limit=seconds, progress=progress, excluded=lambda: compiling.seconds)
+        judging = Run(time_limit=seconds, excluded=lambda: compiling.seconds, **shared)
         bound = bound_of(problem, recoding, judging)
     clock.set_apart("compile", compiling.seconds, of="bound")
-    cut = _cut_note(request.time_limit) if run.was_cut else ()
+    by_hand = run.was_cut and run.was_stopped
+    cut = _cut_note(request.time_limit, by_hand) if run.was_cut else ()
     return Solution(recoding, bound.value, run.was_cut, (*bound.notes, *cut))
 
 
-def _cut_note(asked: float | None) -> tuple[str, ...]:
-    """The note on a search that a time limit cut: the one asked for, or the algorithm's own."""
+def _cut_note(asked: float | None, by_hand: bool) -> tuple[str, ...]:
+    """The note on a search that was cut: by hand, by the time limit asked for, or by the algorithm's own."""
     limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
+    by = "hand" if by_hand else limit
     return (
-        f"The search was stopped by {limit}. The same input, spec, version and seed may give another release "
+        f"The search was stopped by {by}. The same input, spec, version and seed may give another release "
         "next time, or on another machine; a search that is not stopped gives the same one.",
     )

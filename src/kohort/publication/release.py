@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kohort.algorithms import Progress
+from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
@@ -33,12 +33,14 @@ def release_of(
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     notes: Sequence[str] = (),
+    stop: Stop | None = None,
 ) -> Release:
     """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
 
     `events` is the table of events, where `data` is that of people: a dataframe, or a file that was read.
     `dataset` holds the same records, where somebody looked at them already; `origin` names the other files
-    that were read. Notes about the file and those given come before those of the release.
+    that were read. Notes about the file and those given come before those of the release. Once `stop` returns
+    True, the best solution so far is published.
     """
     file, events_file = (table if isinstance(table, TableFile) else None for table in (data, events))
     if dataset is None:
@@ -46,7 +48,7 @@ def release_of(
     second = None
     if events is not None:
         second = Dataset(events if events_file is None else events_file.table)
-    made = make_release(dataset, request, events=second, progress=progress, seconds=seconds)
+    made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
     about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
     made = replace(made, notes=(*about_files, *notes, *made.notes))
     return Release.from_verified(made, replace(origin, file=file, events_file=events_file))

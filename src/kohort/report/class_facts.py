@@ -119,6 +119,7 @@ def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
     order = kept[np.lexsort((sizes[kept], -risk))[:_RISKIEST]]
     rows = [
         {
+            "number": int(number),
             "values": [column.texts[code] for column, code in zip(sides.labels, sides.after.codes[number])],
             sides.counted: int(sizes[number]),
             "chance": float(1 / sizes[number]),

@@ -35,10 +35,12 @@ def report_facts(
     salt: bytes | None = None,
     making: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    judged: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that a report shows, as plain data.
 
-    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`.
+    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`. `judged`
+    holds `risk` and `utility`, where somebody measured them already: they take the longest.
 
     The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
     """
@@ -60,9 +62,9 @@ def report_facts(
         "improvable": obstacle(release.problem) is None,
     }
     run.report("report: risk", 0.1)
-    facts["risk"] = assess_risk(release)
+    facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
     run.report("report: utility", 0.3)
-    facts["utility"] = measure_utility(release)
+    facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
     run.report("report: charts", 0.8)
     return facts if version == "internal" else public_facts(facts)
 

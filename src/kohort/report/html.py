@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["check_report_path", "notebook_page", "report_page", "write_report"]
+__all__ = ["big_figures", "check_report_path", "notebook_page", "report_page", "write_report"]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
@@ -61,7 +61,7 @@ def report_page(facts: dict[str, Any]) -> str:
         verdict=verdict_sentences(facts),
         advice=advice_of(facts),
         add=spec_to_add(facts),
-        figures=_big_figures(facts),
+        figures=big_figures(facts),
         sections=sections(facts),
     )
 
@@ -93,7 +93,7 @@ def notebook_page(release: VerifiedRelease) -> str:
         facts=facts,
         light=traffic_light_of(facts),
         verdict=verdict_sentences(facts),
-        figures=_big_figures(facts),
+        figures=big_figures(facts),
     )
 
 
@@ -125,7 +125,7 @@ def _figure(name: str, fact: str, value: Any, text: str, note: str) -> dict[str,
     return {"name": name, "fact": fact, "value": value, "text": text, "note": note}
 
 
-def _big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
+def big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """The figures that people ask for first."""
     found = [*_promised(facts), _loss(facts), _gap(facts)]
     if facts["quasi_identifiers"]:

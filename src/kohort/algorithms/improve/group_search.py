@@ -15,7 +15,8 @@ from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.promises import Promises
 from kohort.algorithms.improve.model_rules import promises_of
 from kohort.algorithms.kernels.group_costs import costs_by_group
-from kohort.algorithms.run import Run
+from kohort.algorithms.proofs.measured_units import in_measured_units
+from kohort.algorithms.run import Run, Standing
 from kohort.errors import InternalError
 from kohort.problem.encoding.layout import TREE, CellCosts, Tables
 from kohort.problem.problem import Problem
@@ -69,12 +70,19 @@ def _lowered(
             break
         number = len(totals)
         share = heat.gone if is_hot else number / (number + _STRETCHES)
-        run.report(f"ruining and recreating groups: {best[0] / problem.n_records:.4f}", share)
+        run.report(_standing(problem, best[0], len(group)), share)
         total, group = search.stretch(group, (problem.seed, number), rounds, run, heat)
         heat.n_made += 1
         totals.append(total)
         best = min(best, (total, group), key=lambda found: found[0])
     return best
+
+
+def _standing(problem: Problem, total: float, n_kept: int) -> str:
+    """What is being done, and the cost so far where no record is withheld: theirs is not in the total."""
+    words = f"ruining and recreating groups: {total / problem.n_records:.4f}"
+    reached = in_measured_units(problem, total) if n_kept == problem.n_records else None
+    return words if reached is None else Standing(words, reached)
 
 
 class _Heat:

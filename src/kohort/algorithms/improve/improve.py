@@ -25,7 +25,7 @@ from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_pri
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import refuse_other_costs, refuse_wide_hierarchies
-from kohort.algorithms.run import Run
+from kohort.algorithms.run import Run, Standing
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
@@ -290,9 +290,13 @@ def _is_done(search: AssignmentSearch, problem: Problem, run: Run, bound: float 
 
 
 def _standing(reached: float | None, bound: float | None) -> str:
-    if reached is None or not bound:
-        return "ruining and recreating"
-    return f"ruining and recreating: {reached:.4f}, at least {bound:.4f}, gap {reached / bound - 1:.1%}"
+    words = "ruining and recreating"
+    if reached is None:
+        return words
+    if not bound:
+        return Standing(words, reached)
+    known = f"{words}: {reached:.4f}, at least {bound:.4f}, gap {reached / bound - 1:.1%}"
+    return Standing(known, reached, bound)
 
 
 def _holds(problem: Problem, groups: Groups) -> bool:

@@ -10,7 +10,7 @@ from itertools import count
 
 import numpy as np
 
-from kohort.algorithms.run import Run
+from kohort.algorithms.run import Run, Standing
 from kohort.algorithms.schemes.best_recoding import TIES, BestRecoding
 from kohort.algorithms.schemes.box_bound import BoxBound, BoxPrices
 from kohort.algorithms.schemes.descent import Descent
@@ -99,7 +99,9 @@ class BranchAndBound(Descent):
         gap = best / bound - 1 if bound > 0 else np.inf
         show = self.pricing.measured
         words = f"searching: best {show(best):.6g}, bound {show(bound):.6g}, gap {gap:.2%}, {nodes:,} nodes"
-        run.report(words, min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0)
+        run.report(
+            Standing(words, show(best), show(bound)), min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0
+        )
 
     # -- a node ------------------------------------------------------------------------------------
 

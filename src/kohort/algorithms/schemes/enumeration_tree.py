@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from kohort.algorithms.kernels.class_tables import sum_by_class
-from kohort.algorithms.run import Run
+from kohort.algorithms.run import Run, Standing
 from kohort.algorithms.schemes.best_recoding import BestRecoding
 from kohort.algorithms.schemes.kernels.recoding_bounds import OPEN, class_costs
 from kohort.algorithms.schemes.partition_space import Partition
@@ -188,7 +188,9 @@ class EnumerationTree(ABC):
         share = min(max(bound / best, 0.0), 1.0) if best > 0 else 1.0
         gap = f", gap {best / bound - 1:.2%}" if bound > 0 and self.pruning.node_rearrangement else ""
         words = f"enumerating: best {show(best):.6g}, bound {show(bound):.6g}{gap}, {self.nodes:,} nodes"
-        run.report(words, share if self.pruning.node_rearrangement else 0.0)
+        run.report(
+            Standing(words, show(best), show(bound)), share if self.pruning.node_rearrangement else 0.0
+        )
 
 
 class FromFinest(EnumerationTree):

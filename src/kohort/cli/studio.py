@@ -1,0 +1,171 @@
+"""kohort studio: the whole job in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kohort.cli.bundles import Printing, command
+from kohort.cli.options import Header
+
+if TYPE_CHECKING:
+    from kohort.studio.serving import Serving
+
+__all__ = ["studio"]
+
+_LOOPBACK = "127.0.0.1"
+_LEAST_PASSWORD = 12  # characters
+
+
+@command
+def studio(
+    file: Annotated[
+        Path | None, typer.Argument(help="A table to open; it stays where it is.", show_default=False)
+    ] = None,
+    *,
+    spec: Annotated[Path | None, typer.Option(help="A spec to begin with (YAML).")] = None,
+    port: Annotated[int, typer.Option(help="The port to listen on.", show_default="any that is free")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Begin with built-in data: RAND health records.")
+    ] = False,
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign certificates with this private key (PEM); see 'kohort key'.")
+    ] = None,
+    upload_limit: Annotated[int, typer.Option(help="The largest upload, in MB.")] = 1024,
+    host: Annotated[
+        str, typer.Option(help="Listen on another address than this machine's own; needs --password-file.")
+    ] = _LOOPBACK,
+    name: Annotated[
+        str | None,
+        typer.Option(help="With --host: the names by which browsers call this machine, with commas between."),
+    ] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(help="With --host: a file with the password that opens the studio.")
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(help="With --host: the TLS certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(help="With --host: the key of the TLS certificate (PEM).")
+    ] = None,
+    header: Header = None,
+    printing: Printing,
+) -> None:
+    """Open the studio: the whole job in a browser, from data to release, on this machine only.
+
+    It prints its address, opens the browser, and ends with Ctrl-C. It builds the spec that the other commands
+    read; a file that is given stays where it is.
+
+    Example: **kohort studio people.csv**
+    """
+    _refuse_wrong(file, spec, demo, upload_limit)
+    serving = _serving(port, browser, host, _names(name), password_file, tls_certificate, tls_key)
+    try:
+        from kohort.studio.app import Options
+        from kohort.studio.server import serve
+    except ModuleNotFoundError as error:
+        from kohort.extras import missing_package
+
+        if (error.name or "").startswith("kohort"):
+            raise
+        raise missing_package("The studio needs", "studio") from None
+    serve(
+        serving,
+        lambda folder: Options(
+            folder,
+            file=file,
+            spec=spec,
+            demo=demo,
+            header=header,
+            sign=None if sign is None else sign.absolute(),
+            upload_limit=upload_limit * 2**20,
+        ),
+        lambda address: _say(address, printing),
+    )
+    if not printing.quiet:
+        typer.echo("Kohort studio has ended.", err=True)
+
+
+def _say(address: str, printing: Printing) -> None:
+    """Print the address on a line of its own, at once."""
+    printing.output().result({"address": address})
+    if not (printing.json or printing.quiet):
+        typer.echo(f"Kohort studio: {address}")
+    sys.stdout.flush()
+
+
+def _refuse_wrong(file: Path | None, spec: Path | None, demo: bool, upload_limit: int) -> None:
+    """Refuse what cannot be meant, before anything is started."""
+    from kohort.errors import InputError
+
+    if spec is not None and file is None:
+        raise InputError(
+            "--spec is for a table: name the file, too, as in kohort studio people.csv --spec spec.yaml."
+        )
+    if demo and file is not None:
+        raise InputError("--demo opens built-in data: leave out the file.")
+    if upload_limit < 1:
+        raise InputError(f"--upload-limit must be at least 1 MB. Got {upload_limit}.")
+    for path in (file, spec):
+        if path is not None and not path.is_file():
+            raise InputError(f"There is no file {str(path)!r}.")
+
+
+def _serving(
+    port: int,
+    browser: bool,
+    host: str,
+    names: tuple[str, ...],
+    password_file: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+) -> Serving:
+    """Where to serve; another address than this machine's own needs a password, and TLS or a confirmation."""
+    from kohort.errors import InputError
+    from kohort.studio.serving import Serving
+
+    if (certificate is None) != (key is None):
+        raise InputError("--tls-certificate and --tls-key go together.")
+    if host in (_LOOPBACK, "localhost"):
+        given = [password_file, certificate, *names]
+        if any(option is not None for option in given):
+            raise InputError(
+                "--name, --password-file and TLS are for --host: leave them out on this machine."
+            )
+        return Serving(port=port, browser=browser)
+    if password_file is None:
+        raise InputError("With --host others can reach the studio: give --password-file as well.")
+    password = _password(password_file)
+    if certificate is None:
+        _confirm_plain(host)
+    return Serving(port, host, password, certificate, key, names, browser=False)
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+
+
+def _password(path: Path) -> str:
+    from kohort.errors import InputError
+
+    try:
+        password = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"The password file {str(path)!r} cannot be read.") from None
+    if len(password) < _LEAST_PASSWORD:
+        raise InputError(f"The password must have at least {_LEAST_PASSWORD} characters.")
+    return password
+
+
+def _confirm_plain(host: str) -> None:
+    """Say what it means to serve without TLS; go on only if somebody says yes."""
+    typer.echo(
+        f"Warning: without --tls-certificate and --tls-key, everybody on the network to {host} can "
+        "read the data and the password that pass between browser and studio.",
+        err=True,
+    )
+    typer.confirm("Serve without TLS?", abort=True, err=True)

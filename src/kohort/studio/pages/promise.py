@@ -1,0 +1,98 @@
+"""Step 5, promise: k, l, alpha, t and m in plain words, and what each costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kohort.studio.frontier import VALUES_OF_K
+from kohort.studio.jobs import JobError
+from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.promises import KINDS, MODELS, WrongPromise, entries_of, privacy_of
+from kohort.studio.session import Session
+
+__all__ = ["PAGE", "check"]
+
+_RECORDS_AT_ONCE = 100_000  # larger tables get a frontier only when it is asked for
+
+
+async def facts(session: Session, request: Request) -> dict[str, Any]:
+    """What is promised, about which columns, and the frontier so far."""
+    privacy = session.spec.get("privacy", {})
+    records = (session.profile or {})["records"]
+    small = records <= _RECORDS_AT_ONCE
+    if small and session.having("quasi-identifier"):
+        session.frontier.want(*_values(session))
+    sensitive = session.having("sensitive")
+    return {
+        "k": privacy.get("k"),
+        "m": privacy.get("m"),
+        "items": session.only("items"),
+        "most_k": min(records, 200),
+        "suppression": session.spec.get("suppression", 0.0),
+        "kinds": KINDS,
+        "models": MODELS,
+        "sensitive": [
+            {
+                "name": name,
+                "place": place,
+                "kind": _entry(privacy, "diversity", name).get("kind", "distinct"),
+                **{model: _entry(privacy, model, name).get(key) for model, key in MODELS.items()},
+            }
+            for place, name in enumerate(sensitive)
+        ],
+        "check": await check(session),
+        "frontier": session.frontier.shown(),
+        "frontier_waiting": session.frontier.waiting,
+        "frontier_at_once": small,
+    }
+
+
+def _entry(privacy: dict[str, Any], model: str, column: str) -> dict[str, Any]:
+    return next((e for e in entries_of(privacy, model) if e.get("attribute") == column), {})
+
+
+def _values(session: Session) -> list[int]:
+    k, records = session.spec.get("privacy", {}).get("k"), (session.profile or {})["records"]
+    values = {value for value in VALUES_OF_K if value <= records}
+    return sorted(values | ({k} if isinstance(k, int) and k > 1 else set()))
+
+
+async def check(session: Session) -> dict[str, Any]:
+    """Whether the spec can be met, and by which algorithm; else why not."""
+    try:
+        return await session.ask("check", spec=session.spec)
+    except JobError as error:
+        return {"possible": False, "kind": error.kind, "reason": str(error)}
+
+
+async def _choose(session: Session, request: Request) -> Response:
+    form = await form_of(request)
+    sensitive = session.having("sensitive")
+    try:
+        privacy = privacy_of(form, sensitive, session.spec.get("privacy", {}))
+        suppression = float(form.get("suppression") or 0) / 100
+    except (WrongPromise, ValueError) as error:
+        words = str(error) if isinstance(error, WrongPromise) else "The share of records must be a number."
+        session.message = ("error", words)
+        return back_to(session, "promise")
+
+    def change(spec: dict[str, Any]) -> None:
+        spec["privacy"] = privacy
+        spec.pop("suppression", None)
+        if suppression:
+            spec["suppression"] = suppression
+
+    session.change("the promise", change)
+    return back_to(session, "promise")
+
+
+async def _frontier(session: Session, request: Request) -> Response:
+    """Compute the frontier of a large table, which is not done by itself."""
+    session.frontier.want(*_values(session))
+    return back_to(session, "promise")
+
+
+PAGE = Page("promise", facts, {"choose": _choose, "frontier": _frontier})

@@ -1,0 +1,184 @@
+"""Step 8, publish: release, report, certificate, spec, the command and a script, and a closing checklist."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
+from kohort.studio.jobs import JobError
+from kohort.studio.pages.judge import chosen_run
+from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.runs import Run
+from kohort.studio.session import Session
+from kohort.studio.words import words
+
+__all__ = ["PAGE", "command_of", "download", "script_of"]
+
+FORMATS = ("csv", "parquet", "xlsx", "jsonl", "arrow")
+
+
+async def facts(session: Session, request: Request) -> dict[str, Any]:
+    """The files of a release, how to make it again, and what to check before it goes out."""
+    run = chosen_run(session, request)
+    made = [other.number for other in session.runs.all if other.made]
+    if run is None or run.facts is None:
+        return {"run": None, "made": made}
+    return {
+        "run": run.snapshot(),
+        "made": made,
+        "files": [{"name": name, **_about(name)} for name in run.files],
+        "formats": FORMATS,
+        "signed": request.app.state.options.sign is not None,
+        "command": command_of(run),
+        "script": script_of(run),
+        "reproducible": not run.facts["cut_by_time"],
+        "checklist": checklist(run, session),
+        "builtin": run.source.kind == "builtin",
+        "data": run.source.name,
+    }
+
+
+def _about(name: str) -> dict[str, Any]:
+    """What a file is for, and whether it stays private."""
+    texts = words()["publish"]["files"]
+    key = "release" if name.startswith("release.") else name
+    return {"about": texts[key]["about"], "private": texts[key]["private"]}
+
+
+def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
+    """What to look at before a release goes out; `done` is what the studio can tell by itself."""
+    texts = words()["publish"]["checklist"]
+    facts = run.facts or {}
+    found = [
+        {"text": texts["holds"], "done": facts["holds"]},
+        {
+            "text": texts["cautions"] if facts["cautions"] else texts["no_cautions"],
+            "done": not facts["cautions"],
+        },
+        {"text": texts["same_spec"], "done": run.spec == session.spec},
+        {"text": texts["reproducible"], "done": not facts["cut_by_time"]},
+        {"text": texts["named"], "done": bool(run.spec.get("title") and run.spec.get("owner"))},
+        {"text": texts["written"], "done": bool(run.files)},
+    ]
+    return found + [{"text": text, "done": None} for text in texts["yours"]]
+
+
+def _release_name(run: Run) -> str:
+    return next((name for name in run.files if name.startswith("release.")), "release.csv")
+
+
+def command_of(run: Run, release: str | None = None) -> str:
+    """The command that makes the same release from the exported spec."""
+    header = {None: [], True: ["--header"], False: ["--no-header"]}[run.source.header]
+    data = run.source.path if run.source.kind == "path" else run.source.name
+    release = _release_name(run) if release is None else release
+    files = ["--certificate", "certificate.json", "--report", "report.html", "--order-file", "order.json"]
+    return shlex.join(["kohort", "anonymize", data, "--spec", "spec.yaml", "--out", release, *files, *header])
+
+
+def script_of(run: Run) -> str:
+    """A Python script that makes the same release from the exported spec."""
+    data = run.source.path if run.source.kind == "path" else run.source.name
+    header = "" if run.source.header is None else f", header={run.source.header}"
+    release = _release_name(run)
+    return (
+        '"""Make the release again, as kohort studio made it."""\n\n'
+        "import kohort as ko\n\n"
+        f'release = ko.anonymize({data!r}, spec="spec.yaml"{header})\n'
+        "print(release.summary())\n"
+        "release.write(\n"
+        f'    "{release}",\n'
+        '    certificate="certificate.json",\n'
+        '    report="report.html",\n'
+        '    order_file="order.json",\n'
+        ")\n"
+    )
+
+
+async def _name(session: Session, request: Request) -> Response:
+    """Name the data set and its owner, for report and certificate."""
+    form = await form_of(request)
+
+    def change(spec: dict[str, Any]) -> None:
+        for key in ("title", "owner"):
+            spec.pop(key, None)
+            if form.get(key, "").strip():
+                spec[key] = form[key].strip()
+
+    session.change("title and owner", change)
+    return back_to(session, "publish")
+
+
+async def _write(session: Session, request: Request) -> Response:
+    """Write all files of a release into the private folder, from where they are downloaded."""
+    form = await form_of(request)
+    run = chosen_run(session, request)
+    ending = form.get("format", "csv")
+    if run is None or not run.held or ending not in FORMATS:
+        session.message = ("error", "This release is no longer in memory. Make it again on the page Run.")
+        return back_to(session, "publish")
+    folder = run.folder / "files"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    sign = request.app.state.options.sign
+    try:
+        written = await session.runs.ask(
+            run,
+            "write",
+            folder=str(folder),
+            release=f"release.{ending}",
+            sign=None if sign is None else str(sign),
+            spec=run.spec_text,
+            command=command_of(run, f"release.{ending}"),
+        )
+    except JobError as error:
+        session.message = ("error", str(error))
+        return back_to(session, f"publish/{run.number}")
+    run.files = _with_our_own(run, folder, written["files"])
+    return back_to(session, f"publish/{run.number}")
+
+
+def _with_our_own(run: Run, folder: Path, written: list[str]) -> list[str]:
+    """All files in the order in which they are shown: those of the release, and how to make it again."""
+    run.files = written  # the command names the release
+    ours = {
+        "spec.yaml": run.spec_text,
+        "command.sh": f"{command_of(run)}\n",
+        "make_release.py": script_of(run),
+    }
+    for name, text in ours.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    first = [name for name in written if name.startswith("release.")]
+    order = [
+        *first,
+        "certificate.json",
+        "certificate.json.sig",
+        "report-public.html",
+        *ours,
+        "report.html",
+        "order.json",
+    ]
+    return [name for name in order if name in (*written, *ours)]
+
+
+async def download(session: Session, request: Request) -> Response:
+    """A file of a release; only those that were written for it can be named."""
+    run, name = chosen_run(session, request), request.path_params["name"]
+    if run is None or name not in run.files:
+        return PlainTextResponse("There is no such file.", 404)
+    return FileResponse(run.folder / "files" / name, filename=name, media_type="application/octet-stream")
+
+
+async def download_data(session: Session, request: Request) -> Response:
+    """The built-in table that is open, so that the command can be tried on it."""
+    if session.source is None or session.source.kind != "builtin":
+        return PlainTextResponse("There is no such file.", 404)
+    return FileResponse(session.source.path, filename=session.source.name, media_type="text/csv")
+
+
+PAGE = Page("publish", facts, {"write": _write, "name": _name}, path="/{number:int}")

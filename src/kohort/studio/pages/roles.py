@@ -1,0 +1,100 @@
+"""Step 3, roles: what each column is for, and who stands out by the chosen quasi-identifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kohort.studio.jobs import JobError
+from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.session import Session
+
+__all__ = ["PAGE", "ROLES"]
+
+ROLES = (
+    "identifier",
+    "quasi-identifier",
+    "sensitive",
+    "insensitive",
+    "person",
+    "household",
+    "weight",
+    "items",
+)
+_OF_ONE_COLUMN = ("person", "household", "weight", "items")
+
+
+async def facts(session: Session, request: Request) -> dict[str, Any]:
+    """Every column with its role and the reason of the suggestion; how many people are unique."""
+    quasi = session.having("quasi-identifier")
+    try:
+        unique = await session.ask("uniqueness", columns=quasi, person=session.only("person"))
+    except JobError as error:
+        unique = {"error": str(error)}
+    columns = []
+    for place, column in enumerate((session.profile or {})["columns"]):
+        chosen = session.attributes.get(column["name"], {}).get("role")
+        columns.append({**column, "number": place, "suggested": column["role"], "role": chosen})
+    return {"columns": columns, "roles": ROLES, "unique": unique, "quasi_identifiers": quasi}
+
+
+async def _choose(session: Session, request: Request) -> Response:
+    form = await form_of(request)
+    name, role = column_named(session, form.get("column", "")), form.get("role", "")
+    if name is not None and role in ROLES:
+        session.change(f"the role of {name}", lambda spec: give_role(session, spec, name, role))
+    return back_to(session, "roles")
+
+
+def column_named(session: Session, number: str) -> str | None:
+    """The column with a number; None where there is none."""
+    columns = (session.profile or {})["columns"]
+    known = number.isdigit() and int(number) < len(columns)
+    return columns[int(number)]["name"] if known else None
+
+
+def give_role(session: Session, spec: dict[str, Any], name: str, role: str) -> None:
+    """Give a column a role; of some roles there can be only one column, and the other one is dropped then."""
+    attributes = spec["attributes"]
+    if role in _OF_ONE_COLUMN:
+        for other, given in attributes.items():
+            if other != name and given["role"] == role:
+                attributes[other] = {"role": "identifier"}
+    entry: dict[str, Any] = {"role": role}
+    hierarchy = _hierarchy_before(session, name) if role == "quasi-identifier" else None
+    if hierarchy is not None:
+        entry["hierarchy"] = hierarchy
+    if role == "household":
+        entry["treatment"] = "pseudonym"
+    attributes[name] = entry
+    _drop_lost_promises(spec)
+
+
+def _hierarchy_before(session: Session, name: str) -> Any:
+    """The hierarchy that a column had when it was a quasi-identifier last, else the suggested one."""
+    for state in reversed(session.states[: session.place + 1]):
+        entry = state.spec.get("attributes", {}).get(name, {})
+        if entry.get("role") == "quasi-identifier":
+            return entry.get("hierarchy")
+    return (session.profile or {})["attributes"].get(name, {}).get("hierarchy")
+
+
+def _drop_lost_promises(spec: dict[str, Any]) -> None:
+    """Drop the promises about columns that are no longer sensitive, or of items that are no longer there."""
+    roles = {name: entry["role"] for name, entry in spec["attributes"].items()}
+    privacy = spec.get("privacy", {})
+    for key, promised in list(privacy.items()):
+        if key in ("k", "m", "confidence"):
+            continue
+        entries = promised if isinstance(promised, list) else [promised]
+        kept = [entry for entry in entries if roles.get(entry.get("attribute", "")) == "sensitive"]
+        if len(kept) < len(entries):
+            privacy.pop(key)
+            privacy.update({key: kept} if kept else {})
+    if "items" not in roles.values():
+        privacy.pop("m", None)
+
+
+PAGE = Page("roles", facts, {"choose": _choose})

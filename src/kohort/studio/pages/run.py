@@ -1,0 +1,155 @@
+"""Step 6, run: make the release, watch it, stop it, compare it with others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kohort.studio.jobs import JobError
+from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.promise import check
+from kohort.studio.runs import Run
+from kohort.studio.session import Session
+
+__all__ = ["PAGE", "comparison"]
+
+_SETTINGS = ("algorithm", "cost", "time_limit", "seed", "suppression", "labels")
+_DEFAULTS = {"algorithm": "auto", "cost": "loss", "labels": "hierarchy"}
+_FIGURES = ("holds", "records", "suppressed", "classes", "smallest_class", "bound", "gap", "algorithm")
+
+
+async def facts(session: Session, request: Request) -> dict[str, Any]:
+    """The settings, the run that is going on, and those before."""
+    try:
+        known = await session.desk.ask("algorithms")
+    except JobError:
+        known = {"algorithms": [], "costs": []}
+    compared = [session.runs.numbered(int(n)) for n in request.query_params.getlist("run") if n.isdigit()]
+    chosen = [run for run in compared if run is not None and run.made]
+    return {
+        **known,
+        "settings": {name: session.spec.get(name) for name in _SETTINGS},
+        "runs": [run.snapshot() for run in reversed(session.runs.all)],
+        "running": session.runs.running is not None,
+        "latest": None if session.run is None else session.run.snapshot(),
+        "unchanged": session.run is not None and session.run.spec == session.spec,
+        "check": await check(session),
+        "comparison": comparison(chosen[0], chosen[1]) if len(chosen) == 2 else None,
+    }
+
+
+def comparison(one: Run, other: Run) -> dict[str, Any]:
+    """Two runs side by side: what was asked differently, and what came of it."""
+    assert one.facts is not None and other.facts is not None
+    asked = sorted({*_flat(one.spec), *_flat(other.spec)})
+    flat = _flat(one.spec), _flat(other.spec)
+    losses = [name for name in one.facts["loss"] if name in other.facts["loss"]]
+    return {
+        "runs": [one.number, other.number],
+        "asked": [
+            [key, flat[0].get(key), flat[1].get(key)] for key in asked if flat[0].get(key) != flat[1].get(key)
+        ],
+        "figures": [
+            *([name, one.facts[name], other.facts[name]] for name in _FIGURES),
+            *([name, one.facts["loss"][name], other.facts["loss"][name]] for name in losses),
+            ["seconds", round(one.seconds, 2), round(other.seconds, 2)],
+        ],
+        "columns": _by_column(one, other),
+    }
+
+
+def _by_column(one: Run, other: Run) -> list[list[Any]]:
+    """The loss of each quasi-identifier in both runs."""
+    losses = [{c["name"]: c["loss"] for c in (run.summary or {})["columns"]} for run in (one, other)]
+    names = list(dict.fromkeys([*losses[0], *losses[1]]))
+    return [[name, losses[0].get(name), losses[1].get(name)] for name in names]
+
+
+def _flat(spec: dict[str, Any], above: str = "") -> dict[str, str]:
+    """The settings of a spec by their dotted names; trees are not spread."""
+    found: dict[str, str] = {}
+    for key, value in spec.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict) and key not in ("tree", "groups"):
+            found |= _flat(value, f"{name}.")
+        else:
+            found[name] = "edited by hand" if key in ("tree", "groups") else str(value)
+    return found
+
+
+async def _choose(session: Session, request: Request) -> Response:
+    """Change the settings of the search."""
+    form = await form_of(request)
+    try:
+        numbers = {"time_limit": _positive(form.get("time_limit", "")), "seed": _whole(form.get("seed", ""))}
+    except ValueError:
+        session.message = ("error", "The time limit must be a number of seconds, the seed a whole number.")
+        return back_to(session, "run")
+
+    def change(spec: dict[str, Any]) -> None:
+        if form.get("algorithm", spec.get("algorithm")) != spec.get("algorithm"):
+            spec.pop("parameters", None)
+        for name, default in _DEFAULTS.items():
+            if form.get(name, default) != spec.get(name, default):  # a default need not be written
+                spec[name] = form[name]
+        for name, value in numbers.items():
+            spec.pop(name, None)
+            if value is not None:
+                spec[name] = value
+
+    session.change("the search", change)
+    return back_to(session, "run")
+
+
+def _positive(text: str) -> float | None:
+    if not text.strip():
+        return None
+    value = float(text.replace(",", "."))
+    return int(value) if value == int(value) else value
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.strip() else None
+
+
+async def _start(session: Session, request: Request) -> Response:
+    if session.runs.running is None:
+        session.runs.start()
+    return back_to(session, "run")
+
+
+async def _stop(session: Session, request: Request) -> Response:
+    running = session.runs.running
+    if running is not None:
+        await session.runs.stop(running)
+    return back_to(session, "run")
+
+
+async def _again(session: Session, request: Request) -> Response:
+    """Make the release of an earlier run once more."""
+    number = (await form_of(request)).get("run", "")
+    run = session.runs.numbered(int(number)) if number.isdigit() else None
+    if run is not None and session.runs.running is None:
+        session.runs.again(run)
+    return back_to(session, "run")
+
+
+async def _restore(session: Session, request: Request) -> Response:
+    """Go back to the settings of an earlier run; Undo takes that back, too."""
+    number = (await form_of(request)).get("run", "")
+    run = session.runs.numbered(int(number)) if number.isdigit() else None
+    if run is not None and run.source == session.source:
+
+        def change(spec: dict[str, Any]) -> None:
+            spec.clear()
+            spec.update(run.spec)
+
+        session.change(f"the settings of run {run.number}", change)
+    return back_to(session, "run")
+
+
+PAGE = Page(
+    "run", facts, {"choose": _choose, "start": _start, "stop": _stop, "again": _again, "restore": _restore}
+)

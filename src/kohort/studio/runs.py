@@ -1,0 +1,188 @@
+"""The runs of a session: each makes a release in a process of its own, which then answers questions on it."""
+
+from __future__ import annotations
+
+import time
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kohort.studio.jobs import JobError, Worker, WorkerLost
+
+if TYPE_CHECKING:
+    from kohort.studio.session import Session, Source
+
+__all__ = ["Run", "Runs"]
+
+_OPEN = 2  # runs whose releases stay in memory: two can be compared
+_MOST_POINTS = 600
+
+
+@dataclass
+class Run:
+    """A release in the making, or made.
+
+    status  running, done, stopped (by hand, with a release), failed or lost
+    points  (seconds, cost, bound) as the search went on
+    parts   the parts of the report, once somebody looked at them
+    """
+
+    number: int
+    source: Source
+    spec: dict[str, Any]
+    spec_text: str
+    folder: Path
+    worker: Worker = field(default_factory=Worker)
+    status: str = "running"
+    what: str = "starting"
+    share: float = 0.0
+    seconds: float = 0.0
+    started: float = field(default_factory=time.time)
+    points: list[tuple[float, float, float | None]] = field(default_factory=list)
+    facts: dict[str, Any] | None = None
+    summary: dict[str, Any] | None = None
+    error: str | None = None
+    parts: dict[str, Any] | None = None
+    judging: bool = False
+    files: list[str] = field(default_factory=list)
+    held: bool = False
+    asked_to_stop: bool = False
+
+    @property
+    def made(self) -> bool:
+        """Whether there is a release."""
+        return self.facts is not None
+
+    @property
+    def spec_path(self) -> Path:
+        return self.folder / "spec.yaml"
+
+    def snapshot(self) -> dict[str, Any]:
+        """The run as plain data for the page and its events."""
+        facts = self.facts or {}
+        return {
+            "number": self.number,
+            "status": self.status,
+            "what": self.what,
+            "share": self.share,
+            "seconds": self.seconds,
+            "points": self.points,
+            "error": self.error,
+            "held": self.held,
+            "asked_to_stop": self.asked_to_stop,
+            "algorithm": facts.get("algorithm", self.spec.get("algorithm")),
+            "cost": facts.get("cost"),
+            "loss": None if not facts else facts["loss"][facts["cost"]],
+            "bound": facts.get("bound"),
+            "gap": facts.get("gap"),
+            "classes": facts.get("classes"),
+            "smallest_class": facts.get("smallest_class"),
+            "suppressed": facts.get("suppressed"),
+            "privacy": self.spec.get("privacy", {}),
+        }
+
+
+class Runs:
+    """The runs of a session, the latest last; one at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.all: list[Run] = []
+
+    def numbered(self, number: int) -> Run | None:
+        return next((run for run in self.all if run.number == number), None)
+
+    @property
+    def running(self) -> Run | None:
+        return next((run for run in self.all if run.status == "running"), None)
+
+    def start(self) -> Run:
+        """Begin a run of the spec as it stands."""
+        session = self._session
+        assert session.source is not None
+        number = len(self.all) + 1
+        folder = session.folder / f"run-{number}"
+        folder.mkdir(mode=0o700)
+        run = Run(number, session.source, deepcopy(session.spec), session.spec_text(), folder)
+        run.spec_path.write_text(run.spec_text, encoding="utf-8")
+        self.all.append(run)
+        session.spawn(self._make(run))
+        return run
+
+    def again(self, run: Run) -> None:
+        """Make the release of an earlier run once more, because it is no longer in memory."""
+        run.status, run.error, run.asked_to_stop, run.points = "running", None, False, []
+        run.worker = Worker()
+        self._session.spawn(self._make(run))
+
+    async def _make(self, run: Run) -> None:
+        await self._close_old(run)
+        try:
+            made = await run.worker.ask(
+                "release",
+                source=run.source.asked(),
+                spec=str(run.spec_path),
+                tell=lambda facts: self._told(run, facts),
+            )
+        except JobError as error:
+            run.status = "lost" if isinstance(error, WorkerLost) else "failed"
+            run.error = str(error)
+            await run.worker.close()
+        else:
+            self._done(run, made)
+        self._session.tell({"type": "run", **run.snapshot()})
+
+    def _told(self, run: Run, facts: dict[str, Any]) -> None:
+        run.what, run.share, run.seconds = facts["what"], facts["share"], facts["seconds"]
+        if "cost" in facts and len(run.points) < _MOST_POINTS:
+            run.points.append((facts["seconds"], facts["cost"], facts["bound"]))
+        self._session.tell({"type": "run", **run.snapshot()})
+
+    def _done(self, run: Run, made: dict[str, Any]) -> None:
+        run.status = "stopped" if made["stopped"] else "done"
+        run.facts, run.summary, run.held = made["facts"], made["summary"], True
+        run.seconds, run.share, run.what = made["wall_seconds"], 1.0, "done"
+        run.points.append((run.seconds, run.facts["loss"][run.facts["cost"]], run.facts["bound"]))
+
+    async def _close_old(self, newest: Run) -> None:
+        """Let go of the releases of older runs, so that memory stays bounded; their figures stay."""
+        held = [run for run in self.all if run.held and run is not newest]
+        for run in held[: max(len(held) - _OPEN + 1, 0)]:
+            run.held = False
+            await run.worker.close()
+
+    async def stop(self, run: Run) -> None:
+        """Ask a run for the best release so far."""
+        run.asked_to_stop = True
+        await run.worker.stop()
+        self._session.tell({"type": "run", **run.snapshot()})
+
+    def judge(self, run: Run) -> None:
+        """Make the parts of the report in the background, unless they are there or on their way."""
+        if run.parts is None and run.held and not run.judging:
+            run.judging = True
+            self._session.spawn(self._judge(run))
+
+    async def _judge(self, run: Run) -> None:
+        session = self._session
+        try:
+            run.parts = await self.ask(
+                run, "report", tell=lambda facts: session.tell({"type": "judging", **facts})
+            )
+        except JobError as error:
+            session.message = ("error", str(error))
+        run.judging = False
+        session.tell({"type": "judged"})
+
+    async def ask(self, run: Run, question: str, **arguments: Any) -> Any:
+        """Ask about the release of a run; a worker that died says so, and the run can be made again."""
+        try:
+            return await run.worker.ask(question, **arguments)
+        except WorkerLost:
+            run.held = False
+            raise
+
+    async def close(self) -> None:
+        for run in self.all:
+            await run.worker.close()

@@ -1,0 +1,118 @@
+"""Start the studio: find a port, print the address once it answers, end cleanly on Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import uvicorn
+
+from kohort.errors import InputError
+from kohort.studio.app import Options, make_app
+from kohort.studio.private_folder import private_folder
+from kohort.studio.security import Access
+from kohort.studio.serving import LOOPBACK, Serving
+
+__all__ = ["serve"]
+
+_WILDCARDS = ("0.0.0.0", "::")
+_PATIENCE = 2  # seconds for open streams to end
+
+
+def serve(serving: Serving, options: Callable[[Path], Options], say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; `say` is called with the address once it answers."""
+    with private_folder() as folder, _bound(serving) as listening:
+        port = listening.getsockname()[1]
+        access = Access(_hosts(serving, port), port, secure=serving.secure, password=serving.password)
+        app = make_app(access, replace(options(folder), paths_allowed=serving.is_local))
+        server = _Server(_config(serving, app), lambda: _announce(serving, access, say))
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after it has ended cleanly
+            server.run(sockets=[listening])
+    if server.failed:
+        raise InputError("The studio could not be started.")
+
+
+def _bound(serving: Serving) -> socket.socket:
+    """A socket that already has its port, so that the address can be printed."""
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((serving.host, serving.port))
+    except OSError as error:
+        listening.close()
+        raise InputError(
+            f"The address {serving.host}, port {serving.port}, cannot be used: {error.strerror}. "
+            "Choose another --port."
+        ) from None
+    return listening
+
+
+def _hosts(serving: Serving, port: int) -> frozenset[str]:
+    """What a browser may call the studio."""
+    names = [*serving.names]
+    if serving.is_local:
+        names += [LOOPBACK, "localhost"]
+    elif serving.host in _WILDCARDS:
+        names += [socket.gethostname(), socket.getfqdn(), *_own_addresses(), LOOPBACK, "localhost"]
+    else:
+        names.append(serving.host)
+    bracketed = [f"[{name}]" if ":" in name else name for name in names]
+    return frozenset(f"{name}:{port}" for name in bracketed)
+
+
+def _own_addresses() -> list[str]:
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        return []
+    return sorted({str(entry[4][0]) for entry in found})
+
+
+def _config(serving: Serving, app: object) -> uvicorn.Config:
+    tls = {}
+    if serving.certificate is not None:
+        tls = {"ssl_certfile": str(serving.certificate), "ssl_keyfile": str(serving.key)}
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        log_level="critical",  # neither addresses nor texts of errors reach a log
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=_PATIENCE,
+        **tls,  # type: ignore[arg-type]
+    )
+
+
+class _Server(uvicorn.Server):
+    """Calls a function once it answers."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+        self.failed = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self.failed = self.should_exit
+        if not self.failed:
+            self._announce()
+
+
+def _announce(serving: Serving, access: Access, say: Callable[[str], None]) -> None:
+    host = sorted(access.hosts)[0] if not serving.is_local else f"{LOOPBACK}:{access.port}"
+    start = f"{'https' if serving.secure else 'http'}://{host}/"
+    address = start if access.password is not None else f"{start}?token={access.token}"
+    say(address)
+    if serving.browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -1,0 +1,144 @@
+"""Questions about the table itself: what is in it, who is in it, and who stands out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import kohort as ko
+from kohort.data.column import text_of
+from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.person_codes import person_codes
+from kohort.data.profile import ColumnProfile
+from kohort.data.profile_uniqueness import class_sizes, contributions
+from kohort.errors import InputError
+from kohort.io.basket_lines import recognized_baskets
+from kohort.io.tables import format_of, refuse_unreadable
+from kohort.io.write_spec import suggested_attribute
+from kohort.studio.worker.telling import Telling
+from kohort.studio.worker.workplace import Source, Workplace
+
+__all__ = ["open_table", "people", "uniqueness"]
+
+_FIRST_ROWS = 100
+_LONGEST_CELL = 80  # characters
+
+
+def open_table(workplace: Workplace, telling: Telling, *, source: Source) -> dict[str, Any]:
+    """The profile of a table and its first rows; afterwards every column is coded."""
+    telling("reading", 0.0)
+    _refuse_baskets(source)
+    file, dataset = workplace.file(source), workplace.dataset(source)
+    telling.tell({"what": "profiling", "share": 0.3, "seconds": 0.0})
+    found = ko.profile(file.table)
+    for place, column in enumerate(found.columns):
+        telling("counting", 0.6 + 0.4 * place / len(found.columns))
+        if column.kind not in ("items", "nested"):
+            dataset.column(column.name)
+    return {
+        "records": found.records,
+        "format": file.format,
+        "notes": list(file.notes),
+        "columns": [_described(column) for column in found.columns],
+        "attributes": {column.name: suggested_attribute(column) for column in found.columns},
+        "rows": first_rows(file.table),
+    }
+
+
+def _refuse_baskets(source: Source) -> None:
+    """Refuse a file of nothing but baskets, which has no columns to give roles to."""
+    path = Path(source["path"])
+    refuse_unreadable(path)
+    if source.get("header") is None and format_of(path) == "csv" and recognized_baskets(path) is not None:
+        raise InputError(
+            "This file holds one basket per line and no columns. The studio is for tables: use kohort init "
+            "and kohort anonymize, or a table with a column of items."
+        )
+
+
+def _described(column: ColumnProfile) -> dict[str, Any]:
+    """The profile of a column as plain data; its most common value is shown on the steward's machine."""
+    facts = column.to_dict(show_values=True)
+    if facts["most_common"] is not None:
+        facts["most_common"] = _shortened(facts["most_common"])
+    return facts
+
+
+def first_rows(table: pa.Table, first: int = 0, count: int = _FIRST_ROWS) -> list[list[str | None]]:
+    """Some rows of a table as texts, cut where they are long."""
+    part = table.slice(first, count)
+    columns = [[_cell(value) for value in part[name].to_pylist()] for name in part.column_names]
+    return [list(row) for row in zip(*columns)]
+
+
+def _cell(value: Any) -> str | None:
+    if value is None:
+        return None
+    return _shortened("; ".join(map(str, value)) if isinstance(value, list) else text_of(value))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
+
+
+def people(workplace: Workplace, telling: Telling, *, source: Source, column: str | None) -> dict[str, Any]:
+    """How many people (or households) a table is of, and how many records they have."""
+    dataset = workplace.dataset(source)
+    if column is None:
+        return {"people": dataset.n_records, "most": 1, "several": 0, "without": 0}
+    persons = _persons(dataset, column)
+    records = np.bincount(persons[persons >= 0])
+    return {
+        "people": len(records),
+        "most": int(records.max(initial=0)),
+        "several": int((records > 1).sum()),
+        "without": int((persons < 0).sum()),
+    }
+
+
+def _persons(dataset: Dataset, column: str) -> np.ndarray:
+    dataset.require([column])
+    return person_codes(column, dataset.arrow(column))
+
+
+def uniqueness(
+    workplace: Workplace, telling: Telling, *, source: Source, columns: list[str], person: str | None
+) -> dict[str, Any]:
+    """How many people are alone with their values in these columns, and how much each column adds to that."""
+    dataset = workplace.dataset(source)
+    codes = {name: dataset.column(name).codes for name in columns}
+    counted = "records" if person is None else "people"
+    if not columns:
+        total = dataset.n_records if person is None else people_in(dataset, person)
+        return {"counted": counted, "of": total, "unique": 0, "smallest": total, "adds": {}}
+    sizes = class_sizes(list(codes.values()), dataset.n_records)
+    adds = contributions(codes, dataset.n_records, 0)
+    if person is None:
+        unique, of, smallest = int((sizes == 1).sum()), dataset.n_records, int(sizes.min())
+    else:
+        unique, of, smallest = _unique_people(list(codes.values()), _persons(dataset, person))
+    return {"counted": counted, "of": of, "unique": unique, "smallest": smallest, "adds": adds}
+
+
+def people_in(dataset: Dataset, person: str) -> int:
+    """How many people the records are of."""
+    persons = _persons(dataset, person)
+    return len(np.unique(persons[persons >= 0]))
+
+
+def _unique_people(codes: list[np.ndarray], persons: np.ndarray) -> tuple[int, int, int]:
+    """People with a record that no other person's is like, all people, and the fewest people in a class."""
+    class_of = distinct_rows(np.column_stack(codes))[2]
+    known = persons >= 0
+    pairs = distinct_rows(np.column_stack([class_of[known], persons[known]]))[0]
+    in_class = np.bincount(pairs[:, 0])
+    alone = in_class[pairs[:, 0]] == 1
+    sizes = in_class[in_class > 0]
+    return (
+        len(np.unique(pairs[alone, 1])),
+        len(np.unique(persons[known])),
+        int(sizes.min()) if len(sizes) else 0,
+    )

@@ -1,0 +1,33 @@
+"""All questions that a worker answers, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kohort.studio.worker import describing, frontier, judging, releasing, specs, trees
+
+__all__ = ["QUESTIONS"]
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    "open": describing.open_table,
+    "people": describing.people,
+    "uniqueness": describing.uniqueness,
+    "hierarchy": trees.hierarchy,
+    "import_hierarchy": trees.import_hierarchy,
+    "export_hierarchy": trees.export_hierarchy,
+    "builtin": specs.write_builtin,
+    "read_spec": specs.read_spec_text,
+    "read_spec_file": specs.read_spec_path,
+    "check": specs.check_spec,
+    "algorithms": specs.algorithms,
+    "frontier": frontier.frontier_point,
+    "release": releasing.make,
+    "write": releasing.write,
+    "report": judging.report_parts,
+    "records": judging.records,
+    "attack": judging.attack,
+    "query": judging.query,
+    "values": judging.values,
+    "map": judging.recoding_map,
+}
