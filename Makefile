@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # compiled Python files make every start faster, and the tests start many processes
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test check lint imports types site stress fuzz format bench clean
+.PHONY: install demo compile test check lint imports types site stress fuzz format bench clean
 
 install: $(STAMP)
 
@@ -36,6 +36,10 @@ imports: install
 
 types: install
 	$(BIN)/mypy
+
+# all inner loops for this processor, on all cores; otherwise the first command that needs some does it
+compile: install
+	$(BIN)/kohort compile
 
 # these pages, into the folder site; the tests build them, too
 site: install

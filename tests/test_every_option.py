@@ -21,7 +21,8 @@ from kohort.io.read_spec import parse_spec
 from kohort.io.spec import OPTION_KEYS, Spec
 from kohort.options import OPTIONS, Options, Scheme, options_of
 from kohort.parameters import fits
-from kohort.pipeline.request import Items, Request
+from kohort.pipeline.items import Items
+from kohort.pipeline.request import Request
 from kohort.problem.roles import Roles
 from kohort.sklearn import Anonymizer
 
@@ -64,6 +65,7 @@ def test_the_spec_has_no_other_word_number_or_switch():
         "parameters",
         "weights",
         "history",
+        "events",
         "items",
     }
     assert set(OPTION_KEYS) == {

@@ -152,3 +152,32 @@ def test_what_cannot_be_is_refused():
         Anonymizer(k=10).fit(table)
     with pytest.raises(ko.InputError, match="'values' must be"):
         Anonymizer(k=2, values="text").fit(table)
+
+
+def visits(n=40):
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(n), rng.integers(1, 6, n))
+    ages = rng.integers(20, 60, n)[patients]
+    return pd.DataFrame({"patient": patients, "age": ages, "ward": rng.choice(list("xyz"), len(patients))})
+
+
+def test_people_are_counted_where_they_have_several_records():
+    table = visits()
+    made = Anonymizer(k=5, person="patient", algorithm="mondrian")
+    published = made.fit_transform(table)
+    assert list(published.columns) == list(made.get_feature_names_out()) == ["age", "ward"]
+    people = table["patient"].groupby([published["age"], published["ward"]]).nunique()
+    assert people.min() >= 5
+    assert made.release_.verdict.people.smallest_class == people.min()
+    by_records = Anonymizer(k=5, quasi_identifiers=["age", "ward"], algorithm="mondrian")
+    shown = by_records.fit_transform(table)
+    assert table["patient"].groupby([shown["age"], shown["ward"]]).nunique().min() < 5
+    again = made.transform(table)
+    assert "patient" not in again and len(again) == len(table)
+    as_array = Anonymizer(k=5, person="x0", algorithm="mondrian").fit_transform(table.to_numpy(dtype=object))
+    assert as_array.shape == (len(table), 2)
+
+
+def test_a_transformer_links_no_records():
+    with pytest.raises(ko.InputError, match=r"name of one column.*cannot link records"):
+        Anonymizer(k=5, person={"patient": "pseudonym"}).fit(visits())

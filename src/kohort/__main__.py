@@ -2,4 +2,5 @@
 
 from kohort.cli.app import main
 
-main()
+if __name__ == "__main__":  # processes that compile import this module, too
+    main()

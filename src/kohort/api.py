@@ -21,6 +21,7 @@ from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
+from kohort.io.spec import Spec
 from kohort.keywords import (
     Promise,
     Source,
@@ -39,6 +40,7 @@ from kohort.publication import Origin, Release, release_of
 from kohort.sources import (
     arrow_table,
     dataset_of,
+    events_or_file,
     frame_or_file,
     named_files,
     records_of,
@@ -62,6 +64,7 @@ __all__ = [
 def anonymize(
     data: Any,
     *,
+    events: Any = None,
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
     sensitive: Sequence[str] = (),
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
@@ -70,6 +73,7 @@ def anonymize(
     household: str | None = None,
     weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
     history: Mapping[str, str] | None = None,
+    orphans: Literal["error", "drop"] = "error",
     others: Literal["error", "keep", "drop"] = "error",
     items: Items | Mapping[str, Source] | str | None = None,
     privacy: Sequence[Promise] | Promise = (),
@@ -105,6 +109,11 @@ def anonymize(
     ----------
     data
         A pandas, Polars or PyArrow table, or the path of a file.
+    events, orphans
+        A second table, of events, where `data` has one record for each person. `person` names the column that
+        both have; it is published as a fresh pseudonym. Other columns may be of either table. With `items`, a
+        column of the events holds items; otherwise events are linked records, as under `history`. `orphans`
+        says what becomes of events whose person is not in `data`.
     quasi_identifiers
         Columns that others may know. As a mapping, each with a hierarchy: a builder such as
         `ko.intervals(5, 10)`, a `Hierarchy`, the path of a file, or None: then numbers and dates are
@@ -166,7 +175,7 @@ def anonymize(
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.
     spec
-        A release spec (file or mapping) instead of all of the above but `data`, `key`, `engine`,
+        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `engine`,
         `progress`.
     header
         Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
@@ -194,20 +203,28 @@ def anonymize(
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
         source = frame_or_file(data, read.shape, header=header)
+        beside_it = events_or_file(events, header)
         request = read.request(beside=beside, key=key, engine=engine)
-        reads = named_files(data, spec, *read.files(beside=beside))
+        reads = named_files(data, events, spec, *read.files(beside=beside))
         origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
         with shown_progress(progress) as report:
-            return release_of(source, request, origin=origin, progress=report)
+            return release_of(source, request, events=beside_it, origin=origin, progress=report)
     source = frame_or_file(data, header=header)
-    dataset = records_of(source)
-    proposed = proposed_hierarchies(given, dataset)
+    beside_it = events_or_file(events, header)
+    tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
+    proposed = proposed_hierarchies(given, tables)
     request = request_of(given, proposed)
-    reads = named_files(data, *hierarchy_files(quasi_identifiers, items))
+    reads = named_files(data, events, *hierarchy_files(quasi_identifiers, items))
     origin = Origin(reads=reads, making=_name_of(data))
     with shown_progress(progress) as report:
         return release_of(
-            source, request, dataset=dataset, origin=origin, progress=report, notes=_notes(proposed)
+            source,
+            request,
+            events=beside_it,
+            dataset=tables[0],
+            origin=origin,
+            progress=report,
+            notes=_notes(proposed),
         )
 
 
@@ -230,7 +247,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "key", "engine", "progress", "spec", "header")
+        if name not in ("data", "events", "key", "engine", "progress", "spec", "header")
         and given[name]
         and given[name] != parameter.default
     ]
@@ -276,13 +293,16 @@ def verify(
     *,
     spec: str | Path | Mapping[str, Any],
     original: Any = None,
+    events: Any = None,
+    original_events: Any = None,
     header: bool | None = None,
     original_header: bool | None = None,
     order_file: str | Path | None = None,
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
-    Where the records were shuffled, `order_file` (see `Release.order_file`) names the original of each.
+    Where the records were shuffled, `order_file` (see `Release.order_file`) names the original of each. A
+    release of people and events is two tables: `events` is the second one, `original_events` its original.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -290,18 +310,34 @@ def verify(
     False
     """
     read, beside = spec_and_folder(spec)
-    if isinstance(release, (str, Path)):
-        release = read_release(release, read.shape, formulas=read.formulas, header=header).table
-    published = Dataset(release)
+    published, beside_it = (
+        None if table is None else _release_table(table, read, header) for table in (release, events)
+    )
+    assert published is not None
     reading = {"header": original_header, "header_option": "original-header"}
     before = None if original is None else dataset_of(original, read.shape, **reading)
+    second = events_or_file(original_events, original_header)
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError(
             "An order file is used to compare a release with its original: give the original as well."
         )
     request = read.request(beside=beside)
-    return verify_release(published, request, original=before, order=order).verdict
+    return verify_release(
+        published,
+        request,
+        original=before,
+        order=order,
+        events=beside_it,
+        original_events=None if second is None else records_of(second),
+    ).verdict
+
+
+def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:
+    """A published table, which may be a file."""
+    if isinstance(table, (str, Path)):
+        table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table
+    return Dataset(table)
 
 
 def compare(

@@ -16,7 +16,7 @@ from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
-from kohort.pipeline import Items, Request
+from kohort.pipeline import Events, Items, Request
 from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 
@@ -61,6 +61,7 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         on_missing=dict.fromkeys(trees, given["on_missing"]),
         treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
         slot=_slot(given["history"]),
+        events=_events(given),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
@@ -76,6 +77,18 @@ def _slot(history: Mapping[str, str] | None) -> str | None:
             f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
         )
     return history["slot"]
+
+
+def _events(given: Mapping[str, Any]) -> Events | None:
+    """What is asked of a table of events, where there is one."""
+    if given["events"] is None:
+        if given["orphans"] != "error":
+            raise InputError("'orphans' is about a table of events: give events=, or leave it out.")
+        return None
+    keys = _names(given["person"] or ())
+    if len(keys) != 1:
+        raise InputError("Name the column that people and events both have: person='patient'.")
+    return Events(keys[0], orphans=given["orphans"])
 
 
 def _treatments(*columns: Any) -> dict[str, str]:
@@ -99,8 +112,10 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     return Items(column, _hierarchy(column, source))
 
 
-def proposed_hierarchies(given: Mapping[str, Any], dataset: Dataset) -> dict[str, Source]:
+def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Dataset]) -> dict[str, Source]:
     """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
+
+    tables  the table or, where there are events as well, the two; a column is taken from the one that has it
 
     Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
     that has a scheme of its own, needs no hierarchy.
@@ -109,7 +124,8 @@ def proposed_hierarchies(given: Mapping[str, Any], dataset: Dataset) -> dict[str
     if listed is None or isinstance(listed, Mapping) or given["scheme"] is not None:
         return {}
     names = [name for name in _names(listed) if name not in (given["orders"] or {})]
-    found = {name: proposed_hierarchy(dataset.column(name)) for name in names}
+    of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}
+    found = {name: proposed_hierarchy(table.column(name)) for name, table in of.items()}
     return {name: source for name, source in found.items() if source is not None}
 
 

@@ -15,6 +15,7 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError
 from kohort.extras import missing_package
 from kohort.options import OPTIONS
+from kohort.parameters import shown
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
@@ -58,7 +59,10 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         The smallest class, where `privacy` says nothing else.
     quasi_identifiers
         Columns that others may know (a list, or a mapping to hierarchies as for `kohort.anonymize`); None:
-        all columns but the sensitive ones.
+        all columns but the sensitive ones and the person.
+    person
+        The column that says whose record it is, where a person may have several: promises then count people.
+        It is left out of what is published.
     sensitive, privacy
         Columns that nobody may be tied to; the models that are promised, instead of k-anonymity alone.
     values
@@ -97,6 +101,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         *,
         quasi_identifiers: Mapping[str, Any] | Sequence[str] | None = None,
         sensitive: Sequence[str] = (),
+        person: str | None = None,
         privacy: Sequence[Model] | None = None,
         values: str = "labels",
         **options: Any,
@@ -104,6 +109,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         self.k = k
         self.quasi_identifiers = quasi_identifiers
         self.sensitive = sensitive
+        self.person = person
         self.privacy = privacy
         self.values = values
         for name, declared in _OPTIONS.items():
@@ -115,14 +121,20 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         """Anonymize a table, and keep the release for `transform`."""
         if self.values not in ("labels", "numbers"):
             raise InputError(f"'values' must be labels or numbers. Got {self.values!r}.")
+        if not isinstance(self.person, str | None):
+            raise InputError(
+                f"'person' must be the name of one column. Got {shown(self.person)}. A transformer cannot "
+                "link records by pseudonyms, as it keeps all of them."
+            )
         table = self._table(X, reset=True)
         quasi: Any = self.quasi_identifiers
         if quasi is None:
-            quasi = [name for name in table.column_names if name not in self.sensitive]
+            quasi = [name for name in table.column_names if name not in (*self.sensitive, self.person)]
         self.release_ = anonymize(
             table,
             quasi_identifiers=quasi,
             sensitive=list(self.sensitive),
+            person=self.person,
             others="keep",
             privacy=[KAnonymity(self.k)] if self.privacy is None else list(self.privacy),
             shuffle=False,  # a transformer keeps the order: other columns, such as y, stay beside the table
@@ -145,6 +157,11 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         """Publish each record like the narrowest class of the fitted table that covers it."""
         check_is_fitted(self)
         return self._published(X, self._class_of(Dataset(self._table(X, reset=False))))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the published columns: all that came in but the person."""
+        names = super().get_feature_names_out(input_features)
+        return names if self.person is None else names[names != self.person]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Refuse to be pickled once it is fitted: then it holds the original table."""
@@ -215,8 +232,10 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             made = [nw.new_series(n, c.tolist(), backend=frame.implementation) for n, c in new.items()]
             index = nw.maybe_get_index(frame)
             made = made if index is None else [nw.maybe_set_index(series, index=index) for series in made]
-            return frame.with_columns(*made).to_native()
-        columns = [new.get(f"x{i}", np.asarray(X)[:, i]) for i in range(self.n_features_in_)]
+            made_of = frame.with_columns(*made)
+            return (made_of if self.person is None else made_of.drop(self.person)).to_native()
+        names = [f"x{i}" for i in range(self.n_features_in_)]
+        columns = [new.get(n, np.asarray(X)[:, i]) for i, n in enumerate(names) if n != self.person]
         return np.column_stack(columns)
 
     def _cells(self, place: int, class_of: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from kohort.io.tables import TableFile
 __all__ = [
     "arrow_table",
     "dataset_of",
+    "events_or_file",
     "frame_or_file",
     "named_files",
     "records_of",
@@ -47,6 +48,13 @@ def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -
     if reading["header"] is not None:
         raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
     return data
+
+
+def events_or_file(events: Any, header: bool | None) -> Any:
+    """A table of events, as `frame_or_file` gives it, or None; `header` counts where it is a file."""
+    if events is None:
+        return None
+    return frame_or_file(events, header=header if isinstance(events, (str, Path)) else None)
 
 
 def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:

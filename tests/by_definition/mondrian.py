@@ -37,13 +37,18 @@ def record_cost(attributes, records):
     return sum(a.cost_of([a.texts[record] for record in records]) for a in attributes)
 
 
-def value_cuts(attributes, group, number, way, k, strict):
+def value_cuts(attributes, group, number, way, k, strict, masses=None):
     """All cuts of a group between two values of an attribute or, if not strict, inside one.
 
-    Inside a value both sides are priced with all its records: who goes where does not matter to the price.
+    Inside a value both sides are priced with all its records: who goes where does not matter to the price,
+    and of the value's mass every record is taken to have the same part.
     """
+
+    def mass(records):
+        return len(records) if masses is None else sum(masses[record] for record in records)
+
     values = attributes[number].rank if way == BY_FREQUENCY else attributes[number].leaves
-    m, before = len(group), record_cost(attributes, group) * len(group)
+    m, before = len(group), record_cost(attributes, group) * mass(group)
     found = []
     for value in sorted({values[record] for record in group}):
         lower = [record for record in group if values[record] < value]
@@ -57,7 +62,10 @@ def value_cuts(attributes, group, number, way, k, strict):
                 continue
             inside = place > 0
             right = rest if inside else [record for record in rest if values[record] > value]
-            after = record_cost(attributes, upto) * size + record_cost(attributes, right) * (m - size)
+            own = [record for record in upto if values[record] == value]
+            left_mass = mass(lower) + mass(own) * (size - len(lower)) / len(own)
+            after = record_cost(attributes, upto) * left_mass
+            after += record_cost(attributes, right) * (mass(group) - left_mass)
             where, extra = (value, size - len(lower)) if inside else (value + 1, 0)
             found.append(Cut(way, number, where, extra, after - before, _unevenness(m, size, inside)))
     return found

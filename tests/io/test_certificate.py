@@ -13,7 +13,7 @@ from kohort.io.certificate import Certificate, certificate_schema, read_certific
 from kohort.io.verify_certificate import (
     check_claims,
     check_original_file,
-    check_release_file,
+    check_release_files,
     verify_certified,
 )
 from report.kinds import KINDS, release, release_of
@@ -76,7 +76,7 @@ def test_every_claim_of_a_certificate_is_found_in_the_release(kind, tmp_path):
     made = release_of(kind)
     certificate, published = certified(made, tmp_path), Dataset(made.arrow)
     found = verify_certified(published, certificate)
-    claims = check_claims(certificate, found, published)
+    claims = check_claims(certificate, found, published.names)
     names = {claim.claim for claim in claims}
     assert {"records", "suppressed", "classes", "smallest_class", "columns", "k-anonymity"} <= names
     for claim in claims:
@@ -97,7 +97,7 @@ def test_a_false_claim_is_noticed(key, tmp_path):
     made = release_of("plain")
     honest, published = certified(made, tmp_path), Dataset(made.arrow)
     false = honest.model_copy(update={key: CHANGES[key]})
-    claims = check_claims(false, verify_certified(published, false), published)
+    claims = check_claims(false, verify_certified(published, false), published.names)
     name = {"roles": "columns", "records": "suppressed"}.get(key, key)  # one record more: one was left out
     assert [claim.claim for claim in claims if claim.holds is False] == [name]
 
@@ -108,7 +108,7 @@ def test_a_release_that_was_changed_is_noticed(tmp_path):
     ages = made.arrow["age"].to_pylist()
     changed = made.arrow.set_column(0, "age", pa.array(["[0, 999]", *ages[1:]]))
     published = Dataset(changed)
-    claims = check_claims(certificate, verify_certified(published, certificate), published)
+    claims = check_claims(certificate, verify_certified(published, certificate), published.names)
     broken = [claim.claim for claim in claims if claim.holds is False]
     assert "k-anonymity" in broken and "smallest_class" in broken
 
@@ -118,7 +118,7 @@ def test_records_left_out_are_counted(tmp_path):
     certificate, published = certified(made, tmp_path), Dataset(made.arrow)
     assert published.n_records == certificate.records - certificate.suppressed
     one_less = Dataset(made.arrow.slice(1))
-    claims = check_claims(certificate, verify_certified(one_less, certificate), one_less)
+    claims = check_claims(certificate, verify_certified(one_less, certificate), one_less.names)
     assert any(claim.holds is False for claim in claims)
 
 
@@ -126,7 +126,7 @@ def test_a_distance_that_only_the_spec_knows_is_not_checked(tmp_path):
     asked = [ko.KAnonymity(4), ko.TCloseness("illness", 0.9, distance="ordered")]
     made = release(privacy=asked, orders={"illness": ["cough", "cold", "flu"]})
     certificate, published = certified(made, tmp_path), Dataset(made.arrow)
-    claims = check_claims(certificate, verify_certified(published, certificate), published)
+    claims = check_claims(certificate, verify_certified(published, certificate), published.names)
     assert [c.holds for c in claims if c.claim.startswith("t-closeness")] == [None]
     assert [c.holds for c in claims if c.claim == "k-anonymity"] == [True]
 
@@ -143,9 +143,10 @@ def with_files(made, *, salt=None, **sha256):
 
 def test_hashes_are_compared():
     known = with_files(release_of("plain"), output="a" * 64)
-    assert check_release_file(known, "a" * 64).holds is True
-    assert check_release_file(known, "b" * 64).holds is False
-    assert check_release_file(with_files(release_of("plain")), "a" * 64).holds is None
+    assert [claim.holds for claim in check_release_files(known, ["a" * 64])] == [True]
+    assert [claim.holds for claim in check_release_files(known, ["b" * 64])] == [False]
+    unnamed = check_release_files(with_files(release_of("plain")), ["a" * 64])
+    assert [claim.holds for claim in unnamed] == [None]
 
 
 def test_an_original_is_compared_by_its_commitment():

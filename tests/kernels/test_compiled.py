@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numba import njit
 from numba.core.bytecode import FunctionIdentity
-from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import kohort
 import kohort.kernels
-from kohort.kernels import compiled
-from kohort.kernels.compiled import kernel, lean, symbols_are_unique
+from kohort.kernels import entry
+from kohort.kernels.compiled import Kernel, kernel, lean
+from kohort.kernels.entry import symbols_are_unique
 
 FROM_CLOSURES = {
     "argsort",
@@ -34,12 +34,12 @@ def all_kernels():
     for module in pkgutil.walk_packages(kohort.__path__, "kohort."):
         if module.name.startswith(("kohort.kernels", "kohort.algorithms")):
             for found in vars(importlib.import_module(module.name)).values():
-                if isinstance(found, Dispatcher):
+                if isinstance(found, Kernel):
                     yield found
 
 
 def is_lean(found):
-    return found.targetoptions.get("_nrt") is False
+    return found.options.get("_nrt") is False
 
 
 def test_lean_kernels_call_lean_kernels_alone():
@@ -47,7 +47,7 @@ def test_lean_kernels_call_lean_kernels_alone():
     assert len(kernels) > 50
     for name, function in kernels.items():
         called = (function.__globals__.get(other) for other in function.__code__.co_names)
-        counting = [c.__name__ for c in called if isinstance(c, Dispatcher) and not is_lean(c)]
+        counting = [c.__name__ for c in called if isinstance(c, Kernel) and not is_lean(c)]
         assert not counting, f"{name} calls {counting}"
 
 
@@ -74,7 +74,7 @@ def test_a_lean_kernel_sees_arrays_and_views_of_them():
 
 
 def test_every_kernel_has_our_cache_and_none_of_numbas():
-    kinds = {type(found._cache).__name__ for found in all_kernels()}
+    kinds = {type(found.entry._cache).__name__ for found in all_kernels()}
     assert kinds == {"KernelCache"}
 
 
@@ -88,9 +88,9 @@ def drawn_id(_=None):
 
 
 def test_ids_of_compilations_differ_between_processes_and_within_one():
-    command = [sys.executable, "-c", "from kohort.kernels.compiled import *\n"]
+    command = [sys.executable, "-c", "from kohort.kernels.entry import *\n"]
     command[-1] += "from numba.core.bytecode import FunctionIdentity as F\n"
-    command[-1] += "print(*(F.from_function(kernel).unique_id for _ in range(5)))"
+    command[-1] += "print(*(F.from_function(entry_of).unique_id for _ in range(5)))"
     drawn = [drawn_id() for _ in range(5)]
     for _ in range(2):
         drawn += map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
@@ -110,7 +110,7 @@ def test_an_id_is_part_of_the_compiled_symbol():
 
     seen = kernel(answer)
     assert seen() == 42
-    (result,) = seen.overloads.values()
+    (result,) = seen.entry.overloads.values()
     assert result.fndesc.uid >= 1 << 64
     assert f"v{result.fndesc.uid}" in result.fndesc.mangled_name
 
@@ -119,5 +119,5 @@ def test_kernels_are_not_cached_where_numba_numbers_them_itself(monkeypatch):
     assert symbols_are_unique()
     monkeypatch.setattr(FunctionIdentity, "_unique_ids", iter(range(10**6, 10**6 + 10)))
     assert not symbols_are_unique()
-    monkeypatch.setattr(compiled, "_CACHED", symbols_are_unique())
-    assert type(kernel(drawn_id)._cache).__name__ == "NullCache"
+    monkeypatch.setattr(entry, "_CACHED", symbols_are_unique())
+    assert type(kernel(drawn_id).entry._cache).__name__ == "NullCache"

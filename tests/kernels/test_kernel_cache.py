@@ -65,7 +65,7 @@ def test_a_process_that_loads_what_two_others_compiled_runs_the_right_code(folde
 
 def test_code_is_loaded_from_the_cache_that_other_users_cannot_touch(folder):
     run(folder, "import sorts; sorts.filler(1)")
-    code = "import sorts; sorts.filler(1); print(sum(sorts.filler.stats.cache_hits.values()))"
+    code = "import sorts; sorts.filler(1); print(sum(sorts.filler.entry.stats.cache_hits.values()))"
     assert run(folder, code) == "1"
     (path,) = cached(folder)
     assert path.stat().st_mode & 0o077 == 0
@@ -131,6 +131,8 @@ def test_the_digest_covers_what_a_module_imports():
         "kohort.algorithms.improve.kernels.slot_ruin",
         "kohort.kernels.sorting",
         "kohort.kernels.compiled",
+        "kohort.kernels.entry",
+        "kohort.kernels.linking",
     } <= names
     assert source_digest(slot_ruin.__name__) != source_digest(sorting.__name__)
 

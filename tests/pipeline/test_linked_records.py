@@ -169,6 +169,26 @@ def test_algorithms_that_make_no_groups_are_refused_by_name(name):
         released(panel(), algorithm=name)
 
 
+@pytest.mark.parametrize("algorithm", ["top-down", "progressive", "forest", "k-anon-cf"])
+def test_shares_are_those_of_people_with_algorithms_that_count_values_themselves(algorithm):
+    """Of people with one record a share is one of records; of those with two, who are fewer, it is not."""
+    sizes = [1] * 20 + [2] * 12
+    rows = [(f"p{p}", n, 20 + p % 5, "abc"[(p + n) % 3]) for p, size in enumerate(sizes) for n in range(size)]
+    names = ["patient", "year", "age", "illness"]
+    table = pa.table(dict(zip(names, map(list, zip(*rows)))))
+    release = released(
+        table,
+        slot=False,
+        quasi_identifiers={"age": ko.intervals(2, 4)},
+        privacy=[ko.KAnonymity(2), ko.AlphaDeassociation("illness", 0.7)],
+        algorithm=algorithm,
+        suppression=0.0,
+    )
+    records = release.table.to_pylist()
+    alike = look_alikes(records, "patient", None, ["age"])
+    assert most_certain_share(records, "patient", alike, "illness") <= 0.7
+
+
 def test_the_cost_is_that_of_the_published_records():
     release = released(panel(), suppression=0.0, shuffle=False)
     assert release.loss["loss"] == pytest.approx(_loss_by_hand(release))

@@ -37,6 +37,7 @@ from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
 from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.solver import Solver
+from kohort.algorithms.uniting.counting_alike import CountingAlike
 from kohort.algorithms.uniting.counting_people import CountingPeople, needs_uniting
 from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.algorithms.uniting.united import United
@@ -48,6 +49,7 @@ __all__ = [
     "ITEMS_ALGORITHMS",
     "Algorithm",
     "AnyAlgorithm",
+    "CountingAlike",
     "CountingPeople",
     "ItemsAlgorithm",
     "OverHistories",

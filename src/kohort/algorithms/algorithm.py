@@ -50,6 +50,7 @@ class AnyAlgorithm(ABC):
     withholds      it may withhold records, where the problem allows that
     people         where people have several records: `counts` people itself; makes groups that are `united`
                    until they have enough people; or `refuses`
+    weighs         it minimises a cost in which records have weights; others count all records alike
     own_time_limit  seconds that it takes at most where no limit is given; None: as long as it needs
     takes_scheme   it has a parameter `scheme`
     scheme_search  the name of the algorithm that is used in its place where a scheme is asked for
@@ -66,6 +67,7 @@ class AnyAlgorithm(ABC):
     withholds: ClassVar[bool] = False
     own_time_limit: ClassVar[float | None] = None
     people: ClassVar[Literal["counts", "united", "refuses"]] = "united"
+    weighs: ClassVar[bool] = False
     takes_scheme: ClassVar[bool] = False
     scheme_search: ClassVar[str | None] = None
     models = _Derived(_models_of)

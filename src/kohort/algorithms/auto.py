@@ -70,6 +70,8 @@ def obstacle(problem: Problem) -> str | None:
     """Why the algorithm improve cannot be used for this problem, in words; None if it can be."""
     if problem.items is not None:
         return "with a column of items, groups of many sizes are made and compared"
+    if problem.masses is not None:
+        return "mondrian minimises a loss in which records have weights"
     if problem.persons is not None:
         return "mondrian counts people itself, of whom some have several records"
     if problem.n_records > _MOST_RECORDS:

@@ -10,7 +10,7 @@ import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, KeyFile, SpecFile
+from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ __all__ = ["anonymize", "release_file"]
 class Writing:
     """What is written besides the release."""
 
+    events_out: Annotated[
+        Path | None, typer.Option(help="The published events; with --events, --out has the people.")
+    ] = None
     report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None
     report_version: Annotated[
         str,
@@ -100,6 +103,7 @@ class Writing:
             self.force,
             salt_for(self.salt),
             self.order_file,
+            self.events_out,
         )
 
 
@@ -109,6 +113,7 @@ def anonymize(
     spec: SpecFile,
     out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
     *,
+    events: EventsFile = None,
     writing: Writing,
     job: Job,
     key_file: KeyFile = None,
@@ -129,9 +134,18 @@ def anonymize(
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
     request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
-    sources = [data, spec, writing.sign, key_file, files.salt.read_from, *read.files(beside=spec.parent)]
+    sources = [
+        data,
+        events,
+        spec,
+        writing.sign,
+        key_file,
+        files.salt.read_from,
+        *read.files(beside=spec.parent),
+    ]
     outputs = files.outputs(request, read.shape, sources)
-    typed = job.typed() | reading.options()
+    second = {"events": events, "events-out": files.events}
+    typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.options()
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
         "spec": written.text,
@@ -139,7 +153,7 @@ def anonymize(
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress(time_limit=request.time_limit) as progress:
-        release = release_file(data, request, progress, origin=origin, **reading.options())
+        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None
     found = release.origin.file.encoding
@@ -172,9 +186,15 @@ def _levels(levels: str | None, hierarchies: Path | None) -> str:
 
 
 def release_file(
-    data: Path, request: Request, progress: Progress | None, *, origin: Origin, **reading: Any
+    data: Path,
+    request: Request,
+    progress: Progress | None,
+    *,
+    origin: Origin,
+    reading: Reading,
+    events: Path | None = None,
 ) -> Release:
-    """Read a file and make the release of it; `reading` holds the options of `read_table`."""
+    """Read a file, and that of the events if there is one, and make the release of it."""
     import time
 
     from kohort.io.data_files import read_data
@@ -183,9 +203,10 @@ def release_file(
     if progress is not None:
         progress("reading", 0.0)
     start = time.perf_counter()
-    file = read_data(data, origin.shape, **reading)
+    file = read_data(data, origin.shape, **reading.options())
+    second = None if events is None else read_data(events, **reading.options_of_events())
     seconds = {"read": time.perf_counter() - start}
-    return release_of(file, request, origin=origin, progress=progress, seconds=seconds)
+    return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
 
 
 def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:

@@ -12,6 +12,7 @@ from kohort.cli.algorithms import algorithms
 from kohort.cli.anonymize import anonymize
 from kohort.cli.apply import apply
 from kohort.cli.compare import compare, frontier
+from kohort.cli.compile import compile_kernels
 from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 for command in (anonymize, apply, verify, profile, init, algorithms, risk, compare, frontier, key, demo):
     app.command(cls=Command)(command)
+app.command("compile", cls=Command)(compile_kernels)
 app.add_typer(hierarchy, name="hierarchy")
 
 
@@ -50,8 +52,10 @@ def _kohort(version: bool = typer.Option(False, "--version", help="Show the vers
 
 def main() -> None:
     """Run a command; exit 0 done, 1 the promise does not hold or is impossible, 2 bad input, 130 stopped."""
+    from kohort.cli.quick_start import leave_pandas_out
     from kohort.files.atomic import forget_written
 
+    leave_pandas_out()
     forget_written()
     try:
         app()

@@ -103,6 +103,10 @@ class Reading(TextReading):
     sheet: Sheet = None
     header: Header = None
 
+    def options_of_events(self) -> dict[str, Any]:
+        """The options for the second table: the same ones, but for the sheet."""
+        return {name: value for name, value in asdict(self).items() if name != "sheet"}
+
 
 @dataclass(frozen=True)
 class ReleaseReading(TextReading):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,15 @@ class Output:
 
     @contextmanager
     def progress(self, *, time_limit: float | None = None) -> Iterator[Callable[[str, float], None]]:
-        """A progress bar; it shows how long the current step will still take once that can be estimated."""
+        """A progress bar; it shows how long the current step will still take once that can be estimated.
+
+        Algorithms that run inside are compiled first, where they are not.
+        """
+        with self._shown_progress(time_limit) as progress, _compiled_first(progress):
+            yield progress
+
+    @contextmanager
+    def _shown_progress(self, time_limit: float | None) -> Iterator[Callable[[str, float], None]]:
         if self.quiet:
             yield lambda what, share: None
         elif self.errors.is_terminal:
@@ -62,6 +70,19 @@ class Output:
                 yield _Bar(bar, TimeLeft(time_limit=time_limit))
         else:
             yield _PlainLines(self.errors, TimeLeft(time_limit=time_limit))
+
+
+@contextmanager
+def _compiled_first(progress: Callable[[str, float], None]) -> Iterator[None]:
+    from kohort.kernels.ahead import ahead_of
+
+    def compile_with_progress(algorithms: Sequence[str]) -> None:
+        from kohort.compiling import compile_algorithms
+
+        compile_algorithms(algorithms, progress)
+
+    with ahead_of(compile_with_progress):
+        yield
 
 
 def _escaped(text: str) -> str:

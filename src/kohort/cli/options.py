@@ -11,6 +11,7 @@ __all__ = [
     "Data",
     "Delimiter",
     "Encoding",
+    "EventsFile",
     "Header",
     "Json",
     "KeyFile",
@@ -28,6 +29,14 @@ Data = Annotated[
 ]
 SpecFile = Annotated[
     Path, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
+]
+EventsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--events",
+        help="A table of events, where the other one has a record for each person; see 'events' in the spec.",
+        show_default=False,
+    ),
 ]
 KeyFile = Annotated[
     Path | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.options import Data, SpecFile, header_option
+from kohort.cli.options import Data, EventsFile, SpecFile, header_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +66,7 @@ def risk(
     data: Data,
     spec: SpecFile,
     *,
+    events: EventsFile = None,
     adversary: Adversary,
     utility: Annotated[
         bool, typer.Option("--utility", help="Also measure how useful the release still is.")
@@ -91,7 +92,7 @@ def risk(
         attack = adversary.options()
         request = read.request(beside=spec.parent)
         origin = Origin(shape=read.shape)
-        release = release_file(data, request, progress, origin=origin, **reading.options())
+        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
         facts = release.risk(**attack, seed=seed, progress=progress)
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}

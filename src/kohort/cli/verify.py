@@ -31,6 +31,12 @@ class Evidence:
     original: Annotated[
         Path | None, typer.Option(help="Also check every value and record against the original.")
     ] = None
+    events: Annotated[
+        Path | None, typer.Option(help="The published events, where the release is people and events.")
+    ] = None
+    original_events: Annotated[
+        Path | None, typer.Option(help="The original of the events, beside --original.")
+    ] = None
     order_file: Annotated[
         Path | None, typer.Option(help="The order file, written by 'kohort anonymize --order-file'.")
     ] = None
@@ -75,7 +81,37 @@ class Evidence:
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
         given = [self.original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
-        return [*given, signature, *named]
+        return [*given, self.events, self.original_events, signature, *named]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that are compared, as they were read; None where one was not given."""
+
+    release: TableFile
+    original: TableFile | None
+    events: TableFile | None
+    original_events: TableFile | None
+
+    @property
+    def datasets(self) -> dict[str, Any]:
+        """The tables that go with the release, as keywords of `verify_release` and `verify_certified`."""
+        from kohort.data.dataset import Dataset
+
+        return {
+            name: None if (file := getattr(self, name)) is None else Dataset(file.table)
+            for name in ("original", "events", "original_events")
+        }
+
+    @property
+    def sha256_of_original(self) -> str | None:
+        """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
+        from kohort.pipeline.commitment import sha256_of_files
+
+        if self.original is None or (self.events is not None and self.original_events is None):
+            return None
+        second = self.original_events
+        return sha256_of_files(self.original.sha256, None if second is None else second.sha256)
 
 
 @command
@@ -114,13 +150,13 @@ def verify(
     asked = _asked(evidence, k if certified is None or k is not None else certified.k)
     outputs = Outputs([] if violations is None else [violations], reads=[release, *evidence.files(asked)])
     outputs.check()
-    source, before = _tables(release, evidence.original, asked, reading)
-    output.notes(source, before)
-    found = _found(source, before, asked, certified, evidence)
+    tables = _tables(release, evidence, asked, reading)
+    output.notes(tables.release, tables.original, tables.events, tables.original_events)
+    found = _found(tables, asked, certified, evidence)
     if violations is not None:
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
-    claims = [] if certified is None else _claims(certified, evidence, source, before, found, secret)
+    claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
     output.result(facts)
     output.show(verdict_panel(facts))
@@ -151,24 +187,27 @@ def _asked(evidence: Evidence, k: int | None) -> Spec | None:
     return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
 
 
-def _tables(
-    release: Path, original: Path | None, asked: Spec | None, reading: ReleaseReading
-) -> tuple[TableFile, TableFile | None]:
+def _tables(release: Path, evidence: Evidence, asked: Spec | None, reading: ReleaseReading) -> Tables:
     """The release and its original, read as the spec says that they are written."""
     from kohort.io.data_files import read_data, read_release
 
     shape = None if asked is None else asked.shape
     formulas = "keep" if asked is None else asked.formulas
-    source = read_release(release, shape, formulas=formulas, **reading.options())
-    return source, None if original is None else read_data(original, shape, **reading.options_of_original())
+
+    def published(path: Path | None) -> TableFile | None:
+        return None if path is None else read_release(path, shape, formulas=formulas, **reading.options())
+
+    def original(path: Path | None) -> TableFile | None:
+        return None if path is None else read_data(path, shape, **reading.options_of_original())
+
+    source = published(release)
+    assert source is not None
+    events, before = published(evidence.events), original(evidence.original)
+    return Tables(source, before, events, original(evidence.original_events))
 
 
 def _found(
-    source: TableFile,
-    before: TableFile | None,
-    asked: Spec | None,
-    certified: Certificate | None,
-    evidence: Evidence,
+    tables: Tables, asked: Spec | None, certified: Certificate | None, evidence: Evidence
 ) -> Verification:
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.data.dataset import Dataset
@@ -176,39 +215,37 @@ def _found(
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
 
-    published = Dataset(source.table)
+    published, others = Dataset(tables.release.table), tables.datasets
     if asked is None or evidence.spec is None:
         assert certified is not None
-        return verify_certified(published, certified)
-    compared = None if before is None else Dataset(before.table)
+        return verify_certified(published, certified, events=others["events"])
     order = None if evidence.order_file is None else read_order(evidence.order_file)
     request = asked.request(beside=evidence.spec.parent)
-    return verify_release(published, request, original=compared, order=order)
+    return verify_release(published, request, order=order, **others)
 
 
 def _claims(
     certified: Certificate,
     evidence: Evidence,
-    source: TableFile,
-    before: TableFile | None,
+    tables: Tables,
     found: Verification,
     salt: bytes | None,
 ) -> list[Claim]:
     """The result of checking each claim of the certificate."""
-    from kohort.data.dataset import Dataset
     from kohort.io.verify_certificate import (
         check_claims,
         check_original_file,
-        check_release_file,
+        check_release_files,
         check_signature,
     )
 
     assert evidence.certificate is not None
+    published = [file for file in (tables.release, tables.events) if file is not None]
     return [
         check_signature(evidence.certificate, evidence.public_key, content=certified.content),
-        check_release_file(certified, source.sha256),
-        check_original_file(certified, None if before is None else before.sha256, salt),
-        *check_claims(certified, found, Dataset(source.table)),
+        *check_release_files(certified, [file.sha256 for file in published]),
+        check_original_file(certified, tables.sha256_of_original, salt),
+        *check_claims(certified, found, [name for file in published for name in file.table.column_names]),
     ]
 
 

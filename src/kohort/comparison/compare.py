@@ -22,6 +22,7 @@ from kohort.comparison.grid import Cell, cells, fingerprint
 from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
 from kohort.comparison.worker import Job
 from kohort.io.spec import Spec
+from kohort.kernels.ahead import compile_ahead
 from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.version import __version__
 
@@ -100,6 +101,7 @@ def run_cells(
     rows = read_rows(out, job) if out is not None and out.exists() else []
     limited = resolved.overridden(time_limit=settings.time_limit)
     report = progress or (lambda what, share: None)
+    compile_ahead(list(dict.fromkeys(cell.algorithm for cell in grid)))
     for number, cell in enumerate(grid):
         place = next((i for i, row in enumerate(rows) if _is_of(row, cell)), None)
         if place is not None and rows[place]["status"] in _FINAL:

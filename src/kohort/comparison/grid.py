@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, algorithm_named
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
+from kohort.errors import InputError, UnsupportedError
 from kohort.io.spec import Spec
 from kohort.parameters import check_option
 from kohort.problem.costs import cost_named
@@ -64,6 +64,11 @@ def cells(
     **swept: Sequence[Any] | None,
 ) -> list[Cell]:
     """Every cell of a grid, refused where it cannot be asked for; by parameters first, then by algorithm."""
+    if spec.events is not None:
+        raise UnsupportedError(
+            "Releases of two tables, people and events, cannot be compared. Leave 'events' out of the spec "
+            "to compare releases of the people alone."
+        )
     for name, words in (("algorithms", algorithms), ("costs", costs)):
         check_option(name, words, Sequence[str] | None)
     names = list(_suitable(spec) if algorithms is None else algorithms)

@@ -11,8 +11,10 @@ __all__ = ["take_records"]
 _PICKED_AS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 
 
-def take_records(values: pa.ChunkedArray | pa.Array, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
-    """The given records of a column, in the given order.
+def take_records(
+    values: pa.ChunkedArray | pa.Array, rows: np.ndarray | pa.Array
+) -> pa.ChunkedArray | pa.Array:
+    """The given records of a column, in the given order; where a row is missing, so is the value.
 
     >>> take_records(pa.array(["a", "b"], pa.string_view()), np.array([1, 0])).to_pylist()
     ['b', 'a']

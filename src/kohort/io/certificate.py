@@ -122,6 +122,18 @@ class CertifiedLinks(_Part):
     people: int = Field(ge=1, description="People in the original.")
 
 
+class CertifiedEvents(_Part):
+    """A table of people and one of their events, published together; records are those of the two joined."""
+
+    key: str = Field(description="The column of pseudonyms that both files have.")
+    columns: list[str] = Field(description="The columns of the events that were used.")
+    items: str | None = Field(description="The column of items; null where events are linked records.")
+    people: int = Field(ge=1, description="People in the original.")
+    events: int = Field(ge=0, description="Events in the original, without orphans.")
+    without_events: int = Field(ge=0, description="People in the original who have no event.")
+    orphans: int = Field(ge=0, description="Events left out because their person is not in the original.")
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -132,6 +144,9 @@ class CertifiedFiles(_Part):
         ),
     )
     output: str | None = Field(pattern=SHA256, description="The SHA-256 of the file written.")
+    events: str | None = Field(
+        default=None, pattern=SHA256, description="The SHA-256 of the file of events, if there is one."
+    )
 
 
 class Certificate(_Part):
@@ -167,9 +182,9 @@ class Certificate(_Part):
     )
     cost: str = Field(description="The name of the cost that was minimised.")
     loss: dict[str, Number] = Field(description="Every cost by its name, measured on what is published.")
-    weighted_loss: dict[str, Number] | None = Field(
+    unweighted_loss: dict[str, Number] | None = Field(
         default=None,
-        description="Costs that are means, weighted by the column of that role; or null.",
+        description="Where records have weights: the costs that use them, with all records counted alike.",
     )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
     bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
@@ -190,6 +205,9 @@ class Certificate(_Part):
     suppression: Number = Field(ge=0, le=1, description="The share of records that could have been withheld.")
     linked: CertifiedLinks | None = Field(
         None, description="How the records of a person are linked; null: they are not."
+    )
+    events: CertifiedEvents | None = Field(
+        None, description="The two tables, where the release is people and events; else null."
     )
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."

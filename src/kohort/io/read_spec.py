@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kohort.errors import InputError, did_you_mean
 from kohort.io.source_file import read_once
 from kohort.io.spec import Spec
-from kohort.io.spec_parts import AttributeSpec, HistorySpec, ItemsSpec
+from kohort.io.spec_parts import AttributeSpec, EventsSpec, HistorySpec, ItemsSpec
 from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.io.yaml_text import Place, load_yaml
 
@@ -120,6 +120,8 @@ def _known_keys(where: tuple) -> list[str]:
         part = HistorySpec
     elif where[0] == "attributes" and len(where) > 2:
         part = AttributeSpec
+    elif where[0] == "events":
+        part = AttributeSpec if where[1:2] == ("attributes",) and len(where) > 3 else EventsSpec
     elif where[0] == "privacy":
         part = PARTS.get(str(where[1]), PrivacySpec) if len(where) > 2 else PrivacySpec
     return list(part.model_fields)

@@ -13,10 +13,20 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, Algorithm, ItemsAlgo
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
-from kohort.io.spec_parts import AttributeSpec, Decimal, HistorySpec, ItemsSpec, Part, read_hierarchy
+from kohort.io.spec_parts import (
+    AttributeSpec,
+    Decimal,
+    EventsSpec,
+    HistorySpec,
+    ItemsSpec,
+    Part,
+    read_hierarchy,
+)
 from kohort.io.spec_privacy import PrivacySpec
 from kohort.options import OPTIONS, Declared, options_of
-from kohort.pipeline.request import Items, Request
+from kohort.pipeline.events import Events
+from kohort.pipeline.items import Items
+from kohort.pipeline.request import Request
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
 
@@ -43,6 +53,9 @@ class Spec(_OptionKeys):
     history: HistorySpec | None = Field(
         None, description="of linked records: the column that says which one of a person's it is"
     )
+    events: EventsSpec | None = Field(
+        None, description="a table of events beside that of people: its key and its columns"
+    )
     items: ItemsSpec | None = Field(
         None, description="for files of nothing but baskets: their hierarchy and shape"
     )
@@ -59,9 +72,20 @@ class Spec(_OptionKeys):
         """How the file holds its baskets, if it holds nothing else."""
         return None if self.items is None else self.items.shape()
 
+    @property
+    def columns(self) -> dict[str, AttributeSpec]:
+        """The columns that have a role, those of the events among them."""
+        of_events = {} if self.events is None else self.events.attributes
+        if both := sorted(set(self.attributes) & set(of_events)):
+            raise InputError(
+                f"{', '.join(map(repr, both))} is given a role under 'attributes' and under 'events': give "
+                "it one, in the table that has it."
+            )
+        return self.attributes | of_events
+
     def files(self, *, beside: str | Path = ".") -> list[Path]:
         """The hierarchy files that the spec names."""
-        parts = [*self.attributes.values(), *([] if self.items is None else [self.items])]
+        parts = [*self.columns.values(), *(part for part in (self.items, self.events) if part is not None)]
         return [Path(beside) / part.file.path for part in parts if part.file is not None]
 
     def resolved(self, *, beside: str | Path = ".") -> Spec:
@@ -71,7 +95,14 @@ class Spec(_OptionKeys):
         }
         if self.items is not None:
             parts["items"] = self.items.resolved(BASKETS, beside=beside)
+        if self.events is not None:
+            parts["events"] = self._events_resolved(self.events, beside)
         return self.model_copy(update=parts)
+
+    @staticmethod
+    def _events_resolved(events: EventsSpec, beside: str | Path) -> EventsSpec:
+        read = {name: a.resolved(name, beside=beside) for name, a in events.attributes.items()}
+        return events.resolved("events", beside=beside).model_copy(update={"attributes": read})
 
     def overridden(self, **changes: Any) -> Spec:
         """The same spec with some option keys changed (those that are not None).
@@ -125,6 +156,7 @@ class Spec(_OptionKeys):
             on_missing=self._per_column("on_missing"),
             treatments=self._per_column("treatment"),
             slot=None if self.history is None else self.history.slot,
+            events=self._events(),
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),
@@ -132,25 +164,35 @@ class Spec(_OptionKeys):
 
     def _per_column(self, key: str) -> dict[str, Any]:
         """The values of this key, for the columns that have it."""
-        found = {name: getattr(attribute, key) for name, attribute in self.attributes.items()}
+        found = {name: getattr(attribute, key) for name, attribute in self.columns.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    def _events(self) -> Events | None:
+        if self.events is None:
+            return None
+        return Events(self.events.key, self.events.columns, self.events.orphans)
 
     def _roles(self) -> Roles:
         baskets: dict[str, Any] = {} if self.items is None else {BASKETS: "items"}
+        if self.events is not None and self.events.items is not None:
+            baskets[self.events.items] = "items"
         return Roles(self._per_column("role") | baskets, self.others)
 
     def _hierarchies(self, beside: str | Path) -> dict[str, Any]:
         return {
             name: read_hierarchy(name, source, beside=beside)
             for name, source in self._per_column("hierarchy").items()
-            if self.attributes[name].role != "items"
+            if self.columns[name].role != "items"
         }
 
     def _items(self, beside: str | Path) -> Items | None:
         """The items column: one of the attributes, or the whole file."""
         self._refuse_wrong_items()
-        found: list[tuple[str, Any]] = [(n, a) for n, a in self.attributes.items() if a.role == "items"]
+        found: list[tuple[str, Any]] = [(n, a) for n, a in self.columns.items() if a.role == "items"]
         found += [] if self.items is None else [(BASKETS, self.items)]
+        if self.events is not None and self.events.items is not None:
+            source = self.events.resolved(self.events.items, beside=beside).hierarchy
+            return Items(self.events.items, source, None, False, self.items_algorithm, self.items_weight)
         for column, part in found[:1]:
             source = part.resolved(column, beside=beside).hierarchy
             separator = part.separator if self.items is None else None
@@ -166,7 +208,7 @@ class Spec(_OptionKeys):
         return None
 
     def _refuse_wrong_items(self) -> None:
-        for name, a in self.attributes.items():
+        for name, a in self.columns.items():
             if a.role != "items" and (a.separator is not None or a.multiset or a.suppress):
                 raise InputError(
                     f"Column {name!r} has a separator, multiset or suppress, but not the role items."
@@ -180,6 +222,8 @@ class Spec(_OptionKeys):
                 "'items' is for files that hold nothing but baskets. To publish a column of items, give it "
                 "the role items."
             )
+        if self.items is not None and self.events is not None:
+            raise InputError("A file of baskets has no events beside it. Leave out 'items' or 'events'.")
 
 
 def _of_role(role: str) -> AttributeSpec:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, Strict, field_validator
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    field_validator,
+    model_validator,
+)
 
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
@@ -19,6 +28,7 @@ from kohort.problem.roles import ROLES
 __all__ = [
     "AttributeSpec",
     "Decimal",
+    "EventsSpec",
     "HistorySpec",
     "ItemsSpec",
     "Part",
@@ -97,6 +107,30 @@ class ItemsSpec(_WithHierarchy):
     def shape(self) -> BasketShape:
         """How the file holds its baskets."""
         return BasketShape(self.separator, self.id, self.item)
+
+
+class EventsSpec(_WithHierarchy):
+    """A table of events beside that of people: its key and its columns, or the column that holds items."""
+
+    key: str = Field(min_length=1)
+    attributes: dict[str, AttributeSpec] = {}
+    items: str | None = Field(None, min_length=1)
+    orphans: Literal["error", "drop"] = "error"
+
+    @model_validator(mode="after")
+    def _linked_records_or_items(self) -> EventsSpec:
+        if bool(self.attributes) == (self.items is not None):
+            raise ValueError(
+                "name the attributes of the events, or the column of items among them, not both."
+            )
+        if self.hierarchy is not None and self.items is None:
+            raise ValueError("the hierarchy is that of items: name their column, or leave it out.")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the events that have a role."""
+        return tuple(self.attributes) if self.items is None else (self.items,)
 
 
 class HistorySpec(Part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
@@ -14,13 +15,20 @@ from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
 from kohort.problem.roles import WHO
-from kohort.verification import Verdict, Verification, published_classes, verify_models
+from kohort.verification import (
+    JoinedTables,
+    Verdict,
+    Verification,
+    join_tables,
+    published_classes,
+    verify_models,
+)
 
 __all__ = [
     "Claim",
     "check_claims",
     "check_original_file",
-    "check_release_file",
+    "check_release_files",
     "check_signature",
     "verify_certified",
 ]
@@ -74,13 +82,19 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
     return Claim("signature", None, None, False, detail)
 
 
-def check_release_file(certificate: Certificate, found: str) -> Claim:
-    """Whether the release is the file that the certificate is about, by its SHA-256."""
-    certified = certificate.sha256.output
+def check_release_files(certificate: Certificate, found: Sequence[str]) -> list[Claim]:
+    """Whether the release is the file that the certificate is about, or the two, by their SHA-256."""
+    named = {"sha256 of the release": certificate.sha256.output}
+    if certificate.events is not None:
+        named["sha256 of the events"] = certificate.sha256.events
+    return [_release_file(claim, *pair) for claim, pair in zip(named, zip(named.values(), found))]
+
+
+def _release_file(claim: str, certified: str | None, found: str) -> Claim:
     if certified is None:
         detail = "The certificate does not name a release file: the release was a dataframe."
-        return Claim("sha256 of the release", None, found, None, detail)
-    return Claim("sha256 of the release", certified, found, certified == found)
+        return Claim(claim, None, found, None, detail)
+    return Claim(claim, certified, found, certified == found)
 
 
 def check_original_file(certificate: Certificate, found: str | None, salt: bytes | None) -> Claim:
@@ -106,8 +120,12 @@ def _compared(name: str, certified: str, found: str | None, missing: str) -> Cla
     return Claim(name, certified, found, certified == found)
 
 
-def verify_certified(published: Dataset, certificate: Certificate) -> Verification:
+def verify_certified(
+    published: Dataset, certificate: Certificate, *, events: Dataset | None = None
+) -> Verification:
     """Measure the promises of a certificate on the published table, without a spec.
+
+    events  the published events, where the release is people and events
 
     What the spec alone knows is left out: how items are written, the order or hierarchy of sensitive values.
     """
@@ -116,6 +134,8 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
             "The certificate is about items, and only the spec says how they are written. Give --spec as "
             "well."
         )
+    joined = _joined(published, events, certificate)
+    published = published if joined is None else joined.table
     published.require(certificate.quasi_identifiers)
     promised = [_model(certified) for certified in certificate.models]
     models = [model for model in promised if not _needs_spec(model)]
@@ -129,6 +149,7 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
         models,
         linked_by=None if linked is None else linked.person,
         slot=None if linked is None else linked.slot,
+        eventless=None if joined is None else joined.eventless,
     )
     dropped = max(certificate.records - published.n_records, 0)
     unmeasured = {model.attribute for model in promised if _needs_spec(model)}
@@ -138,9 +159,27 @@ def verify_certified(published: Dataset, certificate: Certificate) -> Verificati
         if role == "sensitive" and name in published.names and name not in unmeasured
     ]
     verdict = verify_models(
-        classes, models, suppression=certificate.suppression, dropped=dropped, sensitive=sensitive
+        classes,
+        models,
+        suppression=certificate.suppression,
+        dropped=dropped,
+        checks=() if joined is None else joined.checks,
+        sensitive=sensitive,
     )
     return Verification(verdict)
+
+
+def _joined(people: Dataset, events: Dataset | None, certificate: Certificate) -> JoinedTables | None:
+    """The people and events of a release joined; None where it is one table."""
+    if (certificate.events is None) != (events is None):
+        raise InputError(
+            "The certificate is about two files, people and events: give --events as well."
+            if events is None
+            else "The certificate is about one file: leave out --events."
+        )
+    if certificate.events is None or events is None:
+        return None
+    return join_tables(people, events, certificate.events.key, None)
 
 
 def _model(certified: CertifiedModel) -> Model:
@@ -160,8 +199,11 @@ def _needs_spec(model: Model) -> bool:
     return getattr(model, "distance", "equal") != "equal"
 
 
-def check_claims(certificate: Certificate, found: Verification, published: Dataset) -> list[Claim]:
-    """The claims of a certificate that can be measured again, each with what was found."""
+def check_claims(certificate: Certificate, found: Verification, published: Sequence[str]) -> list[Claim]:
+    """The claims of a certificate that can be measured again, each with what was found.
+
+    published  the names of the published columns, of both files where there are two
+    """
     verdict = found.verdict
     dropped = max(certificate.records - verdict.records, 0)
     return [
@@ -182,11 +224,11 @@ def _same(claim: str, certified: Any, found: Any) -> Claim:
     return Claim(claim, certified, found, certified == found)
 
 
-def _columns(certificate: Certificate, published: Dataset) -> Claim:
+def _columns(certificate: Certificate, published: Sequence[str]) -> Claim:
     """The claim that all columns are published; identifiers may be, as pseudonyms or masked, and weights."""
     optional = (*WHO, "weight")
     expected = [name for name, role in certificate.roles.items() if role not in optional]
-    found = [name for name in published.names if certificate.roles.get(name) not in optional]
+    found = [name for name in published if certificate.roles.get(name) not in optional]
     return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
 
 

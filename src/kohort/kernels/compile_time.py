@@ -1,38 +1,41 @@
-"""The time that numba spends compiling, apart from that of running: only the first run compiles."""
+"""The time spent compiling, apart from that of running: only the first run compiles."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from numba.core import event
+__all__ = ["CompileClock", "compile_clock", "compiling"]
 
-__all__ = ["compile_clock"]
+_OF_NUMBA, _AHEAD = "numba:compile", "kohort:compile"
 
 
-class _Compilations(event.Listener):
-    """Adds up compilations; those inside another one (a kernel that calls a kernel) count once."""
+class CompileClock:
+    """Seconds spent compiling so far; a kernel that is compiled inside another one counts once."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._depth = 0
-        self._since = 0.0
+    def __init__(self, listener: Any) -> None:
+        self._listener = listener
 
-    def on_start(self, event: object) -> None:
-        if self._depth == 0:
-            self._since = time.perf_counter()
-        self._depth += 1
-
-    def on_end(self, event: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._since
+    @property
+    def seconds(self) -> float:
+        return float(self._listener.duration) if self._listener.done else 0.0
 
 
 @contextmanager
-def compile_clock() -> Iterator[_Compilations]:
-    """Measure the seconds that numba compiles inside the block."""
-    listener = _Compilations()
-    with event.install_listener("numba:compile", listener):
-        yield listener
+def compile_clock() -> Iterator[CompileClock]:
+    """Measure the seconds spent compiling inside the block, by numba or in `compiling` blocks."""
+    from numba.core import event
+
+    listener = event.TimingListener()
+    with event.install_listener(_OF_NUMBA, listener), event.install_listener(_AHEAD, listener):
+        yield CompileClock(listener)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Count the block as compiling: others compile, and this process waits for them."""
+    from numba.core import event
+
+    with event.trigger_event(_AHEAD):
+        yield

@@ -1,28 +1,58 @@
-"""Compile kernels with numba: under names that are unique to the process, into a cache of our own.
+"""Kernels: functions of arrays and numbers that numba compiles when they are first called.
 
-numba numbers what it compiles, per process and from 1, and these numbers are part of the symbols in the
-compiled code. Code cached by two processes may therefore define one symbol in two ways; a process that
-loads both silently runs the first definition for both. Here every compilation gets a random number
-instead.
+Declaring a kernel costs next to nothing: numba itself is imported by the first call of any kernel.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from threading import RLock
 from typing import Any
 
-from numba import njit
-from numba.core.bytecode import FunctionIdentity
-from numba.core.dispatcher import Dispatcher
-from numba.core.options import DefaultOptions
+__all__ = ["Kernel", "kernel", "lean"]
 
-from kohort.kernels.kernel_cache import KernelCache
+_ENTRY_LOCK = RLock()
 
-__all__ = ["kernel", "lean", "symbols_are_unique"]
 
-_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+class Kernel:
+    """A compiled function. Its parameters are passed by position.
+
+    Called from Python it runs machine code of its own, its *entry*. Called from another kernel it is a part
+    of that one: compiled into its machine code.
+
+    py_func  the function as it is written, which runs without compiling
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self.options = options
+        self._entry: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._entry or self.entry)(*args)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.py_func.__module__}.{self.py_func.__qualname__}>"
+
+    @property
+    def entry(self) -> Any:
+        """What runs when Python calls: numba's dispatcher, or the function if compiling is switched off."""
+        if self._entry is None:
+            from kohort.kernels.entry import entry_of
+
+            with _ENTRY_LOCK:  # two threads must not compile the same kernel twice
+                if self._entry is None:
+                    self._entry = entry_of(self.py_func, self.options)
+        return self._entry
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type of this kernel where another one calls it; numba asks for it by this name."""
+        from numba.core.types import Dispatcher
+
+        return Dispatcher(self.entry)
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -32,8 +62,8 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     `@kernel(error_model="numpy")` divides by zero as NumPy does, so that loops with divisions are vectorized.
     """
     if function is None:
-        return partial(_compiled, **options)
-    return _compiled(function, **options)
+        return partial(Kernel, **options)
+    return Kernel(function, **options)
 
 
 def lean(function: Callable[..., Any]) -> Any:
@@ -43,28 +73,4 @@ def lean(function: Callable[..., Any]) -> Any:
     compiled as it is itself. Views cost nothing here. The option is private to numba, and worth it: without
     it, `improve` on 6,000 records of Adult takes 1.4 to 1.8 times the CPU seconds, to the same release.
     """
-    return _compiled(function, **_UNCOUNTED)
-
-
-def symbols_are_unique() -> bool:
-    """Whether the next compilation gets one of our random numbers: numba does not promise to ask for one."""
-    return FunctionIdentity.from_function(symbols_are_unique).unique_id >= _LEAST_ID
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    compiled = njit(nogil=True, **options)(function)
-    if _CACHED and isinstance(compiled, Dispatcher):  # else: compilation is switched off (NUMBA_DISABLE_JIT)
-        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
-    return compiled
-
-
-_LEAST_ID = 1 << 64  # a counter does not get there
-
-
-def _random_ids() -> Iterator[int]:
-    """Numbers that no other process draws, not even one forked from this process."""
-    return iter(lambda: _LEAST_ID + secrets.randbits(64), None)
-
-
-FunctionIdentity._unique_ids = _random_ids()  # type: ignore[assignment]
-_CACHED = symbols_are_unique()  # without unique symbols, code must not be shared between processes
+    return Kernel(function, _nrt=False)

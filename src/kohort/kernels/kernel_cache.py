@@ -26,16 +26,21 @@ import numba
 from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import user_cache_dir
 
 from kohort.version import __version__
 
-__all__ = ["KernelCache", "cache_folder"]
+__all__ = ["LEAST_NUMBER", "KernelCache", "cache_folder"]
 
 _IMPORT = re.compile(r"^(?:from|import) (kohort[\w.]*)(?: import (\([^)]*\)|.*)$)?", re.MULTILINE)
 _STALE = 60 * 24 * 3600  # seconds after which code of other sources is removed
 _DIGEST = hashlib.blake2b().digest_size
+_HOW = ("kohort.kernels.entry", "kohort.kernels.linking")  # every kernel depends on how it is compiled
+_NUMBER = re.compile(r"B\d+v(\d+)")  # numba's number of a compilation, in a symbol
+LEAST_NUMBER = 1 << 64
+"""Our numbers of compilations are random and begin here, where a counter does not get."""
 
 
 def cache_folder() -> Path:
@@ -72,7 +77,6 @@ class KernelCache(_Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code for a signature, or None."""
-        target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is None:
             return None
@@ -83,15 +87,34 @@ class KernelCache(_Cache):
         digest, content = stored[:_DIGEST], stored[_DIGEST:]
         if hashlib.blake2b(content).digest() != digest:
             return None
-        signature, reduced = pickle.loads(content)
-        return CompileResult._rebuild(target_context, *reduced) if signature == sig else None
+        signature, stands_alone, reduced = pickle.loads(content)
+        if signature != sig:
+            return None
+        if stands_alone:
+            rtsys.initialize(target_context)  # the counts of references, which all code may use
+        else:
+            target_context.refresh()
+        return CompileResult._rebuild(target_context, *reduced)
+
+    def has(self, sig: Any, codegen: Any) -> bool:
+        """Whether there is compiled code for a signature."""
+        path = self._path(sig, codegen)
+        return path is not None and path.exists()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the compiled code for a signature."""
+        """Keep the compiled code for a signature.
+
+        The environments of numba's own functions inside it are left out: only those that print or raise with
+        computed texts would need them, and with them, the modules of numba would be loaded.
+        """
         path = self._path(sig, data.codegen)
         if path is None or data.library.has_dynamic_globals or any(not x.can_cache for x in data.lifted):
             return
-        content = dumps((sig, data._reduce()))
+        if not _is_ours(data.library):
+            return
+        *reduced, environments = data._reduce()
+        ours = tuple(env for env in environments if str(env.globals.get("__name__")).startswith("kohort"))
+        content = dumps((sig, _stands_alone(data), (*reduced, ours)))
         try:
             if not path.parent.is_dir():
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -125,7 +148,7 @@ def source_digest(module: str) -> str | None:
 def _sources(module: str) -> dict[str, str] | None:
     """The source of a module and of all it imports from this package, by name."""
     found: dict[str, str] = {}
-    waiting = [module]
+    waiting = [module, *_HOW]
     while waiting:
         name = waiting.pop()
         if name in found:
@@ -147,6 +170,26 @@ def _source(module: str) -> str | None:
         return None if path is None else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def _is_ours(library: Any) -> bool:
+    """Whether all symbols have our random numbers.
+
+    A process that compiled with numba before it called a kernel may have compiled parts under numbers of
+    numba's own, and other processes give the same numbers to other code.
+    """
+    names = (function.name for function in library.get_defined_functions())
+    return all(int(number) >= LEAST_NUMBER for name in names for number in _NUMBER.findall(name))
+
+
+def _stands_alone(data: Any) -> bool:
+    """Whether code needs no more than what numba defines at its start to run again.
+
+    All that numba can compile would be loaded otherwise, which takes longer than most jobs. Parallel loops
+    start threads first, and hashing of texts asks Python for its secret.
+    """
+    names = (value.name for value in data.library._final_module.global_variables)
+    return not data.reload_init and not any("hash" in name.lower() for name in names)
 
 
 def _write_whole(path: Path, content: bytes) -> None:

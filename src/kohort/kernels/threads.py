@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
-import numba
 import numpy as np
 
-__all__ = ["in_threads"]
+__all__ = ["in_threads", "thread_count"]
 
 Result = TypeVar("Result")
 
@@ -18,12 +17,19 @@ LEAST_SHARED = 512
 """Less work than this, in the units of `sizes`, is done sooner than threads are started."""
 
 
+def thread_count() -> int:
+    """How many threads numba uses: NUMBA_NUM_THREADS, or one per core."""
+    import numba
+
+    return numba.get_num_threads()
+
+
 def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:
     """Do `work` on runs of groups of about equal total size, one run per thread; results in order.
 
-    As many threads as numba uses (NUMBA_NUM_THREADS). What a group gives must not depend on others.
+    As many threads as numba uses. What a group gives must not depend on others.
     """
-    threads = min(numba.get_num_threads(), len(sizes))
+    threads = min(thread_count(), len(sizes))
     total = np.cumsum(sizes)
     if threads <= 1 or total[-1] < LEAST_SHARED:
         return [work(slice(0, len(sizes)))]

@@ -16,6 +16,7 @@ from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.pipeline.people import weights_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.models import PersonCells
@@ -59,6 +60,7 @@ class BeforeAfter:
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
     histories the records of each person, where they are linked; else None
     persons   per original record the number of its person; None where everybody has one record
+    weights   per original record how many people of the population it stands for; None where all count alike
     """
 
     attributes: tuple[Attribute, ...]
@@ -70,6 +72,7 @@ class BeforeAfter:
     baskets: BasketPair | None = None
     histories: Histories | None = None
     persons: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n_people(self) -> int:
@@ -102,7 +105,8 @@ class BeforeAfter:
             return classes_of(columns, n_records)
         every = slice(None) if rows is None else rows
         persons, slots = self.histories.persons[every], self.histories.slots
-        history = history_of_record(persons, None if slots is None else slots[every], columns)
+        seen = [*columns, *(mark[every] for mark in self.histories.marks)]
+        history = history_of_record(persons, None if slots is None else slots[every], seen)
         _, first = np.unique(history, return_index=True)
         return Classes(np.column_stack(columns)[first], np.bincount(history), history)
 
@@ -138,6 +142,8 @@ class BeforeAfter:
         records  per record of the classes its original; -1: it is not counted
         """
         kept = records >= 0
+        if self.histories is not None:
+            kept &= self.histories.having(column.name, records)
         of_record, records = classes.of_record[kept], records[kept]
         n_classes, n_values = len(classes.sizes), len(column.texts)
         if self.persons is None:
@@ -182,6 +188,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         baskets=_baskets(release, published),
         histories=release.problem.histories,
         persons=release.problem.persons,
+        weights=weights_of(release.dataset, release.roles),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from kohort.algorithms import (
     ALGORITHMS,
     ITEMS_ALGORITHMS,
     Algorithm,
+    CountingAlike,
     CountingPeople,
     ItemsAlgorithm,
     OverHistories,
@@ -49,6 +51,11 @@ class Choice:
     notes: tuple[str, ...] = ()
     items: ItemsAlgorithm | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all algorithms that take part."""
+        return (self.name,) if self.items is None else (self.name, self.items.name)
+
 
 def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
@@ -79,11 +86,14 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
     return Choice(solver, items.name, parameters_of(items), items=items)
 
 
-def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None) -> Choice:
+def _for_table(
+    problem: Problem, request: Request, items: ItemsAlgorithm | None, others: Sequence[Problem] = ()
+) -> Choice:
+    """The algorithm for the quasi-identifiers of a problem, which is also to solve the `others`."""
     algorithm, why = _asked(request).choice_for(problem, request.time_limit)
     parameters = parameters_of(algorithm)
     counts_people = needs_uniting(algorithm, problem)
-    unmet = () if counts_people else _unmet_models(algorithm, problem)
+    unmet = () if counts_people else _unmet_models(algorithm, [problem, *others])
     solver: Solver = algorithm
     if counts_people:
         solver = CountingPeople(algorithm, request.diversify_weight)
@@ -91,6 +101,8 @@ def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None)
     elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
+    if problem.masses is not None and not algorithm.weighs:
+        solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=request.nulls == "star")
     if items is not None:
@@ -99,17 +111,34 @@ def _for_table(problem: Problem, request: Request, items: ItemsAlgorithm | None)
     return Choice(solver, algorithm.name, parameters, why, items)
 
 
+def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
+    """An algorithm that does not weigh records; refused where its result is the proof that it is the best."""
+    if algorithm.takes_scheme:
+        able = [name for name, other in ALGORITHMS.items() if other.weighs]
+        raise UnsupportedError(
+            f"{algorithm.name} proves its result for records that all count the same, and these have "
+            f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
+        )
+    return CountingAlike(solver, algorithm.name)
+
+
 def _for_histories(problem: Problem, request: Request) -> Choice:
-    """The algorithm for people, with one wide record each: it must make groups."""
-    largest = wide_problem(problem, parts_of(problem)[0])
-    choice = _for_table(largest, replace(request, suppressed="drop"), None)
+    """The algorithm for people, with one wide record each: it must make groups.
+
+    People with the same slots are a part, which is solved by itself; the largest one decides.
+    """
+    largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
+    choice = _for_table(largest, replace(request, suppressed="drop"), None, others)
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
         able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
         raise UnsupportedError(
             f"{choice.name} publishes a value in one way wherever it occurs, and linked records are "
             f"published in groups of people. Choose one of {', '.join(able)}."
         )
-    found = replace(choice, solver=OverHistories(choice.solver))
+    why = tuple(
+        f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
+    )
+    found = replace(choice, solver=OverHistories(choice.solver), notes=why)
     found.solver.refuse(problem)
     return found
 
@@ -132,14 +161,16 @@ def _asked(request: Request) -> Algorithm:
     return algorithm
 
 
-def _unmet_models(algorithm: Algorithm, problem: Problem) -> tuple[str, ...]:
+def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[str, ...]:
     """Names of the models that the algorithm does not support; uniting its groups will meet them.
 
-    Raises where that is impossible: some model does not survive unions, or there are no groups.
+    A model over all records of a person is another one than that of single records, though they share a name.
+    Raises where uniting is impossible: some model does not survive unions, or there are no groups.
     """
-    asked = {model.name for model in problem.models}
-    unmet = tuple(sorted(asked - set(algorithm.models)))
-    can_unite = issubclass(algorithm.recoding, Groups) and problem.all_survive_unions
+    models = [model for problem in problems for model in problem.models]
+    asked = {model.name for model in models}
+    unmet = tuple(sorted({model.name for model in models if not algorithm.meets(type(model))}))
+    can_unite = issubclass(algorithm.recoding, Groups) and all(p.all_survive_unions for p in problems)
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(

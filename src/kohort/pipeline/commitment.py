@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SALT_BYTES", "commitment_to", "committed", "new_salt"]
+__all__ = ["SALT_BYTES", "commitment_to", "committed", "new_salt", "sha256_of_files"]
 
 SALT_BYTES = 32
 
@@ -31,8 +31,19 @@ def commitment_to(sha256: str, salt: bytes) -> str:
     return hmac.new(salt, sha256.encode("ascii"), hashlib.sha256).hexdigest()
 
 
+def sha256_of_files(first: str, second: str | None) -> str:
+    """One SHA-256 for an original: that of its file or, of two files, that of both with a space between them.
+
+    >>> sha256_of_files("0" * 64, None) == "0" * 64
+    True
+    """
+    if second is None:
+        return first
+    return hashlib.sha256(f"{first} {second}".encode("ascii")).hexdigest()
+
+
 def committed(sha256: Mapping[str, str | None] | None, salt: bytes | None) -> dict[str, Any]:
-    """The facts about files that may be public: the hash of the output, and a commitment to the input.
+    """The facts about files that may be public: the hashes of the output, and a commitment to the input.
 
     >>> committed({"input": "0" * 64, "output": "f" * 64}, None)["sha256"]["input"] is None
     True
@@ -40,4 +51,7 @@ def committed(sha256: Mapping[str, str | None] | None, salt: bytes | None) -> di
     files = sha256 or {}
     original = files.get("input")
     commitment = None if salt is None or original is None else commitment_to(original, salt)
-    return {"sha256": {"input": None, "output": files.get("output")}, "commitment": commitment}
+    published = {"input": None, "output": files.get("output")}
+    if "events" in files:
+        published["events"] = files["events"]
+    return {"sha256": published, "commitment": commitment}

@@ -16,6 +16,8 @@ from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution, solve
+from kohort.pipeline.two_files import refuse_no_events
+from kohort.pipeline.verify_release import verify_release
 from kohort.pipeline.withheld import refuse_dropping
 from kohort.verification import Original, Verification, verify
 
@@ -26,13 +28,17 @@ def make_release(
     dataset: Dataset,
     request: Request,
     *,
+    events: Dataset | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
 ) -> VerifiedRelease:
-    """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases."""
+    """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
+
+    events  the table of events, where the other one is that of the people
+    """
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
-        prepared = prepare(dataset, request)
+        prepared = prepare(dataset, request, events)
         choice = choose(prepared.problem, request)
     solution = solve(prepared.problem, choice, request, clock, progress)
     with clock("apply"):
@@ -50,6 +56,17 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
     if not len(published.rows):
         refuse_dropping(published.broken)
         raise InternalError("Every record would be withheld. Nothing was written.")
+    found = _measured(prepared, published) if prepared.files is None else _files_measured(prepared, published)
+    if not found.verdict.holds:
+        refuse_dropping(published.broken, found.verdict)
+        raise InternalError(
+            "The release failed its own verification and was not made. Please report this.\n"
+            + "\n".join(found.verdict.reasons())
+        )
+    return found
+
+
+def _measured(prepared: Prepared, published: Published) -> Verification:
     original = Original(
         prepared.dataset,
         prepared.roles,
@@ -59,14 +76,22 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
         treatments=prepared.request.treatments,
     )
     table = Dataset(published.arrow)
-    found = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
-    if not found.verdict.holds:
-        refuse_dropping(published.broken, found.verdict)
-        raise InternalError(
-            "The release failed its own verification and was not made. Please report this.\n"
-            + "\n".join(found.verdict.reasons())
-        )
-    return found
+    return verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
+
+
+def _files_measured(prepared: Prepared, published: Published) -> Verification:
+    """What is found in the two published files: the verifier joins them, and their originals, itself."""
+    assert prepared.files is not None
+    people, events = prepared.files.parted(published)
+    refuse_no_events(events)
+    return verify_release(
+        Dataset(people),
+        prepared.request,
+        original=prepared.files.people,
+        events=Dataset(events),
+        original_events=prepared.files.events,
+        rows=published.rows,
+    )
 
 
 def _release(
@@ -91,7 +116,7 @@ def _release(
         rows=order.rows,
         verdict=verdict,
         loss=figures.loss,
-        weighted_loss=verified.weighted_loss,
+        unweighted_loss=verified.unweighted_loss,
         algorithm=choice.name,
         parameters=choice.parameters,
         guarantee=figures.guarantee,
@@ -103,4 +128,5 @@ def _release(
         recoding=recoding.without_proof(),
         cut_by_time=solution.was_cut,
         order=order,
+        files=prepared.files,
     )

@@ -14,6 +14,7 @@ from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution
+from kohort.pipeline.two_files import TwoFiles
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
@@ -37,6 +38,7 @@ def release_notes(
     return (
         *choice.notes,
         *_household_notes(prepared.request),
+        *([] if prepared.files is None else _file_notes(prepared.files)),
         *_withholding_notes(prepared.problem, verdict.withheld),
         *_model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
@@ -52,6 +54,27 @@ def _household_notes(request: Request) -> list[str]:
     if request.roles.only("household") is None:
         return []
     return ["Households are counted: where figures speak of people, read households."]
+
+
+def _file_notes(files: TwoFiles) -> list[str]:
+    """Notes about two tables: how they are counted, and what was left out.
+
+    Numbers are not said, as they may be small; the certificate has them.
+    """
+    notes = [
+        f"People and events are published together. The pseudonyms in {files.key!r} are fresh, and link the "
+        "two files and nothing else."
+    ]
+    if files.items is None:
+        notes.append(
+            "Where figures speak of records, they are those of the two files joined: one for each event, and "
+            "one for each person without any."
+        )
+    else:
+        notes.append(f"Each item of {files.items!r} is published once for a person, however often it came.")
+    if files.orphans:
+        notes.append("Events of people who are not in the table of people were left out (orphans: drop).")
+    return notes
 
 
 def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:

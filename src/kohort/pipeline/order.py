@@ -25,6 +25,7 @@ from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.sorters import Sorter, find_sorters
+from kohort.pipeline.two_files import grouped_by_person
 from kohort.problem.roles import WHO
 from kohort.verification import Caution, OrderAttack, attack_on_order
 
@@ -145,6 +146,8 @@ def settle_order(prepared: Prepared, published: Published) -> PublishedOrder:
             found = attack(published.rows)
     if asked is True or (asked == "auto" and (tells or found is not None)):
         dealt = dealt_order(published, prepared.request.seed)
+        if prepared.files is not None:
+            dealt = grouped_by_person(dealt, prepared.files.person)
         return PublishedOrder(asked, dealt, True, tells, sorters=find_sorters(prepared, dealt, attack))
     sorters = find_sorters(prepared, published.rows, attack)
     return PublishedOrder(asked, published.kept, False, tells, found, sorters)

@@ -11,7 +11,7 @@ from kohort.pipeline.request import Request
 from kohort.problem.histories import Histories
 from kohort.problem.roles import Roles
 
-__all__ = ["histories_of", "persons_of", "weights_of"]
+__all__ = ["histories_of", "persons_of", "refuse_missing_persons", "weights_of"]
 
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
@@ -49,12 +49,7 @@ def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.n
 
 def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
     """The number of each record's person; raises InputError where it is missing, or one person is all."""
-    persons = person_codes(name, dataset.arrow(name))
-    if missing := int((persons < 0).sum()):
-        raise InputError(
-            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
-            "no value there. Fill them in, or leave these records out."
-        )
+    persons = refuse_missing_persons(dataset, name)
     if len(persons) > 1 and int(persons.max()) == 0:
         raise InputError(
             f"Column {name!r} says whose record it is, and all {len(persons):,} records are of one person. "
@@ -63,24 +58,50 @@ def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
     return persons
 
 
-def histories_of(dataset: Dataset, request: Request) -> Histories | None:
-    """The records of each person, by their slots if there are any; None where records are not linked."""
+def refuse_missing_persons(dataset: Dataset, name: str) -> np.ndarray:
+    """The number of each record's person; raises InputError where it is missing."""
+    persons = person_codes(name, dataset.arrow(name))
+    if missing := int((persons < 0).sum()):
+        raise InputError(
+            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
+            "no value there. Fill them in, or leave these records out."
+        )
+    return persons
+
+
+def histories_of(
+    dataset: Dataset,
+    request: Request,
+    nothing: np.ndarray | None = None,
+    columns_of_events: frozenset[str] = frozenset(),
+) -> Histories | None:
+    """The records of each person, by their slots if there are any; None where records are not linked.
+
+    nothing  of people and events that were joined: per record whether it stands for a person without events
+    """
     if request.linked_by is None:
         return None
     # of a household, all records are a bag
     persons = checked_persons(dataset, request.linked_by)
-    slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons)
-    return Histories(persons, slots)
+    slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
+    if nothing is None or not nothing.any():
+        return Histories(persons, slots)
+    return Histories(persons, slots, nothing, columns_of_events)
 
 
-def _checked_slots(dataset: Dataset, name: str, persons: np.ndarray) -> np.ndarray:
+def _checked_slots(
+    dataset: Dataset, name: str, persons: np.ndarray, nothing: np.ndarray | None
+) -> np.ndarray:
     """The number of each record's slot; raises InputError where it is missing, or two records share one."""
     column = dataset.column(name)
-    if column.has_null:
+    missing = int(column.counts[-1]) if column.has_null else 0
+    if nothing is not None:  # people without events have a slot of their own: that of a missing value
+        missing -= int(nothing.sum())
+    if missing:
         raise InputError(
             f"Column {name!r} says in which slot a record is, and "
-            f"{counted(int(column.counts[-1]), 'record has', 'records have')} no value there. Fill them in, "
-            "or leave these records out."
+            f"{counted(missing, 'record has', 'records have')} no value there. Fill them in, or leave these "
+            "records out."
         )
     cells = persons.astype(np.int64) * len(column.texts) + column.codes
     if twice := len(cells) - len(np.unique(cells)):

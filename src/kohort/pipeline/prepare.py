@@ -18,6 +18,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
+from kohort.pipeline.two_files import TwoFiles, join_files
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
@@ -27,7 +28,14 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["Prepared", "build_attributes", "prepare", "sensitive_attributes", "settled_roles"]
+__all__ = [
+    "Prepared",
+    "build_attributes",
+    "prepare",
+    "refuse_nulls",
+    "sensitive_attributes",
+    "settled_roles",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +48,8 @@ class Prepared:
     items       what is asked of the column of items; None where there is none
     persons     the number of each record's person; None where every record is that of another person
     histories   the records of each person, where they are linked; else None
+    weights     the sampling weight of each record; None where there are none
+    files       the two tables that this one was joined from; None where there is one table
     """
 
     dataset: Dataset
@@ -50,21 +60,25 @@ class Prepared:
     items: ItemsProblem | None = None
     persons: np.ndarray | None = None
     histories: Histories | None = None
+    weights: np.ndarray | None = None
+    files: TwoFiles | None = None
 
     @cached_property
     def problem(self) -> Problem:
         """The problem that the request poses for the table; raises an error if it is impossible."""
         request = self.request
+        cost = cost_named(request.cost if self.attributes else "ncp")
         return Problem(
             attributes=self.attributes,
             models=request.table_models if self.attributes else (),
-            cost=cost_named(request.cost if self.attributes else "ncp"),
+            cost=cost,
             sensitive=self.sensitive,
             suppression=request.suppression,
             seed=request.seed,
             items=self.items,
             persons=self.persons,
             histories=self.histories,
+            masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
         )
 
     @property
@@ -78,24 +92,41 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Dataset, request: Request) -> Prepared:
-    """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers."""
+def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -> Prepared:
+    """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
+
+    events  the table of events beside one of people: the two are joined first
+    """
+    if events is None:
+        if request.events is not None:
+            raise InputError(
+                "The spec asks for a table of events beside that of people: name it, too (--events, in "
+                "Python: events=)."
+            )
+        return _prepared(dataset, request)
+    files = join_files(dataset, events, request)
+    return _prepared(files.table, request, files)
+
+
+def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
-        return Prepared(dataset, request, roles, (), {}, items_problem(dataset, request))
+        return Prepared(dataset, request, roles, (), {}, items_problem(dataset, request), files=files)
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
     persons = persons_of(dataset, roles)
-    _ = weights_of(dataset, roles)  # refused at once where they are wrong
+    weights = weights_of(dataset, roles)
+    refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
     sensitive = sensitive_attributes(dataset, request, roles, persons)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
-    histories = histories_of(dataset, request)
-    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories)
+    joined = () if files is None else (files.nothing, files.columns_of_events)
+    histories = histories_of(dataset, request, *joined)
+    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories, weights, files)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -121,6 +152,19 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     return roles
 
 
+def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> None:
+    """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
+    if request.nulls != "refuse":
+        return
+    for table in tables:
+        for name in roles.having("quasi-identifier"):
+            if name in table.names and (column := table.column(name)).has_null:
+                raise InputError(
+                    f"Column {name!r} has {column.counts[-1]} missing values and nulls: refuse is set. "
+                    "Fill them in, or set nulls: value or nulls: star."
+                )
+
+
 def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[Attribute, ...]:
     """The quasi-identifiers in the order of the table's columns."""
     return tuple(_attribute(dataset, request, name) for name in roles.having("quasi-identifier"))
@@ -128,11 +172,6 @@ def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[
 
 def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
     column = _ordered(dataset.column(name), request)
-    if request.nulls == "refuse" and column.has_null:
-        raise InputError(
-            f"Column {name!r} has {column.counts[-1]} missing values and nulls: refuse is set. "
-            "Fill them in, or set nulls: value or nulls: star."
-        )
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
         source = _with_whole_leaves(source, column)

@@ -16,7 +16,8 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
-from kohort.pipeline.request import Items, Request
+from kohort.pipeline.items import Items
+from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence
 

@@ -127,11 +127,11 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
     dataset, request = prepared.dataset, prepared.request
     columns: dict[str, pa.Array | None] = {}
     linked_by = request.linked_by
-    secret = token_bytes(32) if request.key is None else request.key
+    secret = token_bytes(32) if request.key is None or request.events is not None else request.key
     columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
     for name, treatment in request.treatments.items():
         if treatment == "pseudonym":
-            key = secret if name == linked_by else request.key
+            key = secret if name == request.fresh_key else request.key
             columns[name] = pseudonyms(dataset.column(name), key, join=request.joins.get(name))
         elif treatment == "mask":
             columns[name] = masked(dataset.n_records)

@@ -19,6 +19,7 @@ from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
+from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
@@ -34,8 +35,9 @@ class VerifiedRelease(HoldsOriginal):
 
     It touches no file. `kohort.publication.Release` is the same with methods that judge and write it.
 
-    loss      every cost by its name, measured on what is published
-    weighted_loss  those that are means over records, weighted by a column with the role weight; else None
+    loss      every cost by its name, measured on what is published; means over records are weighted by a
+              column with the role weight, if there is one
+    unweighted_loss  these means with all records counted alike; None without such a column
     bound     a proven lower bound on the least possible value of the chosen cost, or None
     guarantee the approximation factor proven for this run, or None
     verdict   what was checked and what was measured
@@ -47,6 +49,7 @@ class VerifiedRelease(HoldsOriginal):
     cut_by_time  whether a time limit ended the search; only then may the same input, spec, version and seed
               give a different release
     order     the order in which the records are published, and what the original order gives away
+    files     the tables of people and of events that were joined for it; None where there is one table
     """
 
     _instead = (
@@ -69,11 +72,12 @@ class VerifiedRelease(HoldsOriginal):
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
-    weighted_loss: dict[str, float] | None = None
+    unweighted_loss: dict[str, float] | None = None
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     cut_by_time: bool = False
     order: PublishedOrder | None = None
+    files: TwoFiles | None = None
 
     @cached_property
     def _published(self) -> Published:
@@ -82,13 +86,28 @@ class VerifiedRelease(HoldsOriginal):
 
     @property
     def table(self) -> Any:
-        """The published table: pandas, Polars or PyArrow, as it came."""
-        return self._published.native
+        """The published table: pandas, Polars or PyArrow, as it came. Of two tables, that of the people."""
+        return self._published.native if self.files is None else self._native_files[0]
+
+    @property
+    def events(self) -> Any:
+        """The published table of events, of the kind that came in; None where there is one table."""
+        return None if self.files is None else self._native_files[1]
 
     @property
     def arrow(self) -> pa.Table:
-        """The published table in Arrow, with dictionaries where values repeat."""
+        """The published table in Arrow, with dictionaries where values repeat; two tables are joined."""
         return self._published.arrow
+
+    @cached_property
+    def parted(self) -> tuple[pa.Table, pa.Table | None]:
+        """The published tables in Arrow: the one, or that of people and that of events."""
+        return (self.arrow, None) if self.files is None else self.files.parted(self._published)
+
+    @cached_property
+    def _native_files(self) -> tuple[Any, Any]:
+        assert self.files is not None
+        return self.files.native(self._published)
 
     @cached_property
     def sides(self) -> BeforeAfter:
@@ -165,7 +184,7 @@ class VerifiedRelease(HoldsOriginal):
             "cautions": verdict["cautions"],
             "cost": self.cost_name,
             "loss": self.loss,
-            "weighted_loss": self.weighted_loss,
+            "unweighted_loss": self.unweighted_loss,
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,
@@ -179,6 +198,7 @@ class VerifiedRelease(HoldsOriginal):
             "items": None if self.items is None else self.items.facts(),
             "roles": dict(self.roles.of),
             "linked": self._linked_facts(),
+            "events": None if self.files is None else self.files.facts(),
             "suppression": self.request.suppression,
             "order": None if self.order is None else self.order.facts(),
             "notes": list(self.notes),

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm, items_algorithm_named
+from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
-from kohort.options import OPTIONS, Options, options_of
-from kohort.parameters import Option, Share, check_parameters
+from kohort.options import OPTIONS, Options
+from kohort.parameters import check_parameters
+from kohort.pipeline.events import Events
+from kohort.pipeline.items import Items
 from kohort.problem.models import AlphaDeassociation, ItemConfidence, KAnonymity, KmAnonymity, Model
-from kohort.problem.roles import Roles
+from kohort.problem.roles import Role, Roles
 
-__all__ = ["TREATMENTS", "Items", "Request", "Treatment"]
+__all__ = ["TREATMENTS", "Request", "Treatment"]
 
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 TREATMENTS: dict[str, tuple[str, ...]] = {
@@ -26,42 +28,6 @@ TREATMENTS: dict[str, tuple[str, ...]] = {
     "insensitive": ("keep", "shift"),
 }
 """The treatments of the columns that have a role, the default first."""
-
-
-def _known_items_algorithm(algorithm: Any) -> None:
-    if isinstance(algorithm, str) and algorithm != "auto":
-        items_algorithm_named(algorithm)
-
-
-@dataclass(frozen=True)
-class Items:
-    """The set-valued column of a table, and how to publish it.
-
-    column     its name
-    hierarchy  over the items: a builder, a Hierarchy, or None for one by frequency, five items to a node
-    separator  the character between the items, where a cell is a text and no list
-    multiset   whether an item that a basket has twice is another than one it has once
-    suppress   whether an item may also be dropped from a basket, where that costs less than generalizing
-    algorithm  the name of an algorithm for items, such as local-items; auto is apriori-items
-    weight     beside quasi-identifiers: how much what is kept of the items counts against theirs, 0 to 1
-    """
-
-    column: str
-    hierarchy: Builder | Hierarchy | None = None
-    separator: str | None = None
-    multiset: bool = False
-    suppress: bool = False
-    algorithm: Annotated[
-        str | ItemsAlgorithm, Option("how to search for the items", check=_known_items_algorithm)
-    ] = "auto"
-    weight: Annotated[Share, Option("beside quasi-identifiers: how much the loss of the items counts")] = 0.5
-
-    def __post_init__(self) -> None:
-        check_parameters(self, say="The {name!r} of items")
-        if self.separator is not None and len(self.separator) != 1:
-            raise InputError(f"The 'separator' of items must be one character. Got {self.separator!r}.")
-        for name, declared in options_of(Items).items():
-            declared.check(getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +49,7 @@ class Request(Options):
     schemes      per quasi-identifier a generalization scheme of its own, instead of `scheme`
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
+    events       the table of events that is published beside the table of people; None: there is one table
     """
 
     roles: Roles
@@ -99,6 +66,7 @@ class Request(Options):
     items: Items | None = None
     km: KmAnonymity | None = None
     confidence: ItemConfidence | None = None
+    events: Events | None = None
     algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
     def __post_init__(self) -> None:
@@ -110,6 +78,8 @@ class Request(Options):
         household = self.roles.only("household")
         if household is not None:  # who finds one member finds all: that is seen, and protected
             object.__setattr__(self, "treatments", {household: "pseudonym", **self.treatments})
+        if self.events is not None:
+            self._settle_key(self.events.key)
         check_parameters(self, say="{name!r}")
         for name, declared in OPTIONS.items():
             declared.check(getattr(self, name))
@@ -131,6 +101,30 @@ class Request(Options):
             return household
         person = self.roles.only("person")
         return person if person is not None and self.treatments.get(person) == "pseudonym" else None
+
+    @property
+    def fresh_key(self) -> str | None:
+        """The column whose pseudonyms need no secret of the user's: they link records and nothing else."""
+        return self.linked_by if self.events is None else self.events.key
+
+    def _settle_key(self, key: str) -> None:
+        """Give the key of two tables its role and treatment: a pseudonym, which links their records."""
+        if self.roles.of.get(key, "person") not in ("person", "identifier"):
+            raise InputError(
+                f"{key!r} is the key of the events and has the role {self.roles.of[key]}. Give it the role "
+                "person, or none."
+            )
+        if self.treatments.get(key, "pseudonym") != "pseudonym":
+            raise InputError(
+                f"{key!r} is the key of the events, which links the two tables: it is published as a "
+                "pseudonym. Leave its treatment out."
+            )
+        if self.roles.only("household") is not None:
+            raise UnsupportedError("Two tables are linked by person, not by household. Leave that role out.")
+        # of items, the joined table has one record per person, so records are people
+        role: Role = "person" if self.items is None else "identifier"
+        object.__setattr__(self, "roles", Roles({**self.roles.of, key: role}, self.roles.others))
+        object.__setattr__(self, "treatments", {**self.treatments, key: "pseudonym"})
 
     @property
     def kept_by_maps(self) -> dict[str, Any]:
@@ -227,7 +221,8 @@ class Request(Options):
         if self.roles.only("person") is not None and self.items is not None:
             raise UnsupportedError(
                 "A table with a column of items counts records, not people. Leave out the role person, if "
-                "everybody has one record, or drop the items with the role identifier."
+                "everybody has one record; publish the items as events beside a table of people (see "
+                "'events'); or drop them with the role identifier."
             )
 
     def _check_household(self) -> None:
@@ -266,8 +261,9 @@ class Request(Options):
         for model in self.models:
             if model.compares_with_whole_table or not model.survives_unions:
                 raise UnsupportedError(
-                    f"{model.name} as asked is not possible for linked records. Ask for another model, or do "
-                    "not link the records (leave out the treatment pseudonym of the person)."
+                    f"{model.name} as asked is not possible for linked records: {_why_not_linked(model)}. "
+                    "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
+                    "the person)."
                 )
 
     def _check_slot(self, slot: str) -> None:
@@ -284,6 +280,12 @@ class Request(Options):
             )
         named = Roles({**self.roles.of, slot: "insensitive"}, self.roles.others)
         object.__setattr__(self, "roles", named)
+
+
+def _why_not_linked(model: Model) -> str:
+    if model.compares_with_whole_table:
+        return "classes are made among people with the same slots, and it compares them with everybody"
+    return "classes that look alike are united, and with rounding: ceiling a union may break the promise"
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kohort.algorithms import Progress, Run, bound_of, time_for_bound
 from kohort.engines import engine_named
+from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.clock import Clock
@@ -37,6 +38,7 @@ def solve(
     """The solution of a problem; compiling is not charged to the time limit."""
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, progress=progress, excluded=lambda: compiling.seconds)
+        compile_ahead(choice.names)
         recoding = engine_named(request.engine).solve(problem, choice.solver, run)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:

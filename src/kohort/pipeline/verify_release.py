@@ -8,10 +8,10 @@ from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
-from kohort.pipeline.prepare import build_attributes, settled_roles
+from kohort.pipeline.prepare import build_attributes, refuse_nulls, settled_roles
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import Request
-from kohort.verification import Original, Verification, verify
+from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
 __all__ = ["verify_release"]
 
@@ -22,16 +22,51 @@ def verify_release(
     *,
     original: Dataset | None = None,
     order: np.ndarray | None = None,
+    events: Dataset | None = None,
+    original_events: Dataset | None = None,
+    rows: np.ndarray | None = None,
 ) -> Verification:
     """Measure the promises of a request on the published table; with the original, compare their records.
 
-    order  per published record the number of its original, where that is known
+    order   per published record the number of its original, where that is known
+    events  of two tables: the published events beside `published`, the people; `original_events` likewise
+    rows    as `order`, where the publisher states it
     """
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
-    _refuse_unknown(published, request)
-    known = None if original is None else _original(original, request, order)
-    return verify(published, request, known, hierarchies=_sensitive_hierarchies(published, request))
+    _refuse_incomplete(request, original, events, original_events)
+    joined = None if events is None else _joined(published, events, request)
+    shown = published if joined is None else joined.table
+    _refuse_unknown(shown, request)
+    known = None if original is None else _original(original, original_events, request, order, rows)
+    return verify(
+        shown,
+        request,
+        known,
+        hierarchies=_sensitive_hierarchies(shown, request),
+        eventless=None if joined is None else joined.eventless,
+        checks=() if joined is None else joined.checks,
+    )
+
+
+def _refuse_incomplete(
+    request: Request, original: Dataset | None, events: Dataset | None, original_events: Dataset | None
+) -> None:
+    """Refuse one table of two, and two tables where the spec asks for one."""
+    if (request.events is None) != (events is None):
+        raise InputError(
+            "The spec asks for a table of events beside that of people: give both tables of the release."
+            if events is None
+            else "The spec says nothing of events: leave that table out, or add 'events' to the spec."
+        )
+    if events is not None and (original is None) != (original_events is None):
+        raise InputError("The original is two tables, people and events: give both of them, or none.")
+
+
+def _joined(people: Dataset, events: Dataset, request: Request) -> JoinedTables:
+    assert request.events is not None
+    items = None if request.items is None else request.items.column
+    return join_tables(people, events, request.events.key, items)
 
 
 def _refuse_unknown(published: Dataset, request: Request) -> None:
@@ -44,11 +79,29 @@ def _refuse_unknown(published: Dataset, request: Request) -> None:
             )
 
 
-def _original(original: Dataset, request: Request, order: np.ndarray | None) -> Original:
-    roles = settled_roles(original, request)
-    attributes = build_attributes(original, request, roles)
-    items, treatments = items_problem(original, request), request.treatments
-    return Original(original, roles, attributes, items, order=order, treatments=treatments)
+def _original(
+    original: Dataset,
+    events: Dataset | None,
+    request: Request,
+    order: np.ndarray | None,
+    rows: np.ndarray | None,
+) -> Original:
+    table = original
+    if events is not None:
+        assert request.events is not None
+        listed = None if request.items is None else request.items.column
+        request.events.refuse_wrong_columns(original.names, events.names, request.roles, listed)
+        joined = _joined(original, events, request)
+        people, of_people, _ = joined.checks
+        for check in [people] if request.events.orphans == "drop" else [people, of_people]:
+            if not check.holds:
+                raise InputError(f"The original does not fit together. {check.detail}")
+        table = joined.table
+    roles = settled_roles(table, request)
+    refuse_nulls([original] if events is None else [original, events], request, roles)
+    attributes = build_attributes(table, request, roles)
+    items, treatments = items_problem(table, request), request.treatments
+    return Original(table, roles, attributes, items, rows=rows, order=order, treatments=treatments)
 
 
 def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:

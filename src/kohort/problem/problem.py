@@ -51,6 +51,8 @@ class Problem:
     is. `persons` is the number of each record's person, from 0 on without gaps; None where every record is
     that of another person.
     `histories` says which records of a person are seen together; None where records are not linked.
+    `masses` says how much each record counts in the cost, 1 on average; None where all count the same. The
+    models count records and people, whatever these weigh.
     """
 
     attributes: tuple[Attribute, ...]
@@ -62,6 +64,7 @@ class Problem:
     items: ItemsProblem | None = None
     persons: np.ndarray | None = None
     histories: Histories | None = None
+    masses: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -165,6 +168,13 @@ class Problem:
         """What the model needs to know of its sensitive attribute."""
         return NO_CONTEXT if model.attribute is None else self.sensitive[model.attribute].context
 
+    @cached_property
+    def row_masses(self) -> np.ndarray:
+        """How much the records of each distinct row count in the cost: their number, unless they weigh."""
+        if self.masses is None:
+            return self.rows.counts
+        return np.bincount(self.rows.of_record, self.masses, minlength=len(self.rows.counts))
+
     def survives_unions(self, model: Model) -> bool:
         """Whether the union of two classes that keep the model always keeps it."""
         return model.survives_unions if self.persons is None else model.survives_unions_of_people
@@ -192,7 +202,12 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if model.attribute is None:
             return None
-        whole = self.counts(model, np.zeros(self.n_records, dtype=np.int64), slice(None), 1)
+        records: np.ndarray | slice = slice(None)
+        n_records = self.n_records
+        if self.histories is not None:
+            records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
+            n_records = len(records)
+        whole = self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
         if self.survives_unions(model) or self.persons is None:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)

@@ -36,6 +36,7 @@ _LEVELS = ("all", "above")
 class ReleaseFiles:
     """The files that a release is written to.
 
+    events            of people and events: the published events, while `out` has the people
     key               the private key that signs the certificate, as `read_private_key` gives it
     hierarchies       a folder that gets a file per hierarchy
     hierarchy_levels  all, or above: without the leaves, which are values of the data
@@ -55,11 +56,20 @@ class ReleaseFiles:
     force: bool = False
     salt: Salt = NO_SALT
     order: Path | None = None
+    events: Path | None = None
 
     @property
     def single(self) -> list[Path]:
         """All files except those in the folder of hierarchies."""
-        chosen = (self.out, self.certificate, self.report, self.maps, self.signature, *self.private)
+        chosen = (
+            self.out,
+            self.events,
+            self.certificate,
+            self.report,
+            self.maps,
+            self.signature,
+            *self.private,
+        )
         return [path for path in chosen if path is not None]
 
     @property
@@ -85,7 +95,7 @@ class ReleaseFiles:
 
         `shape` is that of a file of baskets, None for tables; `reads` are the files that the run reads.
         """
-        self._check_options(shape)
+        self._check_options(request, shape)
         listed = list(self._hierarchy_files(request).values())
         secret = [path for path in [self.salt.new_file] if path is not None]
         found = Outputs(
@@ -106,9 +116,11 @@ class ReleaseFiles:
         tree_files = {files[name]: tree for name, tree in trees.items()} if files else {}
         with outputs.drafts([*self.single, *tree_files]) as draft_of:
             start = time.perf_counter()
-            self._write_table(release, draft_of[self.out])
+            self._write_tables(release, draft_of)
             release.seconds["write"] = time.perf_counter() - start
             hashes = {"input": release.origin.sha256, "output": sha256_of(draft_of[self.out])}
+            if self.events is not None:
+                hashes["events"] = sha256_of(draft_of[self.events])
             hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
             facts = release.facts(**hashed)
             self._write_certificate(facts, draft_of)
@@ -118,9 +130,17 @@ class ReleaseFiles:
                 write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
         return facts
 
-    def _check_options(self, shape: BasketShape | None) -> None:
-        if shape is None:
-            format_of(self.out)
+    def _check_options(self, request: Request, shape: BasketShape | None) -> None:
+        if (request.events is None) != (self.events is None):
+            raise InputError(
+                "A release of people and events is two files: name that of the events, too (--events-out, in "
+                "Python: write(out, events=...))."
+                if self.events is None
+                else "The release is one file: leave out the one for the events."
+            )
+        for path in [self.out] if self.events is None else [self.out, self.events]:
+            if shape is None:
+                format_of(path)
         check_version(self.report_version)
         if self.report is not None:
             check_report_path(self.report)
@@ -130,10 +150,16 @@ class ReleaseFiles:
                 f"{did_you_mean(self.hierarchy_levels, _LEVELS)}"
             )
 
-    def _write_table(self, release: Release, draft: Path) -> None:
-        delimiter = None if ".tsv" in self.out.suffixes else release.origin.delimiter
-        formulas = release.request.formulas
-        write_data(release.arrow, draft, release.origin.shape, delimiter=delimiter, formulas=formulas)
+    def _write_tables(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
+        origin = release.origin
+        for table, path, file in zip(
+            release.parted, (self.out, self.events), (origin.file, origin.events_file)
+        ):
+            if table is None or path is None:
+                continue
+            delimiter = None if file is None or ".tsv" in path.suffixes else file.delimiter
+            formulas = release.request.formulas
+            write_data(table, draft_of[path], origin.shape, delimiter=delimiter, formulas=formulas)
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kohort.io.baskets import BasketShape
 from kohort.io.tables import TableFile
+from kohort.pipeline.commitment import sha256_of_files
 
 __all__ = ["DATAFRAME", "Origin"]
 
@@ -17,6 +18,7 @@ class Origin:
     """Where the original came from.
 
     file         the file of the original as it was read; None for a dataframe
+    events_file  the file of the events, where there are two tables; None for a dataframe
     shape        how that file holds baskets; None for a table
     reads        all files that were read, none of which is ever written
     spec_sha256  the SHA-256 of the spec's file, or None
@@ -28,16 +30,16 @@ class Origin:
     reads: tuple[Path, ...] = ()
     spec_sha256: str | None = None
     making: Mapping[str, str] = field(default_factory=dict)
+    events_file: TableFile | None = None
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of the original's file, or None for a dataframe."""
-        return None if self.file is None else self.file.sha256
-
-    @property
-    def delimiter(self) -> str | None:
-        """The delimiter of the original's file, if it is delimited text."""
-        return None if self.file is None else self.file.delimiter
+        """The SHA-256 of the original's file, None for a dataframe; two files: see `sha256_of_files`."""
+        if self.file is None:
+            return None
+        return sha256_of_files(
+            self.file.sha256, None if self.events_file is None else self.events_file.sha256
+        )
 
 
 DATAFRAME = Origin()

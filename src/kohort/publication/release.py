@@ -27,6 +27,7 @@ def release_of(
     data: Any,
     request: Request,
     *,
+    events: Any = None,
     dataset: Dataset | None = None,
     origin: Origin = DATAFRAME,
     progress: Progress | None = None,
@@ -35,16 +36,20 @@ def release_of(
 ) -> Release:
     """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
 
+    `events` is the table of events, where `data` is that of people: a dataframe, or a file that was read.
     `dataset` holds the same records, where somebody looked at them already; `origin` names the other files
     that were read. Notes about the file and those given come before those of the release.
     """
-    file = data if isinstance(data, TableFile) else None
+    file, events_file = (table if isinstance(table, TableFile) else None for table in (data, events))
     if dataset is None:
         dataset = Dataset(data if file is None else file.table)
-    made = make_release(dataset, request, progress=progress, seconds=seconds)
-    about_file = () if file is None else file.notes
-    made = replace(made, notes=(*about_file, *notes, *made.notes))
-    return Release.from_verified(made, replace(origin, file=file))
+    second = None
+    if events is not None:
+        second = Dataset(events if events_file is None else events_file.table)
+    made = make_release(dataset, request, events=second, progress=progress, seconds=seconds)
+    about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
+    made = replace(made, notes=(*about_files, *notes, *made.notes))
+    return Release.from_verified(made, replace(origin, file=file, events_file=events_file))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,6 +131,7 @@ class Release(VerifiedRelease):
         self,
         out: str | Path,
         *,
+        events: str | Path | None = None,
         report: str | Path | None = None,
         report_version: Literal["internal", "public"] = "internal",
         certificate: str | Path | None = None,
@@ -145,6 +151,8 @@ class Release(VerifiedRelease):
         ----------
         out
             The published table; its ending names the format.
+        events
+            The published events, where there are two tables; `out` then has the people.
         report, report_version
             A page for people, HTML or PDF by its ending; the public version may go with the release.
         certificate, sign
@@ -171,6 +179,7 @@ class Release(VerifiedRelease):
             raise InputError("'sign' signs the certificate: name the file of the certificate, too.")
         files = ReleaseFiles(
             out=Path(out),
+            events=_path(events),
             report=_path(report),
             report_version=report_version,
             certificate=_path(certificate),

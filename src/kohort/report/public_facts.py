@@ -26,7 +26,7 @@ _CERTIFICATE = (
     "cautions",
     "cost",
     "loss",
-    "weighted_loss",
+    "unweighted_loss",
     "labels",
     "bound",
     "gap",

@@ -27,7 +27,9 @@ def published_numbers(release: VerifiedRelease, name: str, how: How, *, star: St
         raise InputError(
             f"The release has no column {name!r}. {did_you_mean(str(name), release.published_names)}"
         )
-    column = nw.from_native(release.table, eager_only=True)[name].to_native()
+    of_events = release.files is not None and name not in release.files.people.names
+    table = nw.from_native(release.events if of_events else release.table, eager_only=True)
+    column = table[name].to_native()
     attribute = next((a for a in release.problem.attributes if a.name == name), None)
     if attribute is None:
         return numbers_of_labels(column, how, star=star, seed=seed)

@@ -52,7 +52,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         + _beside_the_best(facts),
-        *_weighted(facts),
+        *_unweighted(facts),
         _making(facts),
     ]
     if facts["guarantee"] is not None:
@@ -88,10 +88,12 @@ def dropped_items(items: dict[str, Any]) -> str:
     )
 
 
-def _weighted(facts: dict[str, Any]) -> list[str]:
-    """What is lost where every record counts as many people as it stands for."""
-    found = (facts["weighted_loss"] or {}).get(facts["cost"])
-    return [] if found is None else [f"Weighted by what each record stands for: {number(found)}."]
+def _unweighted(facts: dict[str, Any]) -> list[str]:
+    """What the loss would be if all records counted alike, where they have weights."""
+    found = (facts["unweighted_loss"] or {}).get(facts["cost"])
+    if found is None:
+        return []
+    return [f"Records count by their weights there; if all counted the same, it would be {number(found)}."]
 
 
 def _records(facts: dict[str, Any]) -> str:

@@ -87,7 +87,7 @@ def assess_risk(
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "households": household_risk(sides) if release.roles.only("household") is not None else None,
-        "sampling_weights": weighted_population(release, sides, kept) if sides.attributes else None,
+        "sampling_weights": weighted_population(sides, kept) if sides.attributes else None,
         "dominance": dominance(sides) if sides.attributes else None,
         "linkage": attack,
         "order": order_attack(release, sides, release.problem.k),

@@ -25,7 +25,7 @@ def look_up_histories(
     O(people * published records that differ * attributes).
     """
     codes = [sides.attributes[a].column.codes for a in attributes]
-    known = history_of_record(histories.persons, histories.slots, codes)
+    known = history_of_record(histories.persons, histories.slots, [*codes, *histories.marks])
     before = _Seen.of(histories.persons, known)
     own = before.place_of_person[people]
     sizes = before.sizes[before.history_of_person[people]]
@@ -61,7 +61,8 @@ def _after(sides: BeforeAfter, histories: Histories, attributes: Sequence[int], 
     persons = histories.persons[sides.rows]
     slots = None if histories.slots is None else histories.slots[sides.rows]
     labels = [sides.labels[a].codes for a in attributes]
-    history = history_of_record(persons, slots, labels)
+    marks = [mark[sides.rows] for mark in histories.marks]
+    history = history_of_record(persons, slots, [*labels, *marks])
     seen = _Seen.of(persons, history, histories.n_people)
     shown = _one_of_each(persons, history)
     table = _Shown(

@@ -8,22 +8,18 @@ import numpy as np
 
 from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter, Classes
-from kohort.pipeline.people import weights_of
-from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["weighted_population"]
 
 
-def weighted_population(
-    release: VerifiedRelease, sides: BeforeAfter, kept: np.ndarray
-) -> dict[str, Any] | None:
+def weighted_population(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any] | None:
     """The estimated people of the population in the class that has fewest; None without weights.
 
     A person with several records in a class counts once, with the mean of their weights.
 
     kept  per published class its size; 0: it is withheld
     """
-    weights = weights_of(release.dataset, release.roles)
+    weights = sides.weights
     if weights is None:
         return None
     before = float(_sums(sides, sides.before, np.arange(sides.n_records), weights).min())

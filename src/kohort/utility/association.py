@@ -25,14 +25,14 @@ def association(sides: BeforeAfter, *, seed: int) -> dict[str, Any] | None:
     O(pairs * records); if there are more than 200 pairs, 200 are drawn.
     """
     before, after = original_side(sides, _GROUPS), published_side(sides, _GROUPS)
-    pairs = list(combinations(range(len(before)), 2))
+    pairs, weights = list(combinations(range(len(before)), 2)), sides.weights
     if not pairs:
         return None
     found: list[dict[str, Any]] = [
         {
             "attributes": [before[a].name, before[b].name],
-            "before": _strength(before[a], before[b]),
-            "after": _strength(after[a], after[b]),
+            "before": _strength(before[a], before[b], weights),
+            "after": _strength(after[a], after[b], None if weights is None else weights[sides.rows]),
         }
         for a, b in _sample(pairs, seed)
     ]
@@ -59,9 +59,14 @@ def _sample(pairs: list[tuple[int, int]], seed: int) -> list[tuple[int, int]]:
     return [pairs[i] for i in np.sort(drawn)]
 
 
-def _strength(left: Encoded, right: Encoded) -> float:
+def _strength(left: Encoded, right: Encoded, weights: np.ndarray | None) -> float:
+    """The association of two columns, with records counted by their weights, if they have any."""
     shape = len(left.shares), len(right.shares)
-    a, b, count = count_pairs(left.labels, right.labels, *shape)
+    if weights is None:
+        a, b, count = count_pairs(left.labels, right.labels, *shape)
+    else:
+        keys, number = np.unique(left.labels.astype(np.int64) * shape[1] + right.labels, return_inverse=True)
+        (a, b), count = np.divmod(keys, shape[1]), np.bincount(number, weights)
     return cramers_v(left.shares[a].T @ (right.shares[b] * count[:, None]))
 
 

@@ -25,7 +25,7 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
     Logistic regression, trained on up to 10,000 published records and tested on as many original ones
     that it has not seen; the ceiling is the same trained on the originals, the floor is always guessing the
     most frequent class. A generalized value counts for each value it covers by equal shares. None where
-    there is nothing to predict.
+    there is nothing to predict. Where records have weights, learning and testing use them.
     """
     classes = _classes(target)
     train, test = _split(sides, seed)
@@ -35,11 +35,18 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
     quasi = len(sides.attributes)
     before, after = original_side(sides, most)[:quasi], published_side(sides, most)[:quasi]
     held_out, truth = _matrix(before, test), classes[test]
-    values, counts = np.unique(classes[train], return_counts=True)
-    floor = float((truth == values[np.argmax(counts)]).mean())
-    ceiling = _accuracy(_matrix(before, train), classes[train], held_out, truth)
+    weights = np.ones(sides.n_records) if sides.weights is None else sides.weights / sides.weights.mean()
+    values, number = np.unique(classes[train], return_inverse=True)
+    guess = values[np.argmax(np.bincount(number, weights[train]))]
+    floor = float(np.average(truth == guess, weights=weights[test]))
     published = _matrix(after, sides.published_of[train])
-    accuracy = _accuracy(published, classes[train], held_out, truth)
+
+    def accuracy_of(known: np.ndarray) -> float:
+        learnt_by = None if sides.weights is None else weights[train]
+        guesses = _predicted(known, classes[train], learnt_by, held_out)
+        return float(np.average(guesses == truth, weights=weights[test]))
+
+    ceiling, accuracy = accuracy_of(_matrix(before, train)), accuracy_of(published)
     return {
         "target": target.name,
         "classes": len(values),
@@ -75,10 +82,13 @@ def _matrix(columns: list[Encoded], records: np.ndarray) -> np.ndarray:
     return np.column_stack([column.features(records).astype(np.float32) for column in columns])
 
 
-def _accuracy(features: np.ndarray, classes: np.ndarray, tests: np.ndarray, truth: np.ndarray) -> float:
+def _predicted(
+    features: np.ndarray, classes: np.ndarray, weights: np.ndarray | None, tests: np.ndarray
+) -> np.ndarray:
+    """The classes that a model predicts for the tests, learnt from records with these weights."""
     try:
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         raise missing_package("Classification needs", "sklearn") from None
-    model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3).fit(features, classes)
-    return float((model.predict(tests) == truth).mean())
+    model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3)
+    return model.fit(features, classes, sample_weight=weights).predict(tests)

@@ -14,7 +14,7 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.forked import require_loop_threads
 from kohort.errors import percent
-from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 
@@ -114,23 +114,35 @@ def _predicate(column: Column, around: int, share: float, rng: np.random.Generat
 
 
 def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The true answers about some original records, and those expected from the release of them."""
+    """The true answers about some original records, and those expected from the release of them.
+
+    Where records have weights, they are counted by these: answers are about the population.
+    """
     published = sides.published_of[records]
     published = published[published >= 0]
     raw = [*(a.column.codes for a in sides.attributes), *(c.codes for c in sides.sensitive)]
     shown = [*(column.codes for column in sides.labels), *(c.codes[sides.rows] for c in sides.sensitive)]
     exact: list[Covering | None] = [None] * len(raw)
     coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
+    weights, rows = sides.weights, sides.rows[published]
     return (
-        _answer(classes_of([c[records] for c in raw], len(records)), exact, asked),
-        _answer(classes_of([c[published] for c in shown], len(published)), coverings, asked),
+        _answer([c[records] for c in raw], None if weights is None else weights[records], exact, asked),
+        _answer([c[published] for c in shown], None if weights is None else weights[rows], coverings, asked),
     )
 
 
-def _answer(rows: Classes, coverings: Sequence[Covering | None], asked: Sequence[Query]) -> np.ndarray:
+def _answer(
+    columns: list[np.ndarray],
+    weights: np.ndarray | None,
+    coverings: Sequence[Covering | None],
+    asked: Sequence[Query],
+) -> np.ndarray:
+    """The answers about records with these values; with weights, about the population."""
+    rows = classes_of(columns, len(columns[0]))
+    counts = rows.sizes if weights is None else np.bincount(rows.of_record, weights)
     values = np.ascontiguousarray(rows.codes.astype(np.int32))
     parts = [
-        _answer_block(values, rows.sizes, coverings, asked[begin : begin + _BLOCK])
+        _answer_block(values, counts, coverings, asked[begin : begin + _BLOCK])
         for begin in range(0, len(asked), _BLOCK)
     ]
     return np.concatenate(parts)

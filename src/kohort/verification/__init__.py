@@ -6,6 +6,7 @@ from kohort.verification.demands import Original
 from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
+from kohort.verification.two_files import JoinedTables, join_tables
 from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
@@ -13,6 +14,7 @@ from kohort.verification.verify_models import published_classes, verify_models
 __all__ = [
     "Caution",
     "Check",
+    "JoinedTables",
     "ModelVerdict",
     "OrderAttack",
     "Original",
@@ -24,6 +26,7 @@ __all__ = [
     "checked_bound",
     "checked_guarantee",
     "checked_loss",
+    "join_tables",
     "published_classes",
     "verify",
     "verify_models",

@@ -95,31 +95,63 @@ class PublishedClasses:
         """
         if self.persons is None:
             return int(self.sizes[chosen].sum())
-        return len(np.unique(self.persons[chosen[self.class_of_record]]))
+        there = np.zeros(int(self.persons.max()) + 1, dtype=bool)
+        there[self.persons[chosen[self.class_of_record]]] = True
+        return int(there.sum())
+
+    def lacking(self, column: str | None) -> np.ndarray | None:
+        """Per record whether it has no value in the column, as everybody sees; None: every record has.
+
+        Only records that stand for people without events do.
+        """
+        return None
+
+    def having(self, column: str | None) -> np.ndarray:
+        """Per class whether its records have values in the column: all of a class have, or none."""
+        there = np.ones(len(self.sizes), dtype=bool)
+        if (lacking := self.lacking(column)) is not None:
+            there[self.class_of_record[lacking]] = False
+        return there
 
     def counts(self, model: Model) -> ClassCounts:
-        """How often each sensitive value occurs in each class: in records, or where they are known people."""
+        """How often each sensitive value occurs in each class: in records, or where they are known people.
+
+        Of classes that have values in the column, which the result numbers from 0 on.
+        """
         if model.attribute is None:
             return ClassCounts.of_sizes(self.sizes if self.people is None else self.people)
         sensitive = self.sensitive[model.attribute]
         if self.counted_people is None:
-            return self.counts_of(sensitive.column.codes, sensitive.n_values)
-        return self.counted_people.counts_for(
-            model, self._context(model), sensitive.column.codes, sensitive.n_values
-        )
+            return self.counts_of(sensitive.column)
+        people, codes = self._people_with(sensitive.column)
+        return people.counts_for(model, self._context(model), codes, sensitive.n_values)
 
-    def counts_of(self, values: np.ndarray, n_values: int) -> ClassCounts:
-        """How often each value (a code per record) occurs in each class; in people, who have it."""
+    def counts_of(self, column: Column) -> ClassCounts:
+        """How often each value of a column occurs in each class that has any; in people, who have it."""
+        n_values = len(column.texts)
         if self.counted_people is not None:
-            return self.counted_people.having(values, n_values)
+            people, codes = self._people_with(column)
+            return people.having(codes, n_values)
         return ClassCounts.from_cells(
-            *count_pairs(self.class_of_record, values, len(self.sizes), max(n_values, 1)),
+            *count_pairs(self.class_of_record, column.codes, len(self.sizes), max(n_values, 1)),
             len(self.sizes),
             n_values,
         )
 
+    def _people_with(self, column: Column) -> tuple[CountedPeople, np.ndarray]:
+        """The people with a value in the column, and the codes of their values."""
+        assert self.counted_people is not None and self.persons is not None
+        lacking = self.lacking(column.name)
+        if lacking is None or not lacking.any():
+            return self.counted_people, column.codes
+        present, number = np.unique(self.class_of_record[~lacking], return_inverse=True)
+        return CountedPeople(number, self.persons[~lacking], len(present)), column.codes[~lacking]
+
     def holds(self, model: Model, counts: ClassCounts) -> np.ndarray:
-        return model.holds(counts, self._context(model))
+        """Per class whether it keeps a model; one without values has nothing to keep."""
+        holds = ~self.having(model.attribute)
+        holds[~holds] = model.holds(counts, self._context(model)) if len(counts.sizes) else True
+        return holds
 
     def measure(self, model: Model, counts: ClassCounts) -> Measure | None:
         return model.measure(counts, self._context(model))

@@ -19,6 +19,7 @@ from kohort.errors import counted
 from kohort.problem.models import ClassCounts, Model
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Original
+from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check
 
 __all__ = ["PublishedHistories", "check_links", "check_people", "history_of_record"]
@@ -30,16 +31,24 @@ class PublishedHistories(PublishedClasses):
 
     person  the column that links the records
     slot    the column that says which of a person's records it is; None: they are a bag
+    eventless  of people and events that were joined: those without events; None: there is one table
     """
 
     person: Column = field(kw_only=True)
     slot: Column | None = field(default=None, kw_only=True)
+    eventless: Eventless | None = field(default=None, kw_only=True)
 
     @cached_property
     def class_of_record(self) -> np.ndarray:
         """The number of the history of each record's person."""
         slots = None if self.slot is None else self.slot.codes
-        return history_of_record(self.person.codes, slots, [column.codes for column in self.columns])
+        seen = [column.codes for column in self.columns]
+        if self.eventless is not None:
+            seen.append(self.eventless.records.astype(np.int64))
+        return history_of_record(self.person.codes, slots, seen)
+
+    def lacking(self, column: str | None) -> np.ndarray | None:
+        return None if self.eventless is None else self.eventless.lacking(column)
 
     @cached_property
     def all_star(self) -> np.ndarray:
@@ -71,9 +80,15 @@ class PublishedHistories(PublishedClasses):
 
     def _holds_in(self, class_of_record: np.ndarray, model: Model) -> bool:
         assert model.attribute is not None
-        of = self.sensitive[model.attribute]
+        of, lacking = self.sensitive[model.attribute], self.lacking(model.attribute)
+        codes = of.column.codes
+        if lacking is not None:
+            codes = codes[~lacking]
+            _, class_of_record = np.unique(class_of_record[~lacking], return_inverse=True)
+        if not len(codes):
+            return True
         n_classes = int(class_of_record.max()) + 1
-        counts = ClassCounts.from_records(class_of_record, of.column.codes, n_classes, of.n_values)
+        counts = ClassCounts.from_records(class_of_record, codes, n_classes, of.n_values)
         return bool(model.holds(counts, of.context).all())
 
 

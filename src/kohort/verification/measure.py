@@ -11,19 +11,20 @@ from kohort.data.column import Column
 from kohort.problem.costs import COSTS, PublishedAttribute, PublishedTable
 from kohort.verification.reading import Reading
 
-__all__ = ["measure_costs", "published_table", "weighted_costs"]
+__all__ = ["measure_costs", "published_table"]
 
 
-def measure_costs(table: PublishedTable) -> dict[str, float]:
-    """Every cost of a published table, by its spec name."""
-    return {name: cost().measure(table) for name, cost in COSTS.items()}
+def measure_costs(table: PublishedTable, weights: np.ndarray | None = None) -> dict[str, float]:
+    """Every cost of a published table, by its spec name.
 
-
-def weighted_costs(table: PublishedTable, weights: np.ndarray) -> dict[str, float]:
-    """Costs that are means over records, with every original record weighted: by what it stands for."""
+    weights  of the original records, by what each stands for: costs that are means over records use them
+    """
+    plain = {name: cost().measure(table) for name, cost in COSTS.items()}
+    if weights is None:
+        return plain
     columns = [replace(attribute, record_weights=weights) for attribute in table.attributes]
     weighed = replace(table, attributes=columns)
-    return {name: cost().measure(weighed) for name, cost in COSTS.items() if cost.is_mean}
+    return plain | {name: cost().measure(weighed) for name, cost in COSTS.items() if cost.is_mean}
 
 
 def published_table(
@@ -46,11 +47,9 @@ def published_table(
 
 def _published(column: Column, reading: Reading, rows: np.ndarray) -> PublishedAttribute:
     original = reading.attribute.column
-    label_of_record = column.codes
-    if len(rows) < len(original):  # the others were left out
-        star = len(column.texts)  # the last label that was read
-        label_of_record = np.full(len(original), star, dtype=np.int32)
-        label_of_record[rows] = column.codes
+    star = len(column.texts)  # the last label that was read: that of records that were left out
+    label_of_record = np.full(len(original), star, dtype=np.int32)
+    label_of_record[rows] = column.codes  # the published records may be in another order
     return PublishedAttribute(
         name=reading.attribute.name,
         values=reading.generalized(),

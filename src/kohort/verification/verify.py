@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
-from kohort.verification.measure import measure_costs, published_table, weighted_costs
-from kohort.verification.verdict import Verdict
+from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.two_files import Eventless
+from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import published_classes, verify_models
 from kohort.verification.whose_records import whose_records
 
@@ -32,12 +33,13 @@ __all__ = ["Verification", "verify"]
 class Verification:
     """The verdict and, with the original at hand, what the release costs: every cost by its spec name.
 
-    weighted_loss  costs that are means over records, weighted by a column with the role weight
+    loss             costs that are means over records are weighted by a column with the role weight, if any
+    unweighted_loss  these costs with all records counted alike; None without such a column
     """
 
     verdict: Verdict
     loss: dict[str, float] | None = None
-    weighted_loss: dict[str, float] | None = None
+    unweighted_loss: dict[str, float] | None = None
 
 
 def verify(
@@ -46,13 +48,18 @@ def verify(
     original: Original | None = None,
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    eventless: Eventless | None = None,
+    checks: Sequence[Check] = (),
 ) -> Verification:
     """Measure every promise on the published table; with the original, compare the two and measure costs.
 
     hierarchies  of sensitive columns, for models that compare values by them
+    eventless    of a table that was joined from people and events: the people without any
+    checks       what else was checked, as a part of the verdict
     """
     shown = _shown_items(published, demands)
     found = _compared(published, demands, original, shown)
+    found = replace(found, checks=(*checks, *found.checks))
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
         levels = _levels(demands, original, found)
@@ -69,6 +76,7 @@ def verify(
         linked_by=demands.linked_by,
         slot=demands.slot,
         persons=whose.persons,
+        eventless=eventless,
     )
     verdict = verify_models(
         classes,
@@ -85,7 +93,7 @@ def verify(
     table = _table(verdict, classes, found)
     if table is None:
         return Verification(verdict)
-    return Verification(verdict, _loss(table, found), _weighted_loss(table, original, found))
+    return Verification(verdict, _loss(table, original, found), _unweighted_loss(table, original, found))
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
@@ -167,19 +175,26 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     return published_table(classes.columns, found.readings, found.rows, withheld, sizes)
 
 
-def _loss(table: PublishedTable, found: Alignment) -> dict[str, float]:
+def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:
     """Every cost; where originals are not known one by one, only costs that do not depend on them."""
-    loss = measure_costs(table)
+    weights = _weights(original)
+    loss = measure_costs(table, weights if found.sure else None)
     if not found.sure:
-        loss = {name: value for name, value in loss.items() if not COSTS[name].by_record}
+        unknown = [n for n in loss if COSTS[n].by_record or (weights is not None and COSTS[n].is_mean)]
+        loss = {name: value for name, value in loss.items() if name not in unknown}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
 
 
-def _weighted_loss(
+def _unweighted_loss(
     table: PublishedTable, original: Original | None, found: Alignment
 ) -> dict[str, float] | None:
-    """The costs weighted by what each record stands for, where that and its original are known."""
-    name = None if original is None else original.roles.only("weight")
-    if original is None or name is None or not found.sure:
+    """The costs that weights change as they would be without them; None where records have none."""
+    if _weights(original) is None:
         return None
-    return weighted_costs(table, record_weights(name, original.dataset.arrow(name)))
+    return {name: value for name, value in measure_costs(table).items() if COSTS[name].is_mean}
+
+
+def _weights(original: Original | None) -> np.ndarray | None:
+    """How many people of the population each original record stands for; None where that is not said."""
+    name = None if original is None else original.roles.only("weight")
+    return None if original is None or name is None else record_weights(name, original.dataset.arrow(name))

@@ -17,6 +17,7 @@ from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.histories import PublishedHistories
+from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
 from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 
@@ -33,6 +34,7 @@ def published_classes(
     persons: np.ndarray | None = None,
     linked_by: str | None = None,
     slot: str | None = None,
+    eventless: Eventless | None = None,
 ) -> PublishedClasses:
     """The classes of a published table and the sensitive columns that the models look at.
 
@@ -40,6 +42,7 @@ def published_classes(
     linked_by  the column that links the records of a person, if one does: then a class is a history, and
                people are counted by this column
     slot       of linked records: the column that says which one of a person's it is, if there is one
+    eventless  of linked records that were joined from people and events: the people without any
     """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
@@ -56,7 +59,9 @@ def published_classes(
     published.require([linked_by, *([] if slot is None else [slot])])
     slots = None if slot is None else published.column(slot)
     person = published.column(linked_by)
-    return PublishedHistories(columns, sensitive, person.codes, person=person, slot=slots)
+    return PublishedHistories(
+        columns, sensitive, person.codes, person=person, slot=slots, eventless=eventless
+    )
 
 
 def verify_models(
@@ -133,10 +138,17 @@ def _cautions(
     for column in sensitive:
         counted = [counts[id(model)] for model in models if model.attribute == column.name]
         known = bool(counted) and classes.people is None
-        of_values = counted[0] if known else classes.counts_of(column.codes, len(column.texts))
+        of_values = counted[0] if known else classes.counts_of(column)
         whom = "record" if classes.people is None else "person"
+        having = np.flatnonzero(classes.having(column.name))
+
+        def how_many(chosen: np.ndarray, having: np.ndarray = having) -> int:
+            among = np.zeros(len(classes.sizes), dtype=bool)
+            among[having] = chosen
+            return classes.how_many(among)
+
         found = sensitive_caution(
-            column.name, of_values, kept, promised=bool(counted), how_many=classes.how_many, whom=whom
+            column.name, of_values, kept[having], promised=bool(counted), how_many=how_many, whom=whom
         )
         cautions += [] if found is None else [found]
     return tuple(cautions)
@@ -145,7 +157,7 @@ def _cautions(
 def _model_verdict(
     classes: PublishedClasses, model: Model, counts: ClassCounts, holds: np.ndarray, kept: np.ndarray
 ) -> ModelVerdict:
-    kept_counts = counts if kept.all() else _only(counts, kept)
+    kept_counts = counts if kept.all() else _only(counts, kept[classes.having(model.attribute)])
     return ModelVerdict(
         model=model.name,
         attribute=model.attribute,

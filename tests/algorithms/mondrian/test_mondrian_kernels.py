@@ -29,6 +29,7 @@ from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
 NOBODY = np.zeros(0, dtype=np.int32)  # every record is that of another person
+ALIKE = np.zeros(0)  # every record counts the same in the cost
 KINDS = {TreeDomain: "tree", IntervalDomain: "interval", SetDomain: "set"}
 KIND_PLAIN = ("integer", "float", "date", "boolean", "plain")
 
@@ -69,9 +70,9 @@ def groups(draw):
     return case, problem, order, np.array(bounds[:-1]), np.array(bounds[1:])
 
 
-def found_cuts(problem, order, starts, ends, *, strict, widest=False):
+def found_cuts(problem, order, starts, ends, *, strict, widest=False, masses=ALIKE):
     rows = problem.coded.searched_leaves()[order]
-    cuts = find_cuts(rows, NOBODY, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
+    cuts = find_cuts(rows, NOBODY, masses, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
     return [[tuple(cut) for cut in of_group if cut[0] >= 0] for of_group in cuts.tolist()]
 
 
@@ -83,7 +84,7 @@ def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
         group = order[start:end]
         rows = problem.coded.searched_leaves()[group]
         _, lo, hi, words = summaries(
-            Sample(rows, 0, 1, len(group), 1, False, NOBODY, new_marks(0)),
+            Sample(rows, 0, 1, len(group), 1, False, NOBODY, new_marks(0), ALIKE),
             np.zeros(len(group), dtype=np.int64),
             1,
             tables,
@@ -113,6 +114,23 @@ def test_cuts_between_and_inside_values_have_the_cost_that_their_parts_have_by_d
                 unevenness = [allowed[cut].unevenness for cut in offered]
                 assert min(scores) == pytest.approx(min(c.score for c in allowed.values()), abs=1e-9)
                 assert min(unevenness) == min(c.unevenness for c in allowed.values())
+
+
+@given(groups(), st.booleans(), st.data())
+def test_cuts_between_values_cost_what_the_weights_of_their_records_say(drawn, strict, data):
+    case, problem, order, starts, ends = drawn
+    attributes, n = plain_attributes(case, problem), problem.n_records
+    masses = np.array(data.draw(st.lists(st.floats(0.1, 9), min_size=n, max_size=n)))
+    found = found_cuts(problem, order, starts, ends, strict=strict, masses=masses[order])
+    for number, cuts in enumerate(found):
+        group = order[starts[number] : ends[number]].tolist()
+        for j, attribute in enumerate(attributes):
+            offered = [cut for cut in cuts if cut[:2] == (BY_VALUE, j)]
+            if attribute.kind == "tree" or not offered:
+                continue
+            allowed = value_cuts(attributes, group, j, BY_VALUE, case.k, strict, masses)
+            scores = [cut.score for cut in allowed if cut[:4] in offered]
+            assert min(scores) == pytest.approx(min(cut.score for cut in allowed), abs=1e-9)
 
 
 @given(groups(), st.booleans())
@@ -146,7 +164,7 @@ def test_records_go_to_the_parts_that_the_cut_says(drawn, strict, widest):
     case, problem, order, starts, ends = drawn
     attributes = plain_attributes(case, problem)
     rows, tables = problem.coded.searched_leaves()[order], problem.coded.tables
-    cuts = find_cuts(rows, NOBODY, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
+    cuts = find_cuts(rows, NOBODY, ALIKE, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
     parts, n_parts = part_records(rows, NOBODY, starts, ends, cuts, tables, problem.k, strict)
     place = 0
     for number, (way, j, where, extra) in enumerate(cuts.tolist()):
@@ -222,7 +240,7 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
     problem = _problem_of({"age": ages.tolist()}, k=5)
     rows, tables = problem.coded.searched_leaves(), problem.coded.tables
     starts, ends = np.array([0]), np.array([len(rows)])
-    cut = find_cuts(rows, NOBODY, starts, ends, tables, 5, strict, False, 4)[0]
+    cut = find_cuts(rows, NOBODY, ALIKE, starts, ends, tables, 5, strict, False, 4)[0]
     assert (cut[0].way, cut[0].attribute) == (BY_VALUE, 0)
     parts, _ = part_records(rows, NOBODY, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
     left, right = rows[parts == 0, 0], rows[parts == 1, 0]

@@ -23,7 +23,7 @@ NO_ROWS = np.zeros((0, 1), dtype=np.int32)
 def sample_of(persons, need, strict=False, before=0):
     """A sample whose rows begin after some others."""
     whose = np.array([0] * before + list(persons), dtype=np.int32)
-    return Sample(NO_ROWS, before, 1, len(persons), need, strict, whose, new_marks(8))
+    return Sample(NO_ROWS, before, 1, len(persons), need, strict, whose, new_marks(8), np.zeros(0))
 
 
 @st.composite

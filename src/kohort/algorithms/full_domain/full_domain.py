@@ -80,6 +80,7 @@ class FullDomain(Algorithm):
     recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
     withholds: ClassVar[bool] = True
     people = "counts"
+    weighs: ClassVar[bool] = True
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:

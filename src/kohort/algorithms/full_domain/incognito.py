@@ -58,6 +58,7 @@ class Incognito(Algorithm):
     promise: ClassVar[str] = "the least cost of all full-domain generalizations"
     recoding: ClassVar[type[AttributeMaps]] = AttributeMaps
     people = "counts"
+    weighs: ClassVar[bool] = True
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:

@@ -57,12 +57,16 @@ class _OfCells:
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
         cells, self._withheld = _cell_costs(problem, table.nodes)
-        counts = [attribute.leaf_counts for attribute in problem.attributes]
+        counts = [_leaf_masses(problem, attribute) for attribute in problem.attributes]
         self._cells, self._table = cells, table
-        self._same_in_class = problem.cost.separable
+        self._same_in_class = problem.cost.separable and problem.masses is None
+        self._masses = _cell_masses(problem, table)
         self.least = _over_lattice(np.add, [cell @ count for cell, count in zip(cells, counts)])
         dearest = [cell[:, count > 0].max(axis=1) for cell, count in zip(cells, counts)]
         self.per_withheld = self._withheld - _over_lattice(np.add, dearest)
+        if problem.masses is not None:  # of a record that weighs least, or most where that is less
+            lightest, heaviest = problem.masses.min(), problem.masses.max()
+            self.per_withheld *= np.where(self.per_withheld > 0, lightest, heaviest)
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
         if not withheld.any():
@@ -71,13 +75,27 @@ class _OfCells:
         if not self._same_in_class:
             everything = np.arange(len(self._table.cells.counts), dtype=np.int32)
             rows = everything[withheld[self._table.class_of(everything, classes, levels)]]
-            counts = self._table.cells.counts[rows]
+            counts = self._masses[rows]
         leaves = self._table.cells.leaves[rows]
         published = sum(cell[level][leaf] for cell, level, leaf in zip(self._cells, levels, leaves.T))
         return float(self.least[levels] + counts @ (self._withheld - published))
 
     def least_above(self, classes: ClassTable) -> float:
         return -np.inf  # `least` is better
+
+
+def _leaf_masses(problem: Problem, attribute: Attribute) -> np.ndarray:
+    """How much the records with each leaf count in the cost: their number, unless they weigh."""
+    if problem.masses is None:
+        return attribute.leaf_counts
+    return np.bincount(attribute.leaves, problem.masses, minlength=attribute.n_leaves)
+
+
+def _cell_masses(problem: Problem, table: GeneralizedTable) -> np.ndarray:
+    """How much the records of each counted cell count in the cost: their number, unless they weigh."""
+    if problem.masses is None:
+        return table.cells.counts
+    return np.bincount(table.cells.of_record, problem.masses, minlength=len(table.cells.counts))
 
 
 def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:

@@ -78,10 +78,13 @@ def _is_whole_problem(problem: Problem) -> bool:
     """Whether every release of the linked records is one of the problems over people.
 
     Not where records may be withheld, which may change who has which slots; nor for bags, as other orders of
-    a person's records are not tried; nor for costs that depend on how often values occur.
+    a person's records are not tried; nor for costs that depend on how often values occur; nor where records
+    weigh, as those of a person may differ in weight.
     """
     assert problem.histories is not None
-    return problem.histories.slots is not None and not problem.max_withheld and problem.cost.mean_of_cells
+    if problem.histories.slots is None or problem.masses is not None:
+        return False
+    return not problem.max_withheld and problem.cost.mean_of_cells
 
 
 def _greatest(factors: Sequence[float | None]) -> float | None:

@@ -146,7 +146,14 @@ def wide_problem(problem: Problem, part: Part, max_withheld: int = 0) -> Problem
         sensitive=sensitive,
         suppression=min((max_withheld + 0.5) / people, 1.0) if max_withheld else 0.0,
         seed=problem.seed,
+        masses=None if problem.masses is None else _person_masses(problem.masses, part.records),
     )
+
+
+def _person_masses(masses: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """How much each person counts in the cost of their part: as much as their records on average."""
+    of_person = masses[records].mean(axis=1)
+    return of_person / of_person.mean()
 
 
 _MOST = 1_000

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
+
+import numpy as np
 
 __all__ = ["WITHHELD", "Pattern", "settled_patterns"]
 
 Pattern = frozenset[int]
 WITHHELD: Pattern = frozenset()
 _FEW = 100  # patterns, up to which what two of them share is tried, too
+_AT_A_TIME = 256
 
 
 def settled_patterns(
@@ -29,17 +31,26 @@ def settled_patterns(
     >>> settled_patterns({many: 10, few: 2}, 5)[few] == many
     True
     """
-    left = Counter(people)
-    becomes = {pattern: pattern for pattern in people}
-    known = _longest_first({*people, *_shared(people)} - {WITHHELD} - set(closed))
-    for pattern in _longest_first({*people, *known}):
-        n = left[pattern]
+    patterns = _longest_first({*people, *_shared(people)} - {WITHHELD})
+    table = _Patterns(patterns, people, closed)
+    becomes: dict[Pattern, Pattern] = {}
+    for number, pattern in enumerate(patterns):
+        n = int(table.left[number])
         if n == 0 or (n >= k and pattern not in closed):
             continue
-        target = _target(pattern, n, left, known, k)
-        left[target] += left.pop(pattern)
-        becomes = {own: target if found == pattern else found for own, found in becomes.items()}
-    return becomes
+        target = table.target(number, n, k)
+        becomes[pattern] = WITHHELD if target is None else patterns[target]
+        table.left[number] = 0
+        if target is not None:
+            table.left[target] += n
+    return {pattern: _settled(pattern, becomes) for pattern in people}
+
+
+def _settled(pattern: Pattern, becomes: Mapping[Pattern, Pattern]) -> Pattern:
+    """What a pattern becomes in the end: each one becomes a shorter one, if any other."""
+    while pattern in becomes:
+        pattern = becomes[pattern]
+    return pattern
 
 
 def _longest_first(patterns: Iterable[Pattern]) -> list[Pattern]:
@@ -53,11 +64,38 @@ def _shared(patterns: Collection[Pattern]) -> set[Pattern]:
     return {a & b for a, b in combinations(patterns, 2)}
 
 
-def _target(pattern: Pattern, n: int, left: Counter[Pattern], known: list[Pattern], k: int) -> Pattern:
-    """The longest part of the pattern that has k people with these n, or may get so many; else none."""
-    parts = [part for part in known if part < pattern]
-    enough = [part for part in parts if left[part] + n >= k]
-    if not enough:
-        rare = [(other, count) for other, count in left.items() if count < k]
-        enough = [p for p in parts if sum(count for other, count in rare if p <= other) >= k]
-    return max(enough, key=lambda part: (len(part), left[part]), default=WITHHELD)
+class _Patterns:
+    """Patterns from the longest to the shortest as bits of their slots, and the people of each by now."""
+
+    def __init__(
+        self, patterns: list[Pattern], people: Mapping[Pattern, int], closed: Collection[Pattern]
+    ) -> None:
+        place = {slot: number for number, slot in enumerate(sorted(set().union(*patterns)))}
+        kind = np.uint64 if len(place) < 64 else object
+        self.bits = np.array([sum(1 << place[slot] for slot in pattern) for pattern in patterns], dtype=kind)
+        self.size = np.array([len(pattern) for pattern in patterns])
+        self.left = np.array([people.get(pattern, 0) for pattern in patterns], dtype=np.int64)
+        self.open = np.array([pattern not in closed for pattern in patterns], dtype=bool)
+
+    def target(self, number: int, n: int, k: int) -> int | None:
+        """The longest part of a pattern that has k people with these n, or may get so many; None: no part."""
+        inside = (self.bits & self.bits[number]) == self.bits
+        inside[number] = False
+        parts = np.flatnonzero(inside & self.open)
+        enough = parts[self.left[parts] + n >= k]
+        if not len(enough):
+            enough = self._may_get(parts, k)
+        return max(enough.tolist(), key=lambda part: (self.size[part], self.left[part]), default=None)
+
+    def _may_get(self, parts: np.ndarray, k: int) -> np.ndarray:
+        """The parts that k people of rare patterns have; of these, the first ones are enough to be known."""
+        rare = np.flatnonzero((self.left > 0) & (self.left < k))
+        for begin in range(0, len(parts), _AT_A_TIME):
+            some = parts[begin : begin + _AT_A_TIME]
+            within = (self.bits[rare][None, :] & self.bits[some][:, None]) == self.bits[some][:, None]
+            enough = some[within.astype(bool) @ self.left[rare] >= k]
+            if len(enough):
+                same_size = parts[self.size[parts] == self.size[enough[0]]]
+                rest = same_size[same_size > some[-1]]
+                return np.concatenate([enough, self._may_get(rest, k)]) if len(rest) else enough
+        return parts[:0]

@@ -24,12 +24,16 @@ def wide_models(problem: Problem, records: np.ndarray) -> Wide:
 
     A column that is the same in all records of every person stays as it is. Otherwise a model must hold for
     the values of all records of the people together and, where there are slots, in every slot by itself.
+    People without events have no value of a column of the events, so nothing is asked of them there.
     """
+    assert problem.histories is not None
     sensitive: dict[str, SensitiveAttribute] = {}
     models: list[Model] = []
     for model in problem.models:
         if model.attribute is None:
             models.append(model)
+            continue
+        if not problem.histories.having(model.attribute, records[:, 0]).all():
             continue
         of = problem.sensitive[model.attribute]
         codes = of.column.codes[records]
@@ -38,7 +42,7 @@ def wide_models(problem: Problem, records: np.ndarray) -> Wide:
             models.append(model)
             continue
         models.append(_over_all_records(model, of, codes, sensitive))
-        if problem.histories is not None and problem.histories.slots is not None:
+        if problem.histories.slots is not None:
             models += _in_each_slot(model, of, codes, sensitive)
     return sensitive, tuple(models)
 

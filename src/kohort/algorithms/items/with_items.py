@@ -95,7 +95,7 @@ class WithItems:
         classes = distinct_rows(np.column_stack([self._shown(column) for column in columns]))[2]
         posed = replace(problem.items, class_of_record=classes)
         nodes = self.items.solve(posed, run)
-        losses = np.array([self._loss(*both) for both in zip(problem.attributes, columns)])
+        losses = np.array([self._loss(*both, problem.masses) for both in zip(problem.attributes, columns)])
         trade = Trade(size, losses, problem.weights, posed.ncp(nodes.node_of_occurrence))
         found = TableAndItems(
             table=recoding,
@@ -114,13 +114,13 @@ class WithItems:
         code_of_label = np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int32)
         return code_of_label[column.of_record]
 
-    def _loss(self, attribute: Attribute, column: PublishedColumn) -> float:
-        """The mean share of the other values that a published cell also covers."""
+    def _loss(self, attribute: Attribute, column: PublishedColumn, masses: np.ndarray | None) -> float:
+        """The mean share of the other values that a published cell also covers; `masses` weigh records."""
         by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
         n = attribute.n_leaves if by_leaf else len(attribute.column.texts)
         star = [label == STAR or (label is None and self.null_is_star) for label in column.labels]
         widths = np.where(star, n, column.widths)
-        uses = np.bincount(column.of_record, minlength=len(widths))
+        uses = np.bincount(column.of_record, masses, minlength=len(widths))
         return float(np.dot(uses, (widths - 1) / max(n - 1, 1)) / len(column.of_record))
 
 

@@ -6,11 +6,11 @@ import math
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from kohort.algorithms.mining.kernels.closed_records import MiningTask, extend_closed, narrow, narrowings
 from kohort.algorithms.run import Run
+from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.layout import Lineages
 from kohort.problem.problem import Problem
 
@@ -123,7 +123,7 @@ def mine(
         budget.take(mined)
         return mined
 
-    with ThreadPoolExecutor(numba.get_num_threads()) as pool, run.until_failure() as mining:
+    with ThreadPoolExecutor(thread_count()) as pool, run.until_failure() as mining:
         doing = [pool.submit(work, task) for task in tasks]
         for number, task in enumerate(doing):
             _wait_for(task, budget, mining)

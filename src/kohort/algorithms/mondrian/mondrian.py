@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
 from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records, people_in_parts
 from kohort.algorithms.refusals import refuse_unknown_costs
@@ -51,6 +52,7 @@ class Mondrian(Algorithm):
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups
     people = "counts"
+    weighs: ClassVar[bool] = True
 
     choose: Literal["cost", "range"] = "cost"
     strict: bool = False
@@ -71,6 +73,16 @@ class Mondrian(Algorithm):
             )
 
     def solve(self, problem: Problem, run: Run) -> Groups:
+        """The groups; where records weigh, the better ones of two searches, with weights and without.
+
+        Each cut is the best by itself, which need not lead to the best groups: so weights may mislead it.
+        """
+        if problem.masses is None:
+            return self._cut_up(problem, run)
+        tried = [self._cut_up(asked, run) for asked in (problem, problem.varied(masses=None))]
+        return min(tried, key=lambda groups: _weighed_cost(problem, groups.group_of_record))
+
+    def _cut_up(self, problem: Problem, run: Run) -> Groups:
         table = _Cutting(problem, self)
         while table.open_starts.size:
             run.report("cutting groups", table.share_done())
@@ -79,6 +91,14 @@ class Mondrian(Algorithm):
             table.cut_all_open()
         run.report("cutting groups", 1.0)
         return table.groups()
+
+
+def _weighed_cost(problem: Problem, group_of_record: np.ndarray) -> float:
+    """The total cost of all records, each counted by its mass."""
+    order = np.argsort(group_of_record, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(group_of_record))])
+    costs = costs_by_group(problem.coded.tables, problem.coded.searched_leaves(), order, start)
+    return float(np.dot(costs, np.bincount(group_of_record, problem.masses)))
 
 
 class _Cutting:
@@ -97,6 +117,7 @@ class _Cutting:
         self.strict = options.strict or not problem.all_survive_unions
         self.only_k = all(model.attribute is None for model in problem.models)
         self.persons = np.zeros(0, dtype=np.int32)  # of each row, in the order of the groups
+        self.masses = np.zeros(0)  # likewise, where records weigh
         self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
 
     def share_done(self) -> float:
@@ -107,6 +128,8 @@ class _Cutting:
         starts, ends = self.open_starts, self.open_ends
         if self.problem.persons is not None:
             self.persons = self.problem.persons[self.records]
+        if self.problem.masses is not None:
+            self.masses = self.problem.masses[self.records]
         cuts = np.concatenate(in_threads(lambda run: self._find(starts[run], ends[run]), ends - starts))
         new_starts, new_ends = [], []
         for attempt in range(self.n_cuts):
@@ -129,6 +152,7 @@ class _Cutting:
         return find_cuts(
             self.rows,
             self.persons,
+            self.masses,
             starts,
             ends,
             self.tables,

@@ -22,11 +22,12 @@ def charge_bound(problem: Problem, graph: NeighbourGraph, neighbours: Neighbours
     its (k-1)-st nearest record. The class is published as something that covers both, and for a monotone
     cost, cell by cell, that costs no less than the closure of the two, which is their distance. A withheld
     record is published as `*`, which covers everything. So the sum of these distances is a bound for every
-    separable, monotone cost: over hierarchies, intervals and sets alike, with any weights, under any further
-    privacy model, and for algorithms of any kind. None where the measure is in other units than the search.
+    separable, monotone cost: over hierarchies, intervals and sets alike, with any weights of attributes or
+    records, under any further privacy model, and for algorithms of any kind. None where the measure is in
+    other units than the search.
     """
     assert problem.cost.monotone and problem.cost.separable
-    return in_measured_units(problem, float(np.dot(graph.counts, neighbours.radius)))
+    return in_measured_units(problem, float(np.dot(problem.row_masses, neighbours.radius)))
 
 
 def lower_bound(problem: Problem, run: Run) -> float | None:

@@ -11,7 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.algorithms.kernels.generalization import lowest_node, part_cost, range_cost
-from kohort.algorithms.mondrian.kernels.group_summaries import Sample, absorb, summaries, whole_cost
+from kohort.algorithms.mondrian.kernels.group_summaries import (
+    Sample,
+    absorb,
+    bin_masses,
+    summaries,
+    whole_cost,
+)
 from kohort.algorithms.mondrian.kernels.node_children import children_of, dense
 from kohort.algorithms.mondrian.kernels.people import (
     cuts_for_people,
@@ -41,6 +47,7 @@ class BestCuts(NamedTuple):
 def find_cuts(
     rows: np.ndarray,
     persons: np.ndarray,
+    masses: np.ndarray,
     starts: np.ndarray,
     ends: np.ndarray,
     tables: Tables,
@@ -52,6 +59,7 @@ def find_cuts(
     """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
 
     persons  of each row; empty where every row is that of another person: then k counts rows
+    masses   how much each row counts in the cost; empty where all count the same
 
     way -1: no more cuts. The cost of a cut is the total cost of the records when each is published as the
     closure of its part, over all attributes; `widest` instead ranks attributes by the group's range and cuts
@@ -59,12 +67,12 @@ def find_cuts(
     O(records * attributes^2) per call, on a sample of each group that is larger than SAMPLE.
     """
     cuts = np.full((len(starts), n_cuts), -1, dtype=_CUT).view(np.recarray)
-    _fill_cuts(rows, persons, starts, ends, tables, k, strict, widest, cuts)
+    _fill_cuts(rows, persons, masses, starts, ends, tables, k, strict, widest, cuts)
     return cuts
 
 
 @kernel
-def _fill_cuts(rows, persons, starts, ends, tables, k, strict, widest, cuts):
+def _fill_cuts(rows, persons, masses, starts, ends, tables, k, strict, widest, cuts):
     """Write the best cuts of each group into `cuts`; see `find_cuts`."""
     r = rows.shape[1]
     marks = new_marks(persons.max() + 1 if len(persons) else 0)
@@ -74,7 +82,7 @@ def _fill_cuts(rows, persons, starts, ends, tables, k, strict, widest, cuts):
         stride = max(1, total // SAMPLE)
         m = (total + stride - 1) // stride
         need = max(1, (k + stride - 1) // stride)
-        sample = Sample(rows, start, stride, m, need, strict, persons, marks)
+        sample = Sample(rows, start, stride, m, need, strict, persons, marks, masses)
         for j in range(r):
             lo, hi = _least_and_greatest(rows, start, ends[g], j)
             if lo == hi:
@@ -123,6 +131,8 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
     bin_of, first, last = _value_bins(values)
     n_bins = len(first)
     size, lo, hi, words = summaries(sample, bin_of, n_bins, tables)
+    mass = bin_masses(sample, bin_of, size)
+    total_mass = mass.sum()
     m, need = len(values), sample.need
     fewest, most, of_people = need, m - need, len(sample.persons) > 0
     if of_people:
@@ -136,7 +146,7 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
         right_cost[b] = part_cost(tables, right_lo, right_hi, right_words)
     best, best_where, best_extra = np.inf, -1, 0
     even, even_where, even_extra, even_score = 2 * m + 1, -1, 0, np.inf
-    left = 0
+    left, left_mass = 0, 0.0
     left_lo, left_hi, left_words = lo[0].copy(), hi[0].copy(), words[0].copy()
     for b in range(n_bins):
         if size[b] == 0:
@@ -158,7 +168,8 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
             if n_left < need or m - n_left < need:
                 continue
             rest_cost = right_cost[b] if inside else right_cost[b + 1]
-            score = left_cost * n_left + rest_cost * (m - n_left) - right_cost[0] * m
+            to_left = left_mass + mass[b] * (n_left - left) / size[b]
+            score = left_cost * to_left + rest_cost * (total_mass - to_left) - right_cost[0] * total_mass
             where = first[b] if inside else last[b] + 1
             extra = n_left - left if inside else 0
             if score < best:
@@ -167,6 +178,7 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
             if lopsided < even:
                 even, even_where, even_extra, even_score = lopsided, where, extra, score
         left += size[b]
+        left_mass += mass[b]
     if best_where < 0:
         return
     if group_range >= 0:
@@ -213,24 +225,27 @@ def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
     m = sample.size
     child, n_children = children_of(sample, attribute, node, tables)
     size, lo, hi, words = summaries(sample, child, n_children, tables)
+    mass = bin_masses(sample, child, size)
     apart, donor, borrowed = pooled_children(sample, child, size)
     if not apart.any():
         return
     if group_range >= 0:
         _offer(best_cuts, BY_CHILD, attribute, node, 0, -group_range)
         return
-    before = whole_cost(lo, hi, words, tables) * m
+    before = whole_cost(lo, hi, words, tables) * mass.sum()
     after = 0.0
     bits = 0.0
     pooled = borrowed
+    pooled_mass = mass[donor] * borrowed / size[donor] if donor >= 0 else 0.0
     pool = -1
     for c in range(n_children):
         if apart[c]:
             kept = size[c] - (borrowed if c == donor else 0)
-            after += part_cost(tables, lo[c], hi[c], words[c]) * kept
+            after += part_cost(tables, lo[c], hi[c], words[c]) * (mass[c] * kept / size[c])
             bits += kept * np.log2(m / kept)
         else:
             pooled += size[c]
+            pooled_mass += mass[c]
             if pool < 0:
                 pool = c
             else:
@@ -238,7 +253,7 @@ def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
     if pool >= 0:
         if donor >= 0:
             absorb(lo[pool], hi[pool], words[pool], lo[donor], hi[donor], words[donor])
-        after += part_cost(tables, lo[pool], hi[pool], words[pool]) * pooled
+        after += part_cost(tables, lo[pool], hi[pool], words[pool]) * pooled_mass
         bits += pooled * np.log2(m / pooled)
     _offer(best_cuts, BY_CHILD, attribute, node, 0, (after - before) / max(0.5, bits / m))
 

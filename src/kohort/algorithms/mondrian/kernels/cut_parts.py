@@ -25,11 +25,11 @@ def part_records(rows, persons, starts, ends, cuts, tables, k, strict):
         offsets[g + 1] = offsets[g] + ends[g] - starts[g]
     parts = np.zeros(offsets[-1], np.int32)
     n_parts = np.ones(len(starts), np.int64)
-    marks = new_marks(persons.max() + 1 if len(persons) else 0)
+    marks, nothing = new_marks(persons.max() + 1 if len(persons) else 0), np.zeros(0)
     for g in range(len(starts)):
         part = parts[offsets[g] : offsets[g + 1]]
         if cuts[g].way == BY_CHILD:
-            whole = Sample(rows, starts[g], 1, ends[g] - starts[g], k, strict, persons, marks)
+            whole = Sample(rows, starts[g], 1, ends[g] - starts[g], k, strict, persons, marks, nothing)
             n_parts[g] = _part_by_child(whole, cuts[g], tables, part)
         elif cuts[g].way >= 0:
             n_parts[g] = _part_by_value(rows, starts[g], ends[g], cuts[g], tables, part)
@@ -39,12 +39,12 @@ def part_records(rows, persons, starts, ends, cuts, tables, k, strict):
 @kernel
 def people_in_parts(rows, persons, starts, ends, parts, n_parts):
     """How many different people each part has, part after part, group after group; see `part_records`."""
-    marks = new_marks(persons.max() + 1)
+    marks, nothing = new_marks(persons.max() + 1), np.zeros(0)
     people = np.empty(n_parts.sum(), np.int64)
     first, first_part = 0, 0
     for g in range(len(starts)):
         m = ends[g] - starts[g]
-        group = Sample(rows, starts[g], 1, m, 1, True, persons, marks)
+        group = Sample(rows, starts[g], 1, m, 1, True, persons, marks, nothing)
         own = people[first_part : first_part + n_parts[g]]
         own[:] = people_of_parts(group, parts[first : first + m], n_parts[g])
         first += m

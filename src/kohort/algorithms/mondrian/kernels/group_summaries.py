@@ -10,7 +10,7 @@ from kohort.algorithms.kernels.generalization import part_cost
 from kohort.kernels.compiled import kernel
 from kohort.problem.encoding.layout import SET
 
-__all__ = ["Sample", "absorb", "summaries", "whole_cost"]
+__all__ = ["Sample", "absorb", "bin_masses", "summaries", "whole_cost"]
 
 
 class Sample(NamedTuple):
@@ -24,6 +24,7 @@ class Sample(NamedTuple):
     strict: bool  # whether rows with equal values stay together
     persons: np.ndarray  # the person of each row; empty where every row is that of another person
     marks: NamedTuple  # notes on each person, see `people`
+    masses: np.ndarray  # how much each row counts in the cost; empty where all count 1
 
 
 @kernel
@@ -50,6 +51,17 @@ def summaries(sample, bin_of, n_bins, tables):
                 word = tables.word_start[j] + (leaf >> 6)
                 words[b, word] |= np.uint64(1) << np.uint64(leaf & 63)
     return size, lo, hi, words
+
+
+@kernel
+def bin_masses(sample, bin_of, size):
+    """How much the records of each bin count in the cost: their number, unless they weigh."""
+    if len(sample.masses) == 0:
+        return size.astype(np.float64)
+    mass = np.zeros(len(size))
+    for i in range(len(bin_of)):
+        mass[bin_of[i]] += sample.masses[sample.start + i * sample.stride]
+    return mass
 
 
 @kernel

@@ -1,0 +1,109 @@
+"""`python -m kohort.compiling.record`: run small jobs of every kind and write down the kernels they call.
+
+To be run whenever kernels or their callers change; a test says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+import kohort as ko
+from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
+from kohort.compiling.calls import CALLS, KernelCall
+from kohort.compiling.types import encoded
+from kohort.datasets import generate_hospital
+from kohort.errors import KohortError
+from kohort.kernels.compiled import Kernel
+
+__all__ = ["jobs_of", "recorded_calls"]
+
+_TREES = {"sex": None, "age": ko.intervals(5, 10, 20), "postcode": ko.mask()}
+_FREE = {"sex": None, "age": None, "insurance": None}
+_SCHEMES = ("bhs", "ghs", "ops", "sps", "gsps", "gops")
+_COSTS = ("discernibility", "hierarchical-discernibility", "entropy", "tree", "suppressions")
+
+
+def jobs_of(algorithm: str) -> Iterator[dict[str, Any]]:
+    """Arguments of `anonymize` that together make an algorithm call all its kernels; some are refused."""
+    base = {"sensitive": ["diagnosis"], "others": "drop", "k": 3, "algorithm": algorithm, "time_limit": 1.5}
+    if algorithm in ITEMS_ALGORITHMS:
+        alone = {"items": "procedures", "others": "drop", "algorithm": algorithm, "time_limit": 1.5}
+        yield from ({**alone, "privacy": [ko.KmAnonymity(3, m)]} for m in (2, 1, 3))
+        yield {**alone, "privacy": [ko.KAnonymity(3), ko.KmAnonymity(3, 2)], "quasi_identifiers": _TREES}
+        return
+    trees = {**base, "quasi_identifiers": _TREES}
+    models = [
+        ko.LDiversity("diagnosis", 2, kind="distinct"),
+        ko.LDiversity("diagnosis", 2, kind="frequency"),
+        ko.LDiversity("diagnosis", 1.5, kind="entropy"),
+        ko.TCloseness("diagnosis", 0.6),
+    ]
+    if ALGORITHMS[algorithm].own_time_limit is not None:  # without a limit, exact searches would not end here
+        yield {**trees, "time_limit": None}
+    yield trees
+    yield {**trees, "suppression": 0.2}
+    yield {**trees, "labels": "tight"}
+    yield {**base, "quasi_identifiers": _FREE}
+    yield {**trees, "person": "patient_id"}
+    yield {**trees, "weight": "length_of_stay"}
+    yield from ({**trees, "privacy": [model], "suppression": share} for model in models for share in (0, 0.2))
+    yield from ({**trees, "cost": cost} for cost in _COSTS)
+    yield from ({**trees, "scheme": scheme} for scheme in _SCHEMES)
+    yield {**trees, "k": 2}
+
+
+@contextmanager
+def recorded_calls() -> Iterator[dict[KernelCall, None]]:
+    """Collect the calls of kernels from Python inside the block."""
+    from numba import typeof
+
+    calls: dict[KernelCall, None] = {}
+
+    def run(kernel: Kernel, *args: Any) -> Any:
+        types = json.dumps([encoded(typeof(arg)) for arg in args])
+        calls[KernelCall(kernel.py_func.__module__, kernel.py_func.__name__, types)] = None
+        return kernel.entry(*args)
+
+    with patch.object(Kernel, "__call__", run):
+        yield calls
+
+
+def _calls_of(algorithm: str, table: Any) -> dict[KernelCall, None]:
+    with recorded_calls() as calls:
+        for number, job in enumerate(jobs_of(algorithm)):
+            try:
+                release = ko.anonymize(table, **job)
+            except KohortError:
+                continue
+            if not number:
+                with TemporaryDirectory() as folder:
+                    release.report(f"{folder}/report.html")
+    return calls
+
+
+def main() -> None:
+    table = generate_hospital(300)
+    names = [name for name in (*ALGORITHMS, *ITEMS_ALGORITHMS) if name != "auto"]
+    of_algorithm = {name: _calls_of(name, table) for name in names}
+    of_algorithm["auto"] = of_algorithm["improve"] | of_algorithm["mondrian"]
+    calls = sorted({call for found in of_algorithm.values() for call in found}, key=_key)
+    number_of = {call: number for number, call in enumerate(calls)}
+    lines = ",\n".join(json.dumps([call.module, call.name, json.loads(call.types)]) for call in calls)
+    algorithms = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(sorted(map(number_of.__getitem__, found)))}"
+        for name, found in of_algorithm.items()
+    )
+    CALLS.write_text(f'{{"calls": [\n{lines}\n],\n"algorithms": {{\n{algorithms}\n}}}}\n', encoding="utf-8")
+
+
+def _key(call: KernelCall) -> tuple[str, str, str]:
+    return call.module, call.name, call.types
+
+
+if __name__ == "__main__":
+    main()

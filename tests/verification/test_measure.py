@@ -1,0 +1,31 @@
+"""Costs measured again from a shuffled release are those that were measured when it was made."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import kohort as ko
+from kohort.data.dataset import Dataset
+from kohort.pipeline.verify_release import verify_release
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.2])
+def test_an_order_file_leads_to_the_same_costs(suppression):
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {"age": rng.integers(0, 30, 60), "town": rng.choice(list("abcd"), 60), "w": rng.uniform(1, 9, 60)}
+    )
+    release = ko.anonymize(
+        table,
+        quasi_identifiers={"age": ko.intervals(5, 10), "town": None},
+        weight="w",
+        k=3,
+        algorithm="full-domain",
+        suppression=suppression,
+        shuffle=True,
+    )
+    found = verify_release(
+        Dataset(release.table), release.request, original=Dataset(table), order=release.original_rows
+    )
+    assert found.loss == pytest.approx(release.loss)
+    assert found.unweighted_loss == pytest.approx(release.unweighted_loss)
