@@ -4,11 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+from numba.core import config
 
 import kohort as ko
 from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM
+import kohort.compiling.compile as compile_module
+from kohort.compiling import compile_algorithms, is_compiled
 from kohort.compiling.calls import calls_of, recorded_algorithms
 from kohort.compiling.record import jobs_of, recorded_calls
 from kohort.compiling.types import decoded, encoded
@@ -100,3 +104,17 @@ def test_unknown_algorithms_are_refused():
 def test_auto_needs_what_it_may_choose():
     assert set(calls_of(["auto"])) == set(calls_of(["mondrian", "improve"]))
     assert "auto" in ALGORITHMS
+
+
+def test_where_the_cache_cannot_be_written_nothing_is_compiled_ahead(tmp_path):
+    (tmp_path / "c").write_text("a file where the folder should be")
+    done = kohort("compile", "hilbert", "--json", cache=tmp_path / "c")
+    assert json.loads(done.stdout)["compiled"] == 0
+
+
+def test_a_kernel_that_cannot_be_compiled_ahead_stops_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    wrong = replace(calls_of(["hilbert"])[0], types=json.dumps(["int64"]))
+    monkeypatch.setattr(compile_module, "calls_of", lambda names: (wrong,))
+    assert compile_algorithms(["hilbert"], lambda what, share: None, cores=1) == 0
+    assert not is_compiled("hilbert")

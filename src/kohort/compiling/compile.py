@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from kohort.compiling.calls import KernelCall, calls_of
 from kohort.kernels.compile_time import compiling
@@ -30,24 +31,29 @@ def is_compiled(algorithm: str) -> bool:
 def compile_algorithms(algorithms: Sequence[str], report: Report, cores: int | None = None) -> int:
     """Compile what these algorithms lack, and return how many kernels that were.
 
+    Where the cache cannot be written or a process fails, kernels are compiled when they are called, as in
+    any program that does not call this.
+
     report  called with what is being done and the share that is done
     cores   processes that compile side by side; None: one per core
     """
     missing = [name for name in algorithms if not is_compiled(name)]
-    if not missing:
+    if not missing or not _can_write():
         return 0
     calls = [call for call in calls_of(missing) if not call.is_compiled]
+    largest_first = sorted(calls, key=lambda call: -call.size)
     cores = min(cores or os.cpu_count() or 1, len(calls))
-    _compile(sorted(calls, key=lambda call: -call.size), cores, report, WHAT.format(", ".join(missing)))
+    if calls:
+        _compile(largest_first, cores, report, WHAT.format(", ".join(missing)))
+    left = {call for call in calls if not call.is_compiled}
     for name in missing:
-        _leave(_stamp(name))
-    return len(calls)
+        if not left & set(calls_of([name])):
+            _stamp(name).touch(mode=0o600)
+    return len(calls) - len(left)
 
 
 def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> None:
-    """Compile kernels in several processes, largest first."""
-    if not calls:
-        return
+    """Compile kernels in several processes, in this order."""
     report(what, 0.0)
     sizes = {call: call.size for call in calls}
     total, done = sum(sizes.values()), 0
@@ -55,7 +61,7 @@ def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> 
         try:
             waiting = {pool.submit(call.compile): call for call in calls}
             for future in as_completed(waiting):
-                future.result()
+                future.exception()
                 done += sizes[waiting[future]]
                 report(what, done / total)
         except BaseException:
@@ -86,9 +92,12 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-def _leave(stamp: Path) -> None:
+def _can_write() -> bool:
+    """Whether compiled code can be kept: the folder of stamps is there, and takes a file."""
+    folder = _stamp("").parent
     try:
-        stamp.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stamp.touch(mode=0o600)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return True
     except OSError:
-        return  # a cache that cannot be written costs time only
+        return False

@@ -35,6 +35,9 @@ def jobs_of(algorithm: str) -> Iterator[dict[str, Any]]:
         alone = {"items": "procedures", "others": "drop", "algorithm": algorithm, "time_limit": 1.5}
         yield from ({**alone, "privacy": [ko.KmAnonymity(3, m)]} for m in (2, 1, 3))
         yield {**alone, "privacy": [ko.KAnonymity(3), ko.KmAnonymity(3, 2)], "quasi_identifiers": _TREES}
+        yield {**alone, "privacy": [ko.KmAnonymity(3, 2)], "items": ko.Items("procedures", suppress=True)}
+        diverse = ko.ItemConfidence(limit=0.9, m=2, attribute="diagnosis")
+        yield {**alone, "privacy": [ko.KmAnonymity(3, 2), diverse], "sensitive": ["diagnosis"]}
         return
     trees = {**base, "quasi_identifiers": _TREES}
     models = [

@@ -65,8 +65,8 @@ def lowered_by_drops(recoding: LocalRecoding, run: Run) -> LocalRecoding:
         if run.out_of_time:
             break
         kept = recoding.kept & ~proposed(recoding)
-        part = recoding.part.reduced(kept)
-        if part.filled < recoding.problem.model.k or kept.all():
+        too_few = recoding.part.reduced(kept).filled < recoding.problem.model.k
+        if too_few or (kept == recoding.kept).all():
             continue
         other = LocalRecoding(recoding.problem, recoding.part, kept)
         other.search.descend(run)
