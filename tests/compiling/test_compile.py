@@ -10,8 +10,8 @@ import pytest
 from numba.core import config
 
 import kohort as ko
-from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM
 import kohort.compiling.compile as compile_module
+from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM
 from kohort.compiling import compile_algorithms, is_compiled
 from kohort.compiling.calls import calls_of, recorded_algorithms
 from kohort.compiling.record import jobs_of, recorded_calls
