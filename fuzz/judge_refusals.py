@@ -34,7 +34,6 @@ DOCUMENTED = (  # the error's class, and what its message has in it
     ("UnsupportedError", "makes no groups that could be united"),
     ("UnsupportedError", "t-closeness compares every class with the whole table"),
     ("UnsupportedError", r"publishes some of its values as `\*`"),
-    ("UnsupportedError", "do not go together with multiset"),
     ("UnsupportedError", "A table with items cannot withhold"),
     ("UnsupportedError", "Items have one cost"),
     ("UnsupportedError", "counts records, and in this table people have several"),

@@ -25,7 +25,7 @@ def chromium():
 
 def go_on(page, step):
     page.click("#next")
-    page.wait_for_selector(f"body[data-page={step}]")
+    page.wait_for_selector(f"html[data-ready] body[data-page={step}]")
 
 
 def test_the_whole_walk_on_the_demo(chromium, tmp_path):

@@ -73,12 +73,13 @@ class ItemConfidence:
     attribute: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.attribute is None) == (not self.sensitive):
+        no_items = isinstance(self.sensitive, Sequence) and not self.sensitive
+        if (self.attribute is None) == no_items:
             raise InputError(
                 "ItemConfidence protects a list of items ('sensitive') or the values of a column "
                 "('attribute'). Name one of the two."
             )
-        if self.attribute is None:
+        if not no_items:
             object.__setattr__(self, "sensitive", _texts(self.sensitive))
         wanted = "a number > 0 and <= 1"
         limit = exact_number("ItemConfidence", "limit", self.limit, wanted, lambda x: 0 < x <= 1)

@@ -17,3 +17,4 @@ promise();
 run();
 judge();
 listen();
+document.documentElement.dataset.ready = "true"; // keys and clicks are heard from now on
