@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -91,6 +93,22 @@ def test_algorithms_are_compiled_ahead_where_somebody_sees_to_that():
     assert asked == ["mondrian"]
     compile_ahead(["improve"])
     assert asked == ["mondrian"]  # nobody takes care of it any more
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals here")
+def test_ctrl_c_ends_it_at_once_and_without_a_traceback(tmp_path):
+    command = [sys.executable, "-m", "kohort", "compile", "improve"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not list(tmp_path.rglob("whole")):
+        time.sleep(0.1)
+    time.sleep(3.0)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in said and "Stopped." in said
 
 
 def test_unknown_algorithms_are_refused():

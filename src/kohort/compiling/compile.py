@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -57,16 +58,22 @@ def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> 
     report(what, 0.0)
     sizes = {call: call.size for call in calls}
     total, done = sum(sizes.values()), 0
-    with compiling(), ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_leave_ctrl_c_to_parent)
+    with compiling(), pool:
         try:
             waiting = {pool.submit(call.compile): call for call in calls}
             for future in as_completed(waiting):
                 future.exception()
                 done += sizes[waiting[future]]
                 report(what, done / total)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:  # Ctrl-C: what is being compiled would take seconds to its end
+            for process in list(pool._processes.values()):
+                process.terminate()
             raise
+
+
+def _leave_ctrl_c_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _stamp(algorithm: str) -> Path:
