@@ -1,7 +1,7 @@
 // What happens in the session, as server-sent events: each becomes an event of the document.
 import { refresh } from "./live.js";
 
-const PAGES = ["data", "promise", "run", "judge"];
+const PAGES = ["data", "people", "promise", "run", "judge"];
 
 export function listen() {
   const { session, page } = document.body.dataset;
