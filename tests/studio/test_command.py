@@ -26,6 +26,7 @@ def password(tmp_path):
         (["--upload-limit", "0"], "at least 1 MB"),
         (["--tls-certificate", __file__], "go together"),
         (["--password-file", __file__], "are for --host"),
+        (["--host", "127.0.0.1", "--name", "desk.example"], "--password-file"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments, said):
