@@ -106,7 +106,8 @@ def test_events_are_opened_by_their_path_and_counted(browser):
         "none": 20,
         "orphans": 0,
     }
-    assert "60 people and 60 events" in browser.get("people").text
+    page = browser.get("people").text
+    assert "60 people and 60 events" in page and "Events are items" in page and "built-in method" not in page
 
 
 def test_undo_and_go_on_without_events(browser):
@@ -177,7 +178,9 @@ def test_people_and_events_are_run_judged_published_and_repeated(browser, tmp_pa
 
 def test_events_as_items_with_m(browser, tmp_path):
     browser.post("people/choose-events", {"key": "patient", "items": "ill"})
-    assert browser.json("people")["items"] == "ill"
+    assert browser.json("people")["items"] == "ill" and browser.json("data")["spec"]["privacy"]["m"] == 2
+    offered = {column["name"]: column["roles"] for column in browser.json("roles")["columns"]}
+    assert offered["ill"] == offered["ward"] == [] and "sensitive" in offered["plan"]
     browser.post(f"hierarchies/{number_of(browser, 'ill')}/build", {"kind": "mask", "parameter": "right"})
     browser.post("promise/choose", {"k": "2", "m": "2", "suppression": "0"})
     found = browser.json("data")["spec"]

@@ -8,10 +8,8 @@ from typing import Any
 __all__ = [
     "WrongEvents",
     "attributes_of",
-    "entries_of_column",
     "keys_of",
     "set_hierarchy",
-    "set_role",
     "with_events",
     "with_key",
     "without_events",
@@ -96,21 +94,16 @@ def without_events(spec: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def entries_of_column(spec: dict[str, Any], name: str) -> dict[str, Any]:
+def _entries_of(spec: dict[str, Any], name: str) -> dict[str, Any]:
     """The mapping of the spec in which a column has its entry: that of the people, or of the events."""
     of_events = (spec.get("events") or {}).get("attributes", {})
     return of_events if name in of_events else spec["attributes"]
 
 
-def set_role(spec: dict[str, Any], name: str, entry: dict[str, Any]) -> None:
-    """Give a column of either table its entry."""
-    entries_of_column(spec, name)[name] = entry
-
-
 def set_hierarchy(spec: dict[str, Any], name: str, hierarchy: Any) -> None:
     """Give a column of either table, or the items of the events, a hierarchy; None: take it away."""
     events = spec.get("events") or {}
-    entry = events if events.get("items") == name else entries_of_column(spec, name)[name]
+    entry = events if events.get("items") == name else _entries_of(spec, name)[name]
     entry.pop("hierarchy", None)
     if hierarchy is not None:
         entry["hierarchy"] = hierarchy

@@ -184,7 +184,7 @@ class Session:
         spec    asks for the spec to start with; without it, one is suggested
         before  what is to be done first, such as writing a built-in table to its file
         """
-        self.opening = Opening(source.name)
+        self.opening, self.opening_events = Opening(source.name), None
         self.spawn(self._open(source, spec, before))
 
     async def _open(self, source: Source, spec: Answer | None, before: Answer | None) -> None:

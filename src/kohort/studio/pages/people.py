@@ -17,19 +17,26 @@ from kohort.studio.session import Session, Source
 
 __all__ = ["PAGE"]
 
+_DEFAULT_M = 2
 _UNITS = ("record", "person", "household")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Whose records these are, and how many people there are."""
+    opening = session.opening_events
+    if opening is not None and opening.error is None:
+        return {"opening": asdict(opening), "events": None, "unit": None, "counted": None}
     if session.events is not None:
         return await _facts_of_events(session)
+    place = session.place
     unit, column = unit_of(session)
     linked = column is not None and session.attributes[column].get("treatment") == "pseudonym"
     try:
         counted = await session.ask("people", column=column)
     except JobError as error:
         counted = {"error": str(error)}
+    if session.place != place:  # something was chosen or opened meanwhile
+        return await facts(session, request)
     return {
         "unit": unit,
         "column": column,
@@ -58,6 +65,7 @@ async def _facts_of_events(session: Session) -> dict[str, Any]:
     columns = [column["name"] for column in session.events_profile["columns"]]
     return {
         "unit": "events",
+        "opening": None,
         "events": session.events.name,
         "key": asked["key"],
         "keys": keys_of(session.profile, session.events_profile),
@@ -166,6 +174,7 @@ def _chosen(
         asked.pop("attributes")
         asked |= {"items": items, **({} if hierarchy is None else {"hierarchy": hierarchy})}
         found["others"] = "drop"
+        found["privacy"].setdefault("m", _DEFAULT_M)
     elif slot in asked["attributes"]:
         asked["attributes"][slot] = {"role": "insensitive"}
         found["history"] = {"slot": slot}

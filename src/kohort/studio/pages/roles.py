@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kohort.studio.events import attributes_of, set_role
+from kohort.studio.events import attributes_of
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.session import Session
@@ -44,14 +44,13 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         chosen = session.attributes.get(column["name"], {}).get("role")
         suggested = session.suggested_of(column["name"]).get("role", column["role"])
         of_events = bool(column.get("events"))
-        offered = OF_EVENTS if of_events else ROLES if session.events is None else _BESIDE_EVENTS
         shown.append(
             {
                 **column,
                 "number": place,
                 "suggested": suggested,
                 "role": chosen,
-                "roles": offered,
+                "roles": _offered(session, column["name"]),
                 "events": of_events,
             }
         )
@@ -77,10 +76,13 @@ def _offered(session: Session, name: str) -> tuple[str, ...]:
     """The roles that a column may have; with events, the key says whose record it is."""
     if session.events is None:
         return ROLES
-    events = session.spec["events"]
-    if name in session.spec["attributes"]:
+    if not _is_of_events(session, name):
         return _BESIDE_EVENTS
-    return OF_EVENTS if events.get("items") is None else ()
+    return OF_EVENTS if session.spec["events"].get("items") is None else ()
+
+
+def _is_of_events(session: Session, name: str) -> bool:
+    return any(column["name"] == name and column.get("events") for column in session.columns)
 
 
 def column_named(session: Session, number: str) -> str | None:
@@ -103,7 +105,10 @@ def give_role(session: Session, spec: dict[str, Any], name: str, role: str) -> N
         entry["hierarchy"] = hierarchy
     if role == "household":
         entry["treatment"] = "pseudonym"
-    set_role(spec, name, entry)
+    if _is_of_events(session, name):
+        spec["events"].setdefault("attributes", {})[name] = entry
+    else:
+        attributes[name] = entry
     drop_lost_promises(spec)
 
 

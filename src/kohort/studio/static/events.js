@@ -11,6 +11,9 @@ export function listen() {
     const facts = JSON.parse(message.data);
     document.dispatchEvent(new CustomEvent(`studio:${facts.type}`, { detail: facts }));
   };
+  source.onopen = () => { // what was opened before this stream was there is not told any more
+    if (document.getElementById("opening")) refresh();
+  };
   addEventListener("pagehide", () => source.close());
   document.addEventListener("studio:opening", (event) => showOpening(event.detail));
   document.addEventListener("studio:judging", (event) => showProgress("judging", event.detail));
