@@ -1,5 +1,6 @@
 """kohort studio on the command line: what it refuses before it starts anything."""
 
+import subprocess
 import sys
 
 import pytest
@@ -26,6 +27,7 @@ def password(tmp_path):
         (["--upload-limit", "0"], "at least 1 MB"),
         (["--tls-certificate", __file__], "go together"),
         (["--password-file", __file__], "are for --host"),
+        (["--host", "127.0.0.1", "--name", "desk.example"], "--password-file"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments, said):
@@ -60,6 +62,23 @@ def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     done = run("studio")
     assert done.exit == 2 and "The studio needs: pip install" in done.err and "studio" in done.err
+
+
+def test_help_loads_nothing_of_the_studio():
+    command = [sys.executable, "-X", "importtime", "-m", "kohort", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "kohort.cli.studio" in loaded
+    heavy = {
+        "kohort.studio",
+        "starlette",
+        "uvicorn",
+        "sse_starlette",
+        "python_multipart",
+        "jinja2",
+        "asyncio",
+    }
+    assert not loaded & heavy
 
 
 def test_a_studio_for_others_knows_its_names():

@@ -37,8 +37,12 @@ def studio(
     ] = None,
     upload_limit: Annotated[int, typer.Option(help="The largest upload, in MB.")] = 1024,
     host: Annotated[
-        str, typer.Option(help="Listen on another address than this machine's own; needs --password-file.")
-    ] = _LOOPBACK,
+        str | None,
+        typer.Option(
+            help="Listen on another address than this machine's own; needs --password-file.",
+            show_default=_LOOPBACK,
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="With --host: the names by which browsers call this machine, with commas between."),
@@ -118,24 +122,25 @@ def _refuse_wrong(file: Path | None, spec: Path | None, demo: bool, upload_limit
 def _serving(
     port: int,
     browser: bool,
-    host: str,
+    host: str | None,
     names: tuple[str, ...],
     password_file: Path | None,
     certificate: Path | None,
     key: Path | None,
 ) -> Serving:
-    """Where to serve; another address than this machine's own needs a password, and TLS or a confirmation."""
+    """Where to serve; another address than this machine's own needs a password, and TLS or a confirmation.
+
+    With --host, this machine's own address can have a password, too: where a tunnel leads to it, say.
+    """
     from kohort.errors import InputError
     from kohort.studio.serving import Serving
 
     if (certificate is None) != (key is None):
         raise InputError("--tls-certificate and --tls-key go together.")
-    if host in (_LOOPBACK, "localhost"):
-        given = [password_file, certificate, *names]
-        if any(option is not None for option in given):
-            raise InputError(
-                "--name, --password-file and TLS are for --host: leave them out on this machine."
-            )
+    given = any(option is not None for option in (password_file, certificate, *names))
+    if host is None and given:
+        raise InputError("--name, --password-file and TLS are for --host: leave them out on this machine.")
+    if host is None or (host in (_LOOPBACK, "localhost") and not given):
         return Serving(port=port, browser=browser)
     if password_file is None:
         raise InputError("With --host others can reach the studio: give --password-file as well.")

@@ -216,6 +216,8 @@ async def _project(session: Session, request: Request) -> Response:
     if source is not None:
         path = source.path if source.kind == "path" else None
         about = {"name": source.name, "path": path, "builtin": source.builtin, "header": source.header}
+        if session.events is not None:
+            about["events"] = session.events.name
     return _attachment(project_text(session.spec, about), "project.kohort.yaml")
 
 
@@ -243,8 +245,8 @@ async def _events(session: Session, request: Request) -> Response:
 def _standing(session: Session) -> list[dict[str, Any]]:
     """The events that a page needs which has just been loaded."""
     found: list[dict[str, Any]] = []
-    if session.opening is not None and session.opening.error is None:
-        opening = session.opening
+    opening = session.opening or session.opening_events
+    if opening is not None and opening.error is None:
         found.append({"type": "opening", "what": opening.what, "share": opening.share})
     if session.run is not None:
         found.append({"type": "run", **session.run.snapshot()})

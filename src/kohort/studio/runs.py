@@ -30,6 +30,7 @@ class Run:
 
     number: int
     source: Source
+    events: Source | None
     spec: dict[str, Any]
     spec_text: str
     folder: Path
@@ -104,7 +105,7 @@ class Runs:
         number = len(self.all) + 1
         folder = session.folder / f"run-{number}"
         folder.mkdir(mode=0o700)
-        run = Run(number, session.source, deepcopy(session.spec), session.spec_text(), folder)
+        run = Run(number, session.source, session.events, deepcopy(session.spec), session.spec_text(), folder)
         run.spec_path.write_text(run.spec_text, encoding="utf-8")
         self.all.append(run)
         session.spawn(self._make(run))
@@ -122,6 +123,7 @@ class Runs:
             made = await run.worker.ask(
                 "release",
                 source=run.source.asked(),
+                events=None if run.events is None else run.events.asked(),
                 spec=str(run.spec_path),
                 tell=lambda facts: self._told(run, facts),
             )

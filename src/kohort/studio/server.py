@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import sys
 import threading
 import webbrowser
@@ -27,6 +28,7 @@ _PATIENCE = 2  # seconds for open streams to end
 
 def serve(serving: Serving, options: Callable[[Path], Options], say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; `say` is called with the address once it answers."""
+    _refuse_wrong_tls(serving)
     with private_folder() as folder, _bound(serving) as listening:
         port = listening.getsockname()[1]
         access = Access(_hosts(serving, port), port, secure=serving.secure, password=serving.password)
@@ -36,6 +38,23 @@ def serve(serving: Serving, options: Callable[[Path], Options], say: Callable[[s
             server.run(sockets=[listening])
     if server.failed:
         raise InputError("The studio could not be started.")
+
+
+def _refuse_wrong_tls(serving: Serving) -> None:
+    """Refuse a certificate and a key that cannot be read or do not belong together."""
+    if serving.certificate is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            serving.certificate,
+            serving.key,
+            password=lambda: "",  # so that nobody is asked for one
+        )
+    except (OSError, ValueError):
+        raise InputError(
+            "The TLS certificate and its key cannot be used: both must be PEM files, the key must be that of "
+            "the certificate, and it must not be encrypted."
+        ) from None
 
 
 def _bound(serving: Serving) -> socket.socket:

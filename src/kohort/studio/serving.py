@@ -28,7 +28,8 @@ class Serving:
 
     @property
     def is_local(self) -> bool:
-        return self.host == LOOPBACK
+        """Whether nobody but this machine's user is meant; a password says that others may come."""
+        return self.host == LOOPBACK and self.password is None
 
     @property
     def secure(self) -> bool:

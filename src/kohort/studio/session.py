@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kohort.studio.events import WrongEvents, attributes_of, with_events, without_events
 from kohort.studio.frontier import Frontier
 from kohort.studio.jobs import JobError, Worker, WorkerLost
 from kohort.studio.runs import Run, Runs
@@ -49,11 +50,12 @@ class Source:
 
 @dataclass(frozen=True)
 class State:
-    """What Undo goes back to: the table and the spec, and what was done to get here."""
+    """What Undo goes back to: the table, its events and the spec, and what was done to get here."""
 
     source: Source | None = None
     spec: dict[str, Any] = field(default_factory=dict)
     said: str = ""
+    events: Source | None = None
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Session:
         self.place = 0
         self.profile: dict[str, Any] | None = None
         self.opening: Opening | None = None
+        self.opening_events: Opening | None = None
         self.project: dict[str, Any] | None = None
         self.message: tuple[str, str] | None = None
         self.runs = Runs(self)
@@ -85,6 +88,7 @@ class Session:
         self._listeners: set[asyncio.Queue[dict[str, Any]]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._profile_of: Source | None = None
+        self._profiles_of_events: dict[Source, dict[str, Any]] = {}
 
     # -- choices and undo ------------------------------------------------------------------------------
 
@@ -101,8 +105,34 @@ class Session:
         return self.state.spec
 
     @property
+    def events(self) -> Source | None:
+        """The table of events beside that of people, if one is open."""
+        return self.state.events
+
+    @property
+    def events_profile(self) -> dict[str, Any] | None:
+        return None if self.events is None else self._profiles_of_events.get(self.events)
+
+    @property
     def attributes(self) -> dict[str, dict[str, Any]]:
-        return self.spec.get("attributes", {})
+        """The columns that have a role, those of the events among them."""
+        return attributes_of(self.spec)
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """The profiles of all columns, those of the people first; the key of the events is not among them."""
+        people = (self.profile or {})["columns"]
+        if self.events_profile is None:
+            return people
+        key = self.spec.get("events", {}).get("key")
+        both = [*people, *({**column, "events": True} for column in self.events_profile["columns"])]
+        return [column for column in both if column["name"] != key]
+
+    def suggested_of(self, name: str) -> dict[str, Any]:
+        """The role and hierarchy that are suggested for a column of either table."""
+        tables = [self.profile, self.events_profile]
+        found = [table["attributes"] for table in tables if table is not None]
+        return next((attributes[name] for attributes in found if name in attributes), {})
 
     @property
     def ready(self) -> bool:
@@ -126,7 +156,7 @@ class Session:
         spec = deepcopy(self.spec)
         how(spec)
         if spec != self.spec:
-            self._push(State(self.source, spec, said))
+            self._push(State(self.source, spec, said, self.events))
 
     def _push(self, state: State) -> None:
         self.states = [*self.states[: self.place + 1], state][-_MOST_STATES:]
@@ -154,7 +184,7 @@ class Session:
         spec    asks for the spec to start with; without it, one is suggested
         before  what is to be done first, such as writing a built-in table to its file
         """
-        self.opening = Opening(source.name)
+        self.opening, self.opening_events = Opening(source.name), None
         self.spawn(self._open(source, spec, before))
 
     async def _open(self, source: Source, spec: Answer | None, before: Answer | None) -> None:
@@ -176,6 +206,40 @@ class Session:
         self._push(State(source, start, source.name))
         self.profile, self._profile_of, self.opening = found, source, None
         self.tell({"type": "opened"})
+
+    def open_events(self, source: Source) -> None:
+        """Open a table of events beside that of people in the background."""
+        self.opening_events = Opening(source.name)
+        self.spawn(self._open_events(source))
+
+    async def _open_events(self, source: Source) -> None:
+        opening, people = self.opening_events, self.source
+        assert opening is not None
+        try:
+            found = await self.desk.ask("open", source=source.asked(), tell=self._tell_events)
+            if self.source != people:
+                raise JobError(
+                    "Changed", "Another table of people was opened meanwhile. Open the events again."
+                )
+            spec = with_events(self.spec, (self.profile or {}), found)
+        except (JobError, WrongEvents) as error:
+            opening.error = str(error)
+        else:
+            self._profiles_of_events[source] = found
+            self._push(State(self.source, spec, f"the events {source.name}", source))
+            self.opening_events = None
+        self.tell({"type": "opened"})
+
+    def close_events(self) -> None:
+        """Go on without the table of events; Undo takes that back, too."""
+        self.opening_events = None
+        if self.events is not None or "events" in self.spec:
+            self._push(State(self.source, without_events(self.spec), "no events"))
+
+    def _tell_events(self, facts: dict[str, Any]) -> None:
+        if self.opening_events is not None:
+            self.opening_events.what, self.opening_events.share = facts["what"], facts["share"]
+            self.tell({"type": "opening", **facts})
 
     async def _profile(self, source: Source) -> None:
         """Look at a table again, because Undo went back to it."""
@@ -205,6 +269,14 @@ class Session:
         """Ask the desk about the open table."""
         assert self.source is not None
         return await self.desk.ask(question, source=self.source.asked(), **arguments)
+
+    async def ask_column(self, question: str, column: str, **arguments: Any) -> Any:
+        """Ask the desk about a column of either table."""
+        profile, source = self.events_profile, self.source
+        if profile is not None and any(found["name"] == column for found in profile["columns"]):
+            source = self.events
+        assert source is not None
+        return await self.desk.ask(question, source=source.asked(), column=column, **arguments)
 
     # -- those who listen ------------------------------------------------------------------------------
 

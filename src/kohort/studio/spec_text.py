@@ -26,10 +26,27 @@ def spec_text(spec: dict[str, Any], *, data: str | None = None, lines_of_trees: 
     rest = {
         key: value for key, value in spec.items() if key not in (*_FIRST, "attributes") and value is not None
     }
-    columns = [_attribute(name, entry) for name, entry in spec.get("attributes", {}).items()]
-    attributes = "".join(columns if lines_of_trees is None else [_cut(c, lines_of_trees) for c in columns])
-    body = f"attributes:\n{indent(attributes, '  ')}" if attributes else ""
+    body = _attributes(spec.get("attributes", {}), lines_of_trees)
+    events = rest.pop("events", None)
+    if events is not None:
+        others = {key: value for key, value in events.items() if key != "attributes"}
+        parts = _cut_items(spread(others), lines_of_trees) + _attributes(
+            events.get("attributes", {}), lines_of_trees
+        )
+        body += f"events:\n{indent(parts, '  ')}"
     return head + (spread(first) if first else "") + body + (spread(rest) if rest else "")
+
+
+def _attributes(entries: dict[str, Any], lines_of_trees: int | None) -> str:
+    """The columns of a table, each cut where its tree is long."""
+    columns = [_attribute(name, entry) for name, entry in entries.items()]
+    text = "".join(columns if lines_of_trees is None else [_cut(c, lines_of_trees) for c in columns])
+    return f"attributes:\n{indent(text, '  ')}" if text else ""
+
+
+def _cut_items(text: str, lines_of_trees: int | None) -> str:
+    """What is said of the events besides their columns, cut where the tree of the items is long."""
+    return text if lines_of_trees is None else _cut(text, lines_of_trees)
 
 
 def _attribute(name: str, entry: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from kohort.studio.session import Session, Source
 from kohort.studio.spec_text import read_project
 from kohort.studio.uploads import Refused, receive, refuse_bomb
 
-__all__ = ["BUILTIN", "PAGE", "open_builtin", "open_path"]
+__all__ = ["BUILTIN", "PAGE", "open_builtin", "open_path", "typed_path", "uploaded"]
 
 BUILTIN = ("health", "adult", "hospital")
 _SMALL_UPLOAD = 10 * 2**20  # bytes of a spec, a project or a hierarchy
@@ -39,13 +39,21 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 async def _open_path(session: Session, request: Request) -> Response:
     form = await form_of(request)
+    path = typed_path(session, request, form)
+    if path is not None:
+        open_path(session, path, header=_HEADERS.get(form.get("header", "")))
+    return back_to(session, "data")
+
+
+def typed_path(session: Session, request: Request, form: dict[str, str]) -> Path | None:
+    """The path that was typed; None, with a message, where there is none or paths are not allowed."""
     if not request.app.state.options.paths_allowed:
         session.message = ("error", "Files of this machine can only be named on the command line here.")
-    elif not form.get("path", "").strip():
+        return None
+    if not form.get("path", "").strip():
         session.message = ("error", "Type the path of a file.")
-    else:
-        open_path(session, Path(form["path"].strip()), header=_HEADERS[form.get("header", "")])
-    return back_to(session, "data")
+        return None
+    return Path(form["path"].strip())
 
 
 def open_path(session: Session, path: Path, *, header: bool | None = None, spec: Path | None = None) -> None:
@@ -73,6 +81,14 @@ def _spec_of_project(session: Session) -> Any:
 
 
 async def _upload(session: Session, request: Request) -> Response:
+    source = await uploaded(session, request)
+    if source is not None:
+        session.open(source, _spec_of_project(session))
+    return back_to(session, "data")
+
+
+async def uploaded(session: Session, request: Request) -> Source | None:
+    """The table that was sent, in the private folder; None, with a message, where it is refused."""
     limit = request.app.state.options.upload_limit
     folder = session.folder / f"upload-{len(list(session.folder.iterdir()))}"
     folder.mkdir(mode=0o700)
@@ -82,10 +98,8 @@ async def _upload(session: Session, request: Request) -> Response:
         await run_in_threadpool(refuse_bomb, upload.path, _EXPANDED * limit)
     except Refused as error:
         session.message = ("error", str(error))
-    else:
-        source = Source(str(upload.path), upload.name, "upload")
-        session.open(source, _spec_of_project(session))
-    return back_to(session, "data")
+        return None
+    return Source(str(upload.path), upload.name, "upload")
 
 
 async def _builtin(session: Session, request: Request) -> Response:

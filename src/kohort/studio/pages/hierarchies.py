@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from kohort.studio import builders
+from kohort.studio.events import set_hierarchy
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.pages.roles import column_named
@@ -23,7 +24,7 @@ _LARGEST_FILE = 10 * 2**20  # bytes of a hierarchy file
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """The quasi-identifiers, and the tree of the one that is looked at."""
-    columns = (session.profile or {})["columns"]
+    columns = session.columns
     quasi = [
         {
             "number": number,
@@ -31,7 +32,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
             "kind": builders.kind_of(_hierarchy(session, column["name"])),
         }
         for number, column in enumerate(columns)
-        if session.attributes.get(column["name"], {}).get("role") == "quasi-identifier"
+        if _has_tree(session, column)
     ]
     asked = str(request.path_params.get("number", ""))
     chosen = next((q for q in quasi if str(q["number"]) == asked), quasi[0] if quasi else None)
@@ -45,12 +46,18 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     hierarchy = _hierarchy(session, chosen["name"])
     found |= {"parameter": builders.parameter_of(hierarchy), "version": session.place}
     try:
-        seen = await session.ask("hierarchy", column=chosen["name"], hierarchy=hierarchy)
+        seen = await session.ask_column("hierarchy", chosen["name"], hierarchy=hierarchy)
     except JobError as error:
         return found | {"error": str(error), "view": None, "rows": []}
     rows = [] if seen["tree"] is None else rows_of(seen["tree"])
     view = {name: value for name, value in seen.items() if name != "tree"}
     return found | {"error": None, "view": view, "rows": rows[:_MOST_ROWS], "hidden": len(rows[_MOST_ROWS:])}
+
+
+def _has_tree(session: Session, column: dict[str, Any]) -> bool:
+    """Whether a column is generalized: a quasi-identifier of either table, or the items of the events."""
+    role = session.attributes.get(column["name"], {}).get("role")
+    return role == "quasi-identifier" or (role == "items" and bool(column.get("events")))
 
 
 def _hierarchy(session: Session, column: str) -> Any:
@@ -85,7 +92,7 @@ async def _build(session: Session, request: Request) -> Response:
         return back_to(session, "hierarchies")
     try:
         hierarchy = builders.written(form.get("kind", ""), form.get("parameter", ""))
-        await session.ask("hierarchy", column=name, hierarchy=hierarchy)
+        await session.ask_column("hierarchy", name, hierarchy=hierarchy)
     except (JobError, builders.WrongForm) as error:
         session.message = ("error", str(error))
     else:
@@ -94,13 +101,7 @@ async def _build(session: Session, request: Request) -> Response:
 
 
 def _set(session: Session, name: str, hierarchy: Any, said: str = "") -> None:
-    def change(spec: dict[str, Any]) -> None:
-        entry = spec["attributes"][name]
-        entry.pop("hierarchy", None)
-        if hierarchy is not None:
-            entry["hierarchy"] = hierarchy
-
-    session.change(said or f"the hierarchy of {name}", change)
+    session.change(said or f"the hierarchy of {name}", lambda spec: set_hierarchy(spec, name, hierarchy))
 
 
 def _shown_again(session: Session, request: Request) -> Response:
@@ -116,7 +117,7 @@ async def _edit(session: Session, request: Request) -> Response:
             {"error": "The tree has changed since this page was shown. Look at it again."}, 409
         )
     try:
-        seen = await session.ask("hierarchy", column=name, hierarchy=_hierarchy(session, name))
+        seen = await session.ask_column("hierarchy", name, hierarchy=_hierarchy(session, name))
         if seen["tree"] is None or not seen["editable"]:
             return JSONResponse({"error": "This column has no tree that can be edited by hand."}, 400)
         tree = edited(
@@ -142,7 +143,7 @@ async def _import(session: Session, request: Request) -> Response:
         return back_to(session, "hierarchies")
     try:
         upload = await receive(request, folder, _LARGEST_FILE)
-        hierarchy = await session.ask("import_hierarchy", column=name, path=str(upload.path))
+        hierarchy = await session.ask_column("import_hierarchy", name, path=str(upload.path))
     except (Refused, JobError) as error:
         session.message = ("error", str(error))
     else:
@@ -158,7 +159,7 @@ async def export(session: Session, request: Request) -> Response:
     path = session.folder / f"export-{session.place}-{int(request.path_params['number'])}.csv"
     try:
         hierarchy = _hierarchy(session, name)
-        await session.ask("export_hierarchy", column=name, hierarchy=hierarchy, path=str(path))
+        await session.ask_column("export_hierarchy", name, hierarchy=hierarchy, path=str(path))
     except JobError as error:
         session.message = ("error", str(error))
         return _shown_again(session, request)

@@ -31,7 +31,15 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "judging": run.judging,
         "parts": run.parts,
         "facts": run.facts,
+        "events": _kind_of_events(run),
     }
+
+
+def _kind_of_events(run: Run) -> str | None:
+    """How the events of a release are published, as linked records or as items; None: it is one table."""
+    if run.events is None:
+        return None
+    return "linked" if run.spec["events"].get("items") is None else "items"
 
 
 def chosen_run(session: Session, request: Request) -> Run | None:

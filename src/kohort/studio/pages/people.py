@@ -2,37 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kohort.studio.events import WrongEvents, keys_of, with_key, without_events
 from kohort.studio.jobs import JobError
+from kohort.studio.pages.data import typed_path, uploaded
 from kohort.studio.pages.page import Page, back_to, form_of
-from kohort.studio.session import Session
+from kohort.studio.pages.roles import drop_lost_promises
+from kohort.studio.session import Session, Source
 
 __all__ = ["PAGE"]
 
+_DEFAULT_M = 2
 _UNITS = ("record", "person", "household")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Whose records these are, and how many people there are."""
+    opening = session.opening_events
+    if opening is not None and opening.error is None:
+        return {"opening": asdict(opening), "events": None, "unit": None, "counted": None}
+    if session.events is not None:
+        return await _facts_of_events(session)
+    place = session.place
     unit, column = unit_of(session)
     linked = column is not None and session.attributes[column].get("treatment") == "pseudonym"
     try:
         counted = await session.ask("people", column=column)
     except JobError as error:
         counted = {"error": str(error)}
+    if session.place != place:  # something was chosen or opened meanwhile
+        return await facts(session, request)
     return {
         "unit": unit,
         "column": column,
         "linked": linked,
         "slot": (session.spec.get("history") or {}).get("slot"),
         "counted": counted,
-        "columns": list(session.attributes),
+        "columns": list(session.spec["attributes"]),
         "records": (session.profile or {}).get("records"),
         "suggested": [c["name"] for c in (session.profile or {})["columns"] if c["role"] == "person"],
+        "events": None,
+        "waits": "events" in session.spec,
+        "opening": None if session.opening_events is None else asdict(session.opening_events),
+        "paths_allowed": request.app.state.options.paths_allowed,
+        "upload_limit": request.app.state.options.upload_limit,
+    }
+
+
+async def _facts_of_events(session: Session) -> dict[str, Any]:
+    """The two tables, what links them, and how many people have how many events."""
+    assert session.events is not None and session.events_profile is not None and session.profile is not None
+    asked = session.spec["events"]
+    try:
+        counted = await session.ask("people_and_events", events=session.events.asked(), key=asked["key"])
+    except JobError as error:
+        counted = {"error": str(error)}
+    columns = [column["name"] for column in session.events_profile["columns"]]
+    return {
+        "unit": "events",
+        "opening": None,
+        "events": session.events.name,
+        "key": asked["key"],
+        "keys": keys_of(session.profile, session.events_profile),
+        "items": asked.get("items"),
+        "slot": (session.spec.get("history") or {}).get("slot"),
+        "orphans": asked.get("orphans", "error"),
+        "columns": [name for name in columns if name != asked["key"]],
+        "counted": counted,
     }
 
 
@@ -50,6 +91,9 @@ async def _choose(session: Session, request: Request) -> Response:
     unit, column = form.get("unit", "record"), form.get("column", "")
     if unit not in _UNITS or (unit != "record" and column not in session.attributes):
         session.message = ("error", "Choose the column that says whose record it is.")
+        return back_to(session, "people")
+    if "events" in session.spec:
+        session.message = ("error", "People and events are linked by their key. Go on without events first.")
         return back_to(session, "people")
     linked, slot = form.get("linked") == "yes", form.get("slot", "")
 
@@ -70,4 +114,86 @@ async def _choose(session: Session, request: Request) -> Response:
     return back_to(session, "people")
 
 
-PAGE = Page("people", facts, {"choose": _choose})
+async def _open_events(session: Session, request: Request) -> Response:
+    """Open the file of the events where it is."""
+    path = typed_path(session, request, await form_of(request))
+    if path is not None:
+        whole = path.expanduser().absolute()
+        session.open_events(_read_alike(session, Source(str(whole), whole.name)))
+    return back_to(session, "people")
+
+
+async def _upload_events(session: Session, request: Request) -> Response:
+    source = await uploaded(session, request)
+    if source is not None:
+        session.open_events(_read_alike(session, source))
+    return back_to(session, "people")
+
+
+def _read_alike(session: Session, source: Source) -> Source:
+    """The events with the header of the people: a command has one --header for both."""
+    return replace(source, header=None if session.source is None else session.source.header)
+
+
+async def _choose_events(session: Session, request: Request) -> Response:
+    """Choose the key, and whether events are linked records or items."""
+    form = await form_of(request)
+    people, events = session.profile, session.events_profile
+    if people is None or events is None or form.get("key", "") not in keys_of(people, events):
+        session.message = ("error", "Choose the column that both tables have.")
+        return back_to(session, "people")
+    try:
+        found = _chosen(session.spec, form, people, events)
+    except WrongEvents as error:
+        session.message = ("error", str(error))
+        return back_to(session, "people")
+
+    def change(spec: dict[str, Any]) -> None:
+        spec.clear()
+        spec.update(found)
+        drop_lost_promises(spec)
+
+    session.change("people and events", change)
+    return back_to(session, "people")
+
+
+def _chosen(
+    spec: dict[str, Any], form: dict[str, str], people: dict[str, Any], events: dict[str, Any]
+) -> dict[str, Any]:
+    """The spec with what the form says of the events."""
+    key, before = form["key"], spec["events"]
+    found = with_key(spec if before["key"] == key else without_events(spec), key, people, events)
+    asked = found["events"]
+    asked.pop("orphans", None)
+    if form.get("orphans") == "drop":
+        asked["orphans"] = "drop"
+    found.pop("others", None)
+    items, slot = form.get("items", ""), form.get("slot", "")
+    if items in asked["attributes"]:
+        hierarchy = before.get("hierarchy") if before.get("items") == items else None
+        asked.pop("attributes")
+        asked |= {"items": items, **({} if hierarchy is None else {"hierarchy": hierarchy})}
+        found["others"] = "drop"
+        found["privacy"].setdefault("m", _DEFAULT_M)
+    elif slot in asked["attributes"]:
+        asked["attributes"][slot] = {"role": "insensitive"}
+        found["history"] = {"slot": slot}
+    return found
+
+
+async def _close_events(session: Session, request: Request) -> Response:
+    session.close_events()
+    return back_to(session, "people")
+
+
+PAGE = Page(
+    "people",
+    facts,
+    {
+        "choose": _choose,
+        "open-events": _open_events,
+        "upload-events": _upload_events,
+        "choose-events": _choose_events,
+        "close-events": _close_events,
+    },
+)

@@ -23,7 +23,8 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     privacy = session.spec.get("privacy", {})
     records = (session.profile or {})["records"]
     small = records <= _RECORDS_AT_ONCE
-    if small and session.having("quasi-identifier"):
+    one_table = "events" not in session.spec
+    if small and one_table and session.having("quasi-identifier"):
         session.frontier.want(*_values(session))
     sensitive = session.having("sensitive")
     return {
@@ -47,6 +48,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "frontier": session.frontier.shown(),
         "frontier_waiting": session.frontier.waiting,
         "frontier_at_once": small,
+        "frontier_possible": one_table,
     }
 
 
@@ -63,7 +65,8 @@ def _values(session: Session) -> list[int]:
 async def check(session: Session) -> dict[str, Any]:
     """Whether the spec can be met, and by which algorithm; else why not."""
     try:
-        return await session.ask("check", spec=session.spec)
+        events = None if session.events is None else session.events.asked()
+        return await session.ask("check", spec=session.spec, events=events)
     except JobError as error:
         return {"possible": False, "kind": error.kind, "reason": str(error)}
 
@@ -91,7 +94,8 @@ async def _choose(session: Session, request: Request) -> Response:
 
 async def _frontier(session: Session, request: Request) -> Response:
     """Compute the frontier of a large table, which is not done by itself."""
-    session.frontier.want(*_values(session))
+    if "events" not in session.spec:
+        session.frontier.want(*_values(session))
     return back_to(session, "promise")
 
 

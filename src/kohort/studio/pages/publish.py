@@ -14,7 +14,7 @@ from kohort.studio.jobs import JobError
 from kohort.studio.pages.judge import chosen_run
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.runs import Run
-from kohort.studio.session import Session
+from kohort.studio.session import Session, Source
 from kohort.studio.words import words
 
 __all__ = ["PAGE", "command_of", "download", "script_of"]
@@ -40,13 +40,15 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "checklist": checklist(run, session),
         "builtin": run.source.kind == "builtin",
         "data": run.source.name,
+        "events": None if run.events is None else run.events.name,
     }
 
 
 def _about(name: str) -> dict[str, Any]:
     """What a file is for, and whether it stays private."""
     texts = words()["publish"]["files"]
-    key = "release" if name.startswith("release.") else name
+    stem = name.partition(".")[0]
+    key = stem if stem in ("release", "events") else name
     return {"about": texts[key]["about"], "private": texts[key]["private"]}
 
 
@@ -54,6 +56,7 @@ def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
     """What to look at before a release goes out; `done` is what the studio can tell by itself."""
     texts = words()["publish"]["checklist"]
     facts = run.facts or {}
+    same = "reproducible" if run.events is None else "reproducible_events"
     found = [
         {"text": texts["holds"], "done": facts["holds"]},
         {
@@ -61,7 +64,7 @@ def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
             "done": not facts["cautions"],
         },
         {"text": texts["same_spec"], "done": run.spec == session.spec},
-        {"text": texts["reproducible"], "done": not facts["cut_by_time"]},
+        {"text": texts[same], "done": not facts["cut_by_time"]},
         {"text": texts["named"], "done": bool(run.spec.get("title") and run.spec.get("owner"))},
         {"text": texts["written"], "done": bool(run.files)},
     ]
@@ -72,27 +75,43 @@ def _release_name(run: Run) -> str:
     return next((name for name in run.files if name.startswith("release.")), "release.csv")
 
 
+def _events_name(release: str) -> str:
+    """The file of the published events: that of the release, by another name."""
+    return f"events.{release.partition('.')[2]}"
+
+
+def _where(source: Source) -> str:
+    """How a command names a table: by its path, or by its name where the path is the studio's own."""
+    return source.path if source.kind == "path" else source.name
+
+
 def command_of(run: Run, release: str | None = None) -> str:
     """The command that makes the same release from the exported spec."""
     header = {None: [], True: ["--header"], False: ["--no-header"]}[run.source.header]
-    data = run.source.path if run.source.kind == "path" else run.source.name
+    data = _where(run.source)
     release = _release_name(run) if release is None else release
+    second = []
+    if run.events is not None:
+        second = ["--events", _where(run.events), "--events-out", _events_name(release)]
     files = ["--certificate", "certificate.json", "--report", "report.html", "--order-file", "order.json"]
-    return shlex.join(["kohort", "anonymize", data, "--spec", "spec.yaml", "--out", release, *files, *header])
+    made = ["--spec", "spec.yaml", "--out", release, *second, *files, *header]
+    return shlex.join(["kohort", "anonymize", data, *made])
 
 
 def script_of(run: Run) -> str:
     """A Python script that makes the same release from the exported spec."""
-    data = run.source.path if run.source.kind == "path" else run.source.name
+    data = _where(run.source)
     header = "" if run.source.header is None else f", header={run.source.header}"
+    events = "" if run.events is None else f", events={_where(run.events)!r}"
     release = _release_name(run)
+    second = "" if run.events is None else f'    events="{_events_name(release)}",\n'
     return (
         '"""Make the release again, as kohort studio made it."""\n\n'
         "import kohort as ko\n\n"
-        f'release = ko.anonymize({data!r}, spec="spec.yaml"{header})\n'
+        f'release = ko.anonymize({data!r}{events}, spec="spec.yaml"{header})\n'
         "print(release.summary())\n"
         "release.write(\n"
-        f'    "{release}",\n'
+        f'    "{release}",\n{second}'
         '    certificate="certificate.json",\n'
         '    report="report.html",\n'
         '    order_file="order.json",\n'
@@ -132,6 +151,7 @@ async def _write(session: Session, request: Request) -> Response:
             "write",
             folder=str(folder),
             release=f"release.{ending}",
+            events=None if run.events is None else f"events.{ending}",
             sign=None if sign is None else str(sign),
             spec=run.spec_text,
             command=command_of(run, f"release.{ending}"),
@@ -153,7 +173,7 @@ def _with_our_own(run: Run, folder: Path, written: list[str]) -> list[str]:
     }
     for name, text in ours.items():
         (folder / name).write_text(text, encoding="utf-8")
-    first = [name for name in written if name.startswith("release.")]
+    first = [name for stem in ("release.", "events.") for name in written if name.startswith(stem)]
     order = [
         *first,
         "certificate.json",

@@ -7,11 +7,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kohort.studio.events import attributes_of
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.session import Session
 
-__all__ = ["PAGE", "ROLES"]
+__all__ = ["PAGE", "ROLES", "column_named", "drop_lost_promises", "give_role"]
 
 ROLES = (
     "identifier",
@@ -23,34 +24,70 @@ ROLES = (
     "weight",
     "items",
 )
+OF_EVENTS = ("identifier", "quasi-identifier", "sensitive", "insensitive")
+_BESIDE_EVENTS = (*OF_EVENTS, "weight")
 _OF_ONE_COLUMN = ("person", "household", "weight", "items")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Every column with its role and the reason of the suggestion; how many people are unique."""
     quasi = session.having("quasi-identifier")
+    columns = session.columns
+    of_people = [column["name"] for column in columns if not column.get("events")]
+    counted = [name for name in quasi if name in of_people]
     try:
-        unique = await session.ask("uniqueness", columns=quasi, person=session.only("person"))
+        unique = await session.ask("uniqueness", columns=counted, person=session.only("person"))
     except JobError as error:
         unique = {"error": str(error)}
-    columns = []
-    for place, column in enumerate((session.profile or {})["columns"]):
+    shown = []
+    for place, column in enumerate(columns):
         chosen = session.attributes.get(column["name"], {}).get("role")
-        columns.append({**column, "number": place, "suggested": column["role"], "role": chosen})
-    return {"columns": columns, "roles": ROLES, "unique": unique, "quasi_identifiers": quasi}
+        suggested = session.suggested_of(column["name"]).get("role", column["role"])
+        of_events = bool(column.get("events"))
+        shown.append(
+            {
+                **column,
+                "number": place,
+                "suggested": suggested,
+                "role": chosen,
+                "roles": _offered(session, column["name"]),
+                "events": of_events,
+            }
+        )
+    return {
+        "columns": shown,
+        "roles": ROLES,
+        "unique": unique,
+        "quasi_identifiers": counted,
+        "key": None if session.events is None else session.spec["events"]["key"],
+        "items_of_events": session.spec.get("events", {}).get("items"),
+    }
 
 
 async def _choose(session: Session, request: Request) -> Response:
     form = await form_of(request)
     name, role = column_named(session, form.get("column", "")), form.get("role", "")
-    if name is not None and role in ROLES:
+    if name is not None and role in _offered(session, name):
         session.change(f"the role of {name}", lambda spec: give_role(session, spec, name, role))
     return back_to(session, "roles")
 
 
+def _offered(session: Session, name: str) -> tuple[str, ...]:
+    """The roles that a column may have; with events, the key says whose record it is."""
+    if session.events is None:
+        return ROLES
+    if not _is_of_events(session, name):
+        return _BESIDE_EVENTS
+    return OF_EVENTS if session.spec["events"].get("items") is None else ()
+
+
+def _is_of_events(session: Session, name: str) -> bool:
+    return any(column["name"] == name and column.get("events") for column in session.columns)
+
+
 def column_named(session: Session, number: str) -> str | None:
     """The column with a number; None where there is none."""
-    columns = (session.profile or {})["columns"]
+    columns = session.columns
     known = number.isdigit() and int(number) < len(columns)
     return columns[int(number)]["name"] if known else None
 
@@ -68,22 +105,25 @@ def give_role(session: Session, spec: dict[str, Any], name: str, role: str) -> N
         entry["hierarchy"] = hierarchy
     if role == "household":
         entry["treatment"] = "pseudonym"
-    attributes[name] = entry
-    _drop_lost_promises(spec)
+    if _is_of_events(session, name):
+        spec["events"].setdefault("attributes", {})[name] = entry
+    else:
+        attributes[name] = entry
+    drop_lost_promises(spec)
 
 
 def _hierarchy_before(session: Session, name: str) -> Any:
     """The hierarchy that a column had when it was a quasi-identifier last, else the suggested one."""
     for state in reversed(session.states[: session.place + 1]):
-        entry = state.spec.get("attributes", {}).get(name, {})
+        entry = attributes_of(state.spec).get(name, {})
         if entry.get("role") == "quasi-identifier":
             return entry.get("hierarchy")
-    return (session.profile or {})["attributes"].get(name, {}).get("hierarchy")
+    return session.suggested_of(name).get("hierarchy")
 
 
-def _drop_lost_promises(spec: dict[str, Any]) -> None:
+def drop_lost_promises(spec: dict[str, Any]) -> None:
     """Drop the promises about columns that are no longer sensitive, or of items that are no longer there."""
-    roles = {name: entry["role"] for name, entry in spec["attributes"].items()}
+    roles = {name: entry["role"] for name, entry in attributes_of(spec).items()}
     privacy = spec.get("privacy", {})
     for key, promised in list(privacy.items()):
         if key in ("k", "m", "confidence"):

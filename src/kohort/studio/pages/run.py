@@ -140,7 +140,7 @@ async def _restore(session: Session, request: Request) -> Response:
     """Go back to the settings of an earlier run; Undo takes that back, too."""
     number = (await form_of(request)).get("run", "")
     run = session.runs.numbered(int(number)) if number.isdigit() else None
-    if run is not None and run.source == session.source:
+    if run is not None and (run.source, run.events) == (session.source, session.events):
 
         def change(spec: dict[str, Any]) -> None:
             spec.clear()

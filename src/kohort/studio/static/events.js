@@ -1,7 +1,7 @@
 // What happens in the session, as server-sent events: each becomes an event of the document.
 import { refresh } from "./live.js";
 
-const PAGES = ["data", "promise", "run", "judge"];
+const PAGES = ["data", "people", "promise", "run", "judge"];
 
 export function listen() {
   const { session, page } = document.body.dataset;
@@ -10,6 +10,9 @@ export function listen() {
   source.onmessage = (message) => {
     const facts = JSON.parse(message.data);
     document.dispatchEvent(new CustomEvent(`studio:${facts.type}`, { detail: facts }));
+  };
+  source.onopen = () => { // what was opened before this stream was there is not told any more
+    if (document.getElementById("opening")) refresh();
   };
   addEventListener("pagehide", () => source.close());
   document.addEventListener("studio:opening", (event) => showOpening(event.detail));

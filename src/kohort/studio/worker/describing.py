@@ -21,7 +21,7 @@ from kohort.io.write_spec import suggested_attribute
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["open_table", "people", "uniqueness"]
+__all__ = ["open_table", "people", "people_and_events", "uniqueness"]
 
 _FIRST_ROWS = 100
 _LONGEST_CELL = 80  # characters
@@ -96,6 +96,26 @@ def people(workplace: Workplace, telling: Telling, *, source: Source, column: st
         "most": int(records.max(initial=0)),
         "several": int((records > 1).sum()),
         "without": int((persons < 0).sum()),
+    }
+
+
+def people_and_events(
+    workplace: Workplace, telling: Telling, *, source: Source, events: Source, key: str
+) -> dict[str, Any]:
+    """How many people have how many events, and how many events are of nobody in the table of people."""
+    own, named = (workplace.dataset(table).column(key) for table in (source, events))
+    in_people, in_events = (
+        {text: count for text, count in zip(column.texts, column.counts.tolist()) if text is not None}
+        for column in (own, named)
+    )
+    theirs = [count for text, count in in_events.items() if text in in_people]
+    return {
+        "people": len(in_people),
+        "twice": sum(in_people.values()) - len(in_people),
+        "events": workplace.dataset(events).n_records,
+        "most": max(theirs, default=0),
+        "none": len(in_people) - len(theirs),
+        "orphans": sum(in_events.values()) - sum(theirs),
     }
 
 

@@ -12,6 +12,7 @@ __all__ = ["QUESTIONS"]
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "open": describing.open_table,
     "people": describing.people,
+    "people_and_events": describing.people_and_events,
     "uniqueness": describing.uniqueness,
     "hierarchy": trees.hierarchy,
     "import_hierarchy": trees.import_hierarchy,

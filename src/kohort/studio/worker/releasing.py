@@ -14,13 +14,19 @@ from kohort.studio.worker.workplace import Source, Workplace
 __all__ = ["make", "write"]
 
 
-def make(workplace: Workplace, telling: Telling, *, source: Source, spec: str) -> dict[str, Any]:
-    """Make the release of a table by the spec in a file; its facts, and whether it was stopped by hand."""
+def make(
+    workplace: Workplace, telling: Telling, *, source: Source, spec: str, events: Source | None = None
+) -> dict[str, Any]:
+    """Make the release of a table, or of people and events, by the spec in a file.
+
+    The answer has its facts, and whether it was stopped by hand.
+    """
     workplace.keep(None)
     start = time.monotonic()
     key = os.environ.get("KOHORT_KEY")
     release = ko.anonymize(
         source["path"],
+        events=None if events is None else events["path"],
         spec=spec,
         header=source.get("header"),
         key=None if key is None else key.encode(),
@@ -44,6 +50,7 @@ def write(
     *,
     folder: str,
     release: str,
+    events: str | None,
     sign: str | None,
     spec: str,
     command: str,
@@ -52,7 +59,11 @@ def write(
     made, into = workplace.release, Path(folder)
     telling.tell({"what": "writing the files", "share": 0.0, "seconds": 0.0})
     facts = made.write(
-        into / release, certificate=into / "certificate.json", sign=sign, order_file=into / "order.json"
+        into / release,
+        events=None if events is None else into / events,
+        certificate=into / "certificate.json",
+        sign=sign,
+        order_file=into / "order.json",
     )
     known = {"sha256": facts["sha256"], "judged": workplace.judged(telling)}
     making = {**made.origin.making, "release": release, "spec": spec, "command": command}

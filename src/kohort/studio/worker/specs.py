@@ -54,15 +54,31 @@ def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source:
             tree = file.over(dataset.column(name))
             assert tree is not None
             content["attributes"][name]["hierarchy"] = tree_spec(tree)
+    of_events = {} if spec.events is None else spec.events.attributes
+    files = [name for name, attribute in of_events.items() if attribute.file is not None]
+    if files := files + _files_of_items(spec):
+        raise InputError(
+            f"This spec names a hierarchy file for {', '.join(map(repr, files))} of the events, which the "
+            "studio opens later. Leave it out, and import the file at its column."
+        )
     _refuse_baskets(spec)
     return content
+
+
+def _files_of_items(spec: Spec) -> list[str]:
+    """The column of items among the events, if the spec names a file for its hierarchy."""
+    events = spec.events
+    if events is None or events.items is None or not isinstance(events.hierarchy, FileSource):
+        return []
+    return [events.items]
 
 
 def read_spec_text(workplace: Workplace, telling: Telling, *, text: str, name: str) -> dict[str, Any]:
     """A spec that came from the browser, as plain data; it may name no files of this machine."""
     content, _ = load_yaml(text, name=name)
     spec = parse_spec(content if isinstance(content, dict) else {})
-    named = [column for column, part in spec.attributes.items() if isinstance(part.hierarchy, FileSource)]
+    named = [column for column, part in spec.columns.items() if isinstance(part.hierarchy, FileSource)]
+    named += _files_of_items(spec)
     if named:
         raise InputError(
             f"This spec names a hierarchy file for {', '.join(map(repr, named))}, and the studio opens no "
@@ -79,12 +95,18 @@ def _refuse_baskets(spec: Spec) -> None:
 
 
 def check_spec(
-    workplace: Workplace, telling: Telling, *, source: Source, spec: dict[str, Any]
+    workplace: Workplace,
+    telling: Telling,
+    *,
+    source: Source,
+    spec: dict[str, Any],
+    events: Source | None = None,
 ) -> dict[str, Any]:
     """Whether a spec can be met on a table, and which algorithm would be used; else the reason."""
     try:
         request = parse_spec(spec).request()
-        choice = choose(prepare(workplace.dataset(source), request).problem, request)
+        second = None if events is None else workplace.dataset(events)
+        choice = choose(prepare(workplace.dataset(source), request, second).problem, request)
     except KohortError as error:
         return {"possible": False, "kind": type(error).__name__, "reason": str(error)}
     return {"possible": True, "algorithm": choice.name, "notes": list(choice.notes)}

@@ -1,4 +1,4 @@
-"""What a worker holds between two questions: the table that was read last, and the release made last."""
+"""What a worker holds between two questions: the tables that were read last, and the release made last."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ Source = dict[str, Any]
 """Where a table is: its `path`, and `header`, whether its first line names the columns (None: found out)."""
 
 
+_MOST_TABLES = 2
+
+
 class _Read(NamedTuple):
     key: tuple[Any, ...]
     file: TableFile
@@ -27,13 +30,13 @@ class _Read(NamedTuple):
 
 
 class Workplace:
-    """The table and the release of a worker.
+    """The tables and the release of a worker: that of people, and that of events beside it.
 
     Every question names its source, so that a new worker can answer what an old one was asked.
     """
 
     def __init__(self) -> None:
-        self._read: _Read | None = None
+        self._read: list[_Read] = []
         self._release: Release | None = None
         self._judged: dict[str, Any] | None = None
 
@@ -71,8 +74,12 @@ class Workplace:
         path = Path(source["path"])
         state = path.stat() if path.exists() else None
         key = (str(path), source.get("header"), state and (state.st_mtime_ns, state.st_size))
-        if self._read is None or self._read.key != key:
-            self._read = None  # so that never two tables are in memory
-            file = read_table(path, header=source.get("header"))
-            self._read = _Read(key, file, Dataset(file.table))
-        return self._read
+        for read in self._read:
+            if read.key == key:
+                return read
+        # a table that has changed takes its own place; otherwise the older one goes, so that there are two
+        kept = [read for read in self._read if read.key[0] != str(path)]
+        self._read = kept[-(_MOST_TABLES - 1) :]
+        file = read_table(path, header=source.get("header"))
+        self._read.append(_Read(key, file, Dataset(file.table)))
+        return self._read[-1]
