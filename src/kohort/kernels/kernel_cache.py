@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -165,10 +166,11 @@ def _sources(module: str) -> dict[str, str] | None:
 
 @cache
 def _source(module: str) -> str | None:
-    path = getattr(sys.modules.get(module), "__file__", None)
     try:
+        found = sys.modules.get(module)
+        path = find_spec(module).origin if found is None else found.__file__  # type: ignore[union-attr]
         return None if path is None else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, ImportError, AttributeError):
         return None
 
 
