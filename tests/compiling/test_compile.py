@@ -102,7 +102,7 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(tmp_path):
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    while not list(tmp_path.rglob("whole")):
+    while process.poll() is None and not list(tmp_path.rglob("whole")):
         time.sleep(0.1)
     time.sleep(3.0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
