@@ -8,7 +8,7 @@ from kohort.algorithms.kernels.generalization import child_of
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import distinct_values, places_among
 
-__all__ = ["children_of", "dense", "pool_children"]
+__all__ = ["children_of", "dense", "largest_and_smallest", "pool_children"]
 
 
 @kernel
@@ -32,6 +32,19 @@ def dense(places, n_places):
 
 
 @kernel
+def largest_and_smallest(size, apart):
+    """The first largest and the first smallest of the children that are parts of their own; -1 if none is."""
+    largest, smallest = -1, -1
+    for c in range(len(size)):
+        if apart[c]:
+            if largest < 0 or size[c] > size[largest]:
+                largest = c
+            if smallest < 0 or size[c] < size[smallest]:
+                smallest = c
+    return largest, smallest
+
+
+@kernel
 def pool_children(size, need, strict):
     """Decide which children of a node become parts of their own and which are pooled.
 
@@ -45,13 +58,7 @@ def pool_children(size, need, strict):
         if not apart[c]:
             pooled += size[c]
     while 0 < pooled < need:
-        donor, smallest = -1, -1
-        for c in range(len(size)):
-            if apart[c]:
-                if donor < 0 or size[c] > size[donor]:
-                    donor = c
-                if smallest < 0 or size[c] < size[smallest]:
-                    smallest = c
+        donor, smallest = largest_and_smallest(size, apart)
         if smallest < 0:
             break
         if not strict and size[donor] - (need - pooled) >= need:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.node_children import pool_children
+from kohort.algorithms.mondrian.kernels.node_children import largest_and_smallest, pool_children
 from kohort.kernels.compiled import kernel
 
 __all__ = [
@@ -133,13 +133,7 @@ def pooled_children(sample, child, size):
     apart = people >= need
     pooled = _people_in_pool(sample, child, apart)
     while 0 < pooled < need:
-        donor, smallest = -1, -1
-        for c in range(len(size)):
-            if apart[c]:
-                if donor < 0 or people[c] > people[donor]:
-                    donor = c
-                if smallest < 0 or people[c] < people[smallest]:
-                    smallest = c
+        donor, smallest = largest_and_smallest(people, apart)
         if smallest < 0:
             break
         if not sample.strict and people[donor] - (need - pooled) >= need:
