@@ -25,12 +25,13 @@ from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_role
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
+from kohort.pipeline.verify_release import verify_published
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
 from kohort.problem.group_counts import group_counts
 from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
-from kohort.verification import Original, Verdict, verify
+from kohort.verification import Verdict
 from kohort.version import __version__
 
 __all__ = ["Applied", "apply_maps"]
@@ -262,15 +263,7 @@ def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.nda
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:
-    original = Original(
-        prepared.dataset,
-        prepared.roles,
-        prepared.attributes,
-        rows=published.rows,
-        treatments=prepared.request.treatments,
-    )
-    table = Dataset(published.arrow)
-    verdict = verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies).verdict
+    verdict = verify_published(prepared, published).verdict
     if not verdict.holds:
         raise InfeasibleError(
             "The recoded table does not satisfy what was asked for, so it was not made. Make a release of "

@@ -17,9 +17,9 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution, solve
 from kohort.pipeline.two_files import refuse_no_events
-from kohort.pipeline.verify_release import verify_release
+from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
-from kohort.verification import Original, Verification, verify
+from kohort.verification import Verification
 
 __all__ = ["make_release"]
 
@@ -58,7 +58,8 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
     if not len(published.rows):
         refuse_dropping(published.broken)
         raise InternalError("Every record would be withheld. Nothing was written.")
-    found = _measured(prepared, published) if prepared.files is None else _files_measured(prepared, published)
+    measured = verify_published if prepared.files is None else _files_measured
+    found = measured(prepared, published)
     if not found.verdict.holds:
         refuse_dropping(published.broken, found.verdict)
         raise InternalError(
@@ -66,19 +67,6 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
             + "\n".join(found.verdict.reasons())
         )
     return found
-
-
-def _measured(prepared: Prepared, published: Published) -> Verification:
-    original = Original(
-        prepared.dataset,
-        prepared.roles,
-        prepared.attributes,
-        prepared.items,
-        rows=published.rows,
-        treatments=prepared.request.treatments,
-    )
-    table = Dataset(published.arrow)
-    return verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
 
 
 def _files_measured(prepared: Prepared, published: Published) -> Verification:

@@ -8,12 +8,27 @@ from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
-from kohort.pipeline.prepare import build_attributes, refuse_nulls, settled_roles
+from kohort.pipeline.prepare import Prepared, build_attributes, refuse_nulls, settled_roles
 from kohort.pipeline.prepare_items import items_problem
+from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
-__all__ = ["verify_release"]
+__all__ = ["verify_published", "verify_release"]
+
+
+def verify_published(prepared: Prepared, published: Published) -> Verification:
+    """Measure what was asked on a table that was just published, and compare it with its original."""
+    original = Original(
+        prepared.dataset,
+        prepared.roles,
+        prepared.attributes,
+        prepared.items,
+        rows=published.rows,
+        treatments=prepared.request.treatments,
+    )
+    table = Dataset(published.arrow)
+    return verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
 
 
 def verify_release(
