@@ -22,6 +22,7 @@ def refuse_endless(text: str, refuse: Refusal, *, loader: Any = yaml.SafeLoader)
     Only the events of the parser are looked at, one after another: nothing is built and nothing repeated.
     """
     seen = _Seen()
+    event: Any  # what PyYAML's stubs say of its marks differs from version to version
     for event in yaml.parse(text, Loader=loader):
         reason = seen.next(event)
         if reason is not None:
