@@ -89,6 +89,7 @@ def arguments_of(case: Case, folder: Path | None = None) -> dict[str, Any]:
         "insensitive": case.insensitive,
         "identifiers": case.identifiers,
         "person": case.person,
+        "weight": case.weight,
         "privacy": [_model(model) for model in case.privacy],
         **options,
     }

@@ -40,6 +40,8 @@ def draw_baskets(rng: Random) -> Case:
         case.items["multiset"] = True
     elif rng.random() < 0.25:
         case.privacy.append(_confidence(rng, items, case.privacy[0]["m"]))
+    if rng.random() < 0.2:
+        case.items["suppress"] = True
     if rng.random() < 0.05:
         case.options["time_limit"] = 1e-9
     return case
@@ -55,6 +57,8 @@ def draw_items_beside(rng: Random, case: Case) -> None:
         case.items["weight"] = rng.choice([0, 0.2, 0.9, 1])
     if rng.random() < 0.5:
         case.items["algorithm"] = rng.choice(ALGORITHMS)
+    if rng.random() < 0.15:
+        case.items["suppress"] = True
     model = case.privacy[0]
     case.privacy[0] = {"model": "km-anonymity", "k": model["k"], "m": rng.choice([1, 2, 2, 3])}
     case.options.pop("suppression", None)

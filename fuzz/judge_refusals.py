@@ -37,6 +37,7 @@ DOCUMENTED = (  # the error's class, and what its message has in it
     ("UnsupportedError", "A table with items cannot withhold"),
     ("UnsupportedError", "Items have one cost"),
     ("UnsupportedError", "counts records, and in this table people have several"),
+    ("UnsupportedError", "proves its result for records that all count the same"),
     ("InputError", "records are of one person"),
     ("InputError", "All attribute weights are 0"),
     ("InputError", "nulls: refuse is set"),
