@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, Algorithm, ItemsAlgorithm
+from kohort.algorithms import EVERY_ALGORITHM, Algorithm, ItemsAlgorithm
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
@@ -231,8 +231,8 @@ def _of_role(role: str) -> AttributeSpec:
 
 
 def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:
-    algorithm = (ALGORITHMS | ITEMS_ALGORITHMS)[name]
-    known = [field.name for field in fields(algorithm)]  # type: ignore[arg-type]
+    algorithm: Any = EVERY_ALGORITHM[name]
+    known = [field.name for field in fields(algorithm)]
     for parameter in parameters:
         if parameter not in known:
             hint = did_you_mean(parameter, known) if known else "It takes none."
