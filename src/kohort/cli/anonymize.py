@@ -153,9 +153,7 @@ def anonymize(
     }
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress(time_limit=request.time_limit) as progress:
-        release = release_file(
-            data, request, progress, events=events, origin=origin, reading=reading, reported=files.report
-        )
+        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None
     found = release.origin.file.encoding
@@ -195,17 +193,12 @@ def release_file(
     origin: Origin,
     reading: Reading,
     events: Path | None = None,
-    reported: Path | None = None,
 ) -> Release:
-    """Read a file, and that of the events if there is one, and make the release of it.
-
-    reported  the report that will be asked for next, if any: what it needs is loaded meanwhile
-    """
+    """Read a file, and that of the events if there is one, and make the release of it."""
     import time
 
     from kohort.io.data_files import read_data
     from kohort.publication import release_of
-    from kohort.report.ahead import load_ahead
 
     if progress is not None:
         progress("reading", 0.0)
@@ -213,8 +206,6 @@ def release_file(
     file = read_data(data, origin.shape, **reading.options())
     second = None if events is None else read_data(events, **reading.options_of_events())
     seconds = {"read": time.perf_counter() - start}
-    if reported is not None:
-        load_ahead()
     return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
 
 

@@ -104,7 +104,9 @@ def _predicted(lessons: _Lessons, tests: np.ndarray) -> np.ndarray:
     """The classes that a model predicts for the tests."""
     try:
         from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
     except ImportError:
         raise missing_package("Classification needs", "sklearn") from None
     model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3)
-    return model.fit(lessons.features, lessons.classes, sample_weight=lessons.weights).predict(tests)
+    with threadpool_limits(1):  # so little to learn that more threads only wait for each other
+        return model.fit(lessons.features, lessons.classes, sample_weight=lessons.weights).predict(tests)
