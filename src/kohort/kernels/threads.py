@@ -19,9 +19,9 @@ LEAST_SHARED = 512
 
 def thread_count() -> int:
     """How many threads share work out: NUMBA_NUM_THREADS, or one per core."""
-    from numba import config
+    import numba
 
-    return config.NUMBA_NUM_THREADS
+    return int(numba.config.NUMBA_NUM_THREADS)
 
 
 def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:
