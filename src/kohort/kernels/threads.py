@@ -21,7 +21,7 @@ def thread_count() -> int:
     """How many threads share work out: NUMBA_NUM_THREADS, or one per core."""
     import numba
 
-    return int(numba.config.NUMBA_NUM_THREADS)
+    return int(vars(numba.config)["NUMBA_NUM_THREADS"])
 
 
 def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:
