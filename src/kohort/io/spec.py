@@ -192,7 +192,13 @@ class Spec(_OptionKeys):
         found += [] if self.items is None else [(BASKETS, self.items)]
         if self.events is not None and self.events.items is not None:
             source = self.events.resolved(self.events.items, beside=beside).hierarchy
-            return Items(self.events.items, source, algorithm=self.items_algorithm, weight=self.items_weight)
+            return Items(
+                self.events.items,
+                source,
+                suppress=self.events.suppress,
+                algorithm=self.items_algorithm,
+                weight=self.items_weight,
+            )
         for column, part in found[:1]:
             source = part.resolved(column, beside=beside).hierarchy
             separator = part.separator if self.items is None else None
