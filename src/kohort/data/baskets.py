@@ -44,7 +44,7 @@ class Baskets:
         O(names * records): for a few items.
         """
         number = {name: i for i, name in enumerate(names)}
-        name_of_item = np.array([number.get(name, -1) for name in self._names(multiset)], dtype=np.int64)
+        name_of_item = np.array([number.get(name, -1) for name in self.names(multiset)], dtype=np.int64)
         has = np.zeros((len(names) + 1, len(self)), dtype=bool)
         has[name_of_item[self.items.codes], self.record_of_item] = True
         return list(has[:-1])
@@ -55,10 +55,10 @@ class Baskets:
         multiset  whether an item is written with its number, as in `milk ×2`, which has the name `milk`
         """
         wanted = set(names)
-        chosen = np.array([name in wanted for name in self._names(multiset)], dtype=bool)
+        chosen = np.array([name in wanted for name in self.names(multiset)], dtype=bool)
         return self._with(~chosen), self._with(chosen)
 
-    def _names(self, multiset: bool) -> list[str]:
+    def names(self, multiset: bool) -> list[str]:
         """The name of each distinct item, without its number where that is written."""
         texts = [str(text) for text in self.items.texts]
         return [text.rpartition(" ×")[0] or text for text in texts] if multiset else texts

@@ -149,7 +149,7 @@ class Spec(_OptionKeys):
             roles=self._roles(),
             models=self.privacy.models(),
             km=self.privacy.km(),
-            confidence=self.privacy.item_confidence(),
+            confidence=self.privacy.item_inference(),
             items=self._items(beside),
             hierarchies=self._hierarchies(beside),
             orders=self._per_column("listed_order"),

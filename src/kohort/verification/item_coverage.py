@@ -50,13 +50,24 @@ def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -
         for record, text in zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive))
         if record not in silent
     }
-    different = len(held ^ set(zip(rows[shown.record_of_item].tolist(), _texts(shown))))
-    title = f"sensitive items of {published.name!r}"
-    if different:
-        detail = f"{counted(different, 'sensitive item')} of {published.name!r} are missing or invented."
-    else:
-        detail = f"The sensitive items of {published.name!r} are published as they are."
-    return CoveredBaskets((covered.check, Check(title, not different, detail)), covered.ncp, covered.dropped)
+    told = set(zip(rows[shown.record_of_item].tolist(), _texts(shown)))
+    check = _check_sensitive(published.name, len(held - told), len(told - held), problem, len(held))
+    return CoveredBaskets((covered.check, check), covered.ncp, covered.dropped)
+
+
+def _check_sensitive(name: str, missing: int, invented: int, problem: ItemsProblem, n_items: int) -> Check:
+    """Check sensitive items, some of which are missing: that is right where they may be dropped, too."""
+    dropped = missing if problem.drops_sensitive else 0
+    wrong = missing - dropped + invented
+    detail = f"The sensitive items of {name!r} are published as they are."
+    if wrong:
+        detail = f"{counted(wrong, 'sensitive item')} of {name!r} are missing or invented."
+    elif dropped:
+        detail = (
+            f"The sensitive items of {name!r} are published as they are, but for {dropped:,} of {n_items:,} "
+            f"({percent(dropped / n_items)}) that are dropped."
+        )
+    return Check(f"sensitive items of {name!r}", not wrong, detail)
 
 
 def _texts(baskets: Baskets) -> list[str | None]:

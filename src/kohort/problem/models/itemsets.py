@@ -32,6 +32,13 @@ class Itemsets(NamedTuple):
         """The items of the itemset with this key, by rank."""
         return (*(divmod(key, self.n_items) if self.pairs else (key,)), *self.tail)
 
+    def contain(self, keys: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+        """Whether the itemset of each key has an item of one of these ranks."""
+        if np.isin(self.tail, ranks).any():
+            return np.ones(len(keys), dtype=bool)
+        own = np.divmod(keys, self.n_items) if self.pairs else (keys,)
+        return np.any([np.isin(part, ranks) for part in own], axis=0)
+
 
 class ItemTable(NamedTuple):
     """Items by rank, the most frequent first, ascending in each record; empty records are left out.
