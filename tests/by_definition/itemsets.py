@@ -57,7 +57,7 @@ def highest_confidence(baskets, sensitive, m):
 def highest_uncertainty(baskets, sensitive, m):
     """The largest confidence of a rule from up to m items, sensitive ones included, to another sensitive one.
 
-    Somebody may also know nothing, or that there are other items.
+    Somebody may also know nothing; that there are other items counts as a known item.
     """
     known = {frozenset(c) for basket in baskets for n in range(m + 1) for c in combinations(set(basket), n)}
     groups = [(items, [basket for basket in baskets if items <= set(basket)]) for items in known]
@@ -65,7 +65,7 @@ def highest_uncertainty(baskets, sensitive, m):
     groups += [
         (items, [basket for basket in filled if items <= set(basket)])
         for items in known
-        if items <= set(sensitive)
+        if items <= set(sensitive) and len(items) < m
     ]
     shares = [
         Fraction(sum(item in basket for basket in fitting), len(fitting))

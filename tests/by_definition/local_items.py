@@ -70,7 +70,8 @@ def highest_local_confidence(parent, baskets, labels, holds, m, *, known_sensiti
         for n_secret in range((m if known_sensitive else 0) + 1):
             for secret in combinations(sorted(held), n_secret):
                 whole = [i for i in range(len(labels)) if set(secret) <= holds[i]]
-                groups += [(frozenset(secret), whole), (frozenset(secret), [i for i in whole if labels[i]])]
+                groups += [(frozenset(secret), whole)]
+                groups += [(frozenset(secret), [i for i in whole if labels[i]])] * (n_secret < m)
                 for size in range(1, m - n_secret + 1):
                     for known in combinations(sorted(set(basket)), size):
                         fitting = [i for i in whole if set(known) <= fits[i]]

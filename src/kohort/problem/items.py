@@ -62,8 +62,8 @@ class ItemsProblem:
         filled = self.baskets.sizes > 0
         broken = [
             share
-            for holds in (self.holds, [held[filled] for held in self.holds])
-            for _, share in confidence.broken_rules(holds)
+            for besides, holds in enumerate((self.holds, [held[filled] for held in self.holds]))
+            for _, share in confidence.broken_rules(holds, besides=besides)
         ]
         if broken:
             raise InfeasibleError(confidence.refusal(max(broken)))

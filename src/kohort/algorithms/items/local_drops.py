@@ -81,7 +81,7 @@ def _may_show(recoding: LocalRecoding, kept: np.ndarray) -> bool:
     if len(shown) < problem.model.k:
         return False
     holders = [held[shown] for held in problem.holds]
-    return problem.confidence is None or problem.confidence.allows_shares(holders)
+    return problem.confidence is None or problem.confidence.allows_shares(holders, besides=1)
 
 
 def _at_the_root(recoding: LocalRecoding) -> np.ndarray:

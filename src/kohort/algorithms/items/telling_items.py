@@ -56,7 +56,10 @@ def telling_items(confidence: ItemInference, holds: list[np.ndarray], filled: np
         left = [held & (number not in dropped) for number, held in enumerate(holds)]
         parts = (left, [held[filled] for held in left])
         broken = Counter(
-            item for part in parts for rule, _ in confidence.broken_rules(part) for item in rule.items
+            item
+            for besides, part in enumerate(parts)
+            for rule, _ in confidence.broken_rules(part, besides=besides)
+            for item in rule.items
         )
         if not broken:
             return dropped

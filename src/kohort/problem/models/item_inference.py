@@ -106,16 +106,24 @@ class ItemInference:
         for number, held in enumerate(holds):
             yield InferenceRule(np.ones(len(held), dtype=bool), held, self.m, (number,))
 
-    def broken_rules(self, holds: Sequence[np.ndarray]) -> Iterator[tuple[InferenceRule, Fraction]]:
-        """The rules that records break by their sensitive items alone, each with its confidence."""
+    def broken_rules(
+        self, holds: Sequence[np.ndarray], *, besides: int = 0
+    ) -> Iterator[tuple[InferenceRule, Fraction]]:
+        """The rules that records break by their sensitive items alone, each with its confidence.
+
+        besides  1 where it is known of these records that they have other items: one item less is known then
+        """
         for rule in self.rules(holds):
             holders, support = int(rule.held.sum()), int(rule.known.sum())
-            if support and not self.allows(np.array([holders]), np.array([support]))[0]:
+            if support and rule.m >= besides and not self.allows(np.array([holders]), np.array([support]))[0]:
                 yield rule, Fraction(holders, support)
 
-    def allows_shares(self, holds: Sequence[np.ndarray]) -> bool:
-        """Whether some records may hold their sensitive items if nothing else of them is known."""
-        return next(self.broken_rules(holds), None) is None
+    def allows_shares(self, holds: Sequence[np.ndarray], *, besides: int = 0) -> bool:
+        """Whether some records may hold their sensitive items if nothing else of them is known.
+
+        besides  1 where it is known that they have other items
+        """
+        return next(self.broken_rules(holds, besides=besides), None) is None
 
     def allows(self, holders: np.ndarray, support: np.ndarray) -> np.ndarray:
         """Where this many holders among the records that fit are not too many."""
@@ -146,21 +154,39 @@ class ItemInference:
         sensitive_of  per item the number of the sensitive item that it is, or -1: an itemset does not imply
                       what it contains. None: no item is sensitive
         """
-        found = InferenceSurvey()
-        sizes = np.diff(offsets)
+        found, sizes = InferenceSurvey(), np.diff(offsets)
+        record = np.repeat(np.arange(len(sizes)), sizes)
         others = items >= 0 if sensitive_of is None else sensitive_of[items] < 0
-        filled = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[others], minlength=len(sizes)) > 0
+        filled = np.bincount(record[others], minlength=len(sizes)) > 0
         for s, held in enumerate(holds):
             for fitting in (held, held[filled]):
                 if len(fitting):
                     n, holders = np.array([len(fitting)]), np.array([fitting.sum()])
                     self.judge(found, n, holders, s, most, lambda _: ())
+        self._survey_sets(found, sizes, items, holds, sensitive_of, self.m, most)
+        if sensitive_of is not None:  # known sensitive items, and that there are others: the last known item
+            alone = ~others & filled[record]
+            of_filled = np.bincount(record[alone], minlength=len(sizes))
+            self._survey_sets(found, of_filled, items[alone], holds, sensitive_of, self.m - 1, most)
+        return found
+
+    def _survey_sets(
+        self,
+        found: InferenceSurvey,
+        sizes: np.ndarray,
+        items: np.ndarray,
+        holds: Sequence[np.ndarray],
+        sensitive_of: np.ndarray | None,
+        m: int,
+        most: int,
+    ) -> None:
+        """Look at every set of up to m items of records that have so many items, one record after another."""
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
         table, order = ItemTable.of(np.arange(len(sizes)), offsets, items)
         secret = None if sensitive_of is None else sensitive_of[order]
-        for size in range(1, min(self.m, int(sizes.max(initial=0))) + 1):
+        for size in range(1, min(m, int(sizes.max(initial=0))) + 1):
             for part in itemsets_of(table, size):
                 self._judge_part(found, part, holds, order, secret, most)
-        return found
 
     def _judge_part(
         self,

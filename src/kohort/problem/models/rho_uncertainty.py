@@ -24,9 +24,9 @@ class RhoUncertainty(ItemInference):
     """Up to m known items imply no further sensitive item with a confidence of `rho` or more.
 
     Less than this share of the records that have the known items holds any sensitive item that is not among
-    them. Known items may be sensitive ones. An attacker may also know none, or that there are items besides
-    sensitive ones. Where m is at least the size of the largest basket less 1, it is the rho-uncertainty of
-    the paper. Beside quasi-identifiers, all this holds within every class.
+    them. Known items may be sensitive ones. An attacker may also know none; that there are items besides
+    sensitive ones counts as a known item. Where m is at least the size of the largest basket less 1, it is
+    the rho-uncertainty of the paper. Beside quasi-identifiers, all this holds within every class.
 
     sensitive  the sensitive items
     rho        what every confidence stays below
