@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
+from kohort.data.counting import count_nearly_sorted
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 
@@ -104,9 +105,7 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
     items = code_column(name, flat)
     sizes = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     n_items = max(len(items.texts), 1)
-    keys, counts = np.unique(
-        np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes, return_counts=True
-    )
+    keys, counts = count_nearly_sorted(np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes)
     record, codes = keys // n_items, (keys % n_items).astype(np.int32)
     if multiset:
         codes, texts = _with_counts(codes, counts, items.texts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.counting import count_pairs
+from kohort.data.counting import count_nearly_sorted
 from kohort.problem.items import ItemsProblem
 
 __all__ = ["DROPPED", "WITHHELD", "ItemNodes"]
@@ -65,7 +65,9 @@ class ItemNodes:
         as_they_are = np.array([number.get(str(text), -1) for text in texts], dtype=np.int64)
         records = np.append(records, secret[0])
         codes = np.append(codes, as_they_are[secret[1]])
-        record, label, _ = count_pairs(records, codes, len(problem.baskets), max(len(labels), 1))
+        n_labels = max(len(labels), 1)
+        pairs, _ = count_nearly_sorted(records * n_labels + codes)
+        record, label = pairs // n_labels, pairs % n_labels
         sizes = np.bincount(record, minlength=len(problem.baskets))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         values = pa.DictionaryArray.from_arrays(

@@ -87,17 +87,16 @@ def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> 
     original, hierarchy = problem.baskets, problem.hierarchy
     n_leaves = len(hierarchy.leaves)
     leaves = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
-    keys = np.sort(original.record_of_item * n_leaves + leaves[original.items.codes])
+    keys = np.sort(original.record_of_item * n_leaves + leaves[original.items.codes], kind="stable")
     occurrence, node, unknown = published_nodes(published, hierarchy)
     record = rows[published.record_of_item[occurrence]] * n_leaves
     first = np.searchsorted(keys, record + hierarchy.lo[node])
     after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
     stands_for = np.bincount(occurrence, weights=after - first, minlength=len(published.items.codes))
     width = hierarchy.hi[node].astype(np.int64) - hierarchy.lo[node] + 1
-    change = np.zeros(len(keys) + 1, dtype=np.int64)
-    np.add.at(change, first, width)
-    np.add.at(change, after, -width)
-    covering = np.cumsum(change[:-1])
+    change = np.bincount(first, weights=width, minlength=len(keys) + 1)
+    change -= np.bincount(after, weights=width, minlength=len(keys) + 1)
+    covering = np.cumsum(change[:-1].astype(np.int64))
     silent = np.ones(len(original), dtype=bool)
     silent[rows] = published.missing
     said = ~silent[keys // n_leaves]
@@ -142,6 +141,8 @@ def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarra
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
     start = np.cumsum(number) - number
     flat = np.array([node for nodes in meant for node in nodes], dtype=np.int64)
+    if (number == 1).all():
+        return np.arange(len(published.items.codes)), flat[published.items.codes], 0
     each = number[published.items.codes]
     occurrence = np.repeat(np.arange(len(published.items.codes)), each)
     within = np.arange(len(occurrence)) - np.repeat(np.cumsum(each) - each, each)
