@@ -35,7 +35,7 @@ class RhoUncertainty(ItemInference):
     >>> promise = RhoUncertainty(["test", "pills"], "1/2", m=1)
     >>> test, pills = np.array([1, 1, 0, 0, 0], dtype=bool), np.array([1, 0, 0, 0, 0], dtype=bool)
     >>> [(rule.items, str(share)) for rule, share in promise.broken_rules([test, pills])]
-    [((0, 1), '1/2'), ((1, 0), '1')]
+    [((1, 0), '1'), ((0, 1), '1/2')]
     """
 
     name: ClassVar[str] = "rho-uncertainty"
@@ -86,7 +86,7 @@ class RhoUncertainty(ItemInference):
         As many more items may be known as there are fewer sensitive ones among the m.
         """
         everybody = np.ones(len(holds[0]) if holds else 0, dtype=bool)
-        sets = [((), everybody)]
+        sets: list[tuple[tuple[int, ...], np.ndarray]] = [((), everybody)]
         while sets:
             items, known = sets.pop()
             for number, held in enumerate(holds):
