@@ -83,3 +83,18 @@ def highest_local_confidence(parent, baskets, labels, holds, m, *, known_sensiti
         for secret in secrets - items
     ]
     return max(shares, default=Fraction(0))
+
+
+def short_label_sets(labels, rooms, size, wanted):
+    """The sets of up to `size` labels, with a wanted one, whose baskets have less than 0 room together."""
+    known = {
+        frozenset(chosen)
+        for shown in labels
+        for length in range(1, size + 1)
+        for chosen in combinations(sorted(shown), length)
+    }
+    return {
+        chosen
+        for chosen in known
+        if chosen & wanted and sum(room for shown, room in zip(labels, rooms) if chosen <= shown) < 0
+    }

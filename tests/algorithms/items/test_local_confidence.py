@@ -12,8 +12,11 @@ from test_sensitive_items import sensitive_cases
 
 import kohort as ko
 from by_definition.itemsets import highest_confidence, highest_uncertainty
-from by_definition.local_items import highest_local_confidence, unsupported
+from by_definition.local_items import highest_local_confidence, short_label_sets, unsupported
+from items_cases import items_cases
 from kohort.algorithms import Run
+from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
+from kohort.algorithms.items.local_search import LocalSearch
 from kohort.algorithms.items.telling_items import solve_items
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError
@@ -170,6 +173,30 @@ def _listed(inner):
     if all(below is None for below in inner.values()):
         return list(inner)
     return {name: [] if below is None else _listed(below) for name, below in inner.items()}
+
+
+@given(case=items_cases(max_m=3), seed=st.integers(0, 2**32 - 1), size=st.integers(1, 3))
+@settings(max_examples=60)
+def test_the_kernels_find_what_is_short_of_room_and_leave_nothing_short(case, seed, size):
+    rng = np.random.default_rng(seed)
+    search = LocalSearch.of_all(case.problem())
+    search.descend(Run(), within=rng.random(len(search.parent)) < 0.5)
+    room = rng.choice([-2, 1], len(case.baskets)).astype(np.int64)
+    rules = LocalRules(room[None], np.array([size], dtype=np.int64))
+
+    def shown():
+        ends = pairwise(search.cuts.start.tolist())
+        return [set(search.cuts.node[a:b].tolist()) for a, b in ends]
+
+    for node in np.flatnonzero(search.width > 1).tolist():
+        wanted = {node, *np.flatnonzero(search.parent == node).tolist()}
+        assert tells_at(search.cuts, node, rules) == bool(short_label_sets(shown(), room, size, wanted))
+        before = short_label_sets(shown(), room, size, set(range(len(search.parent))))
+        kept = search.cuts.node.copy()
+        child_of = search._ancestors_at(int(search.depth[node]) + 1)
+        split_node_with_room(search.cuts, node, child_of, case.m, case.k, rules)
+        after = short_label_sets(shown(), room, size, set(range(len(search.parent))))
+        assert after <= before or (search.cuts.node == kept).all()
 
 
 BOUGHT = [["a1", "s"], ["a1"], ["a1"], ["a2"], ["a2", "s"], ["a2"], ["b1"], ["b1"], ["b1"], ["b1"]]

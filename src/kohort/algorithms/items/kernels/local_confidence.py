@@ -73,7 +73,7 @@ def split_node_with_room(cuts, node, child_of, m, k, rules):
 
 @kernel
 def tells_at(cuts, node, rules):
-    """Whether a set of labels with this node is short of room."""
+    """Whether a set of labels with this node, or with a child of it, is short of room."""
     own, n = np.empty(cuts.tid_start[node + 1] - cuts.tid_start[node], np.int64), 0
     for b in cuts.tid[cuts.tid_start[node] : cuts.tid_start[node + 1]]:
         if _publishes(cuts, b, node):
