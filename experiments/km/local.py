@@ -32,7 +32,7 @@ from kohort.utility.itemset_loss import itemset_loss
 
 HERE = Path(__file__).parent
 FANOUT = 5
-TIME_LIMIT = 300
+TIME_LIMIT = 60
 SETS = ("WebView-1", "WebView-2", "generated")
 GRID = ((100, 3), (2, 3), (5, 1), (5, 2), (5, 4), (10, 3), (25, 3))  # k and m
 ORDERS = ("natural", "frequency", "cooccurrence")
