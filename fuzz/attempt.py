@@ -27,6 +27,7 @@ MODELS = {
     "t-closeness": ko.TCloseness,
     "km-anonymity": ko.KmAnonymity,
     "item-confidence": ko.ItemConfidence,
+    "rho-uncertainty": ko.RhoUncertainty,
 }
 
 

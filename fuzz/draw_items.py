@@ -36,9 +36,11 @@ def draw_baskets(rng: Random) -> Case:
         options={"algorithm": rng.choice(ALGORITHMS), "shuffle": rng.random() < 0.1},
         frame=rng.choice([kind for kind in FRAME_KINDS if kind != "polars-categorical"]),
     )
+    if rng.random() < 0.2:
+        case.items["suppress"] = True
     if rng.random() < 0.1:
         case.items["multiset"] = True
-    elif rng.random() < 0.25:
+    elif rng.random() < 0.4:
         case.privacy.append(_confidence(rng, items, case.privacy[0]["m"]))
     if rng.random() < 0.2:
         case.items["suppress"] = True
@@ -102,4 +104,6 @@ def _hierarchy(rng: Random, items: list[str]) -> Any:
 def _confidence(rng: Random, items: list[str], m: int) -> dict[str, Any]:
     sensitive = rng.sample(items, rng.randint(1, max(1, len(items) // 2)))
     limit = rng.choice(["1/2", "2/3", "0.8", "0.9", "1"])
+    if rng.random() < 0.4:
+        return {"model": "rho-uncertainty", "sensitive": sensitive, "rho": limit, "m": m}
     return {"model": "item-confidence", "sensitive": sensitive, "limit": limit, "m": m}

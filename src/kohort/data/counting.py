@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["count_pairs"]
+__all__ = ["count_nearly_sorted", "count_pairs"]
 
 
 def count_pairs(
@@ -23,3 +23,20 @@ def count_pairs(
         return pairs // n_right, pairs % n_right, counts[pairs]
     pairs, counts = np.unique(key, return_counts=True)
     return pairs // n_right, pairs % n_right, counts
+
+
+def count_nearly_sorted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys, ascending, and how often each occurs; O(n) where they are almost in order.
+
+    As keys of records and their items are, one record after another.
+
+    >>> count_nearly_sorted(np.array([1, 0, 2, 2, 3]))
+    (array([0, 1, 2, 3]), array([1, 1, 2, 1]))
+    """
+    keys = np.sort(keys, kind="stable")
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    if first.all():
+        return keys, np.ones(len(keys), dtype=np.int64)
+    places = np.flatnonzero(first)
+    return keys[places], np.diff(np.append(places, len(keys)))

@@ -149,7 +149,7 @@ class Spec(_OptionKeys):
             roles=self._roles(),
             models=self.privacy.models(),
             km=self.privacy.km(),
-            confidence=self.privacy.item_confidence(),
+            confidence=self.privacy.item_inference(),
             items=self._items(beside),
             hierarchies=self._hierarchies(beside),
             orders=self._per_column("listed_order"),
@@ -192,7 +192,13 @@ class Spec(_OptionKeys):
         found += [] if self.items is None else [(BASKETS, self.items)]
         if self.events is not None and self.events.items is not None:
             source = self.events.resolved(self.events.items, beside=beside).hierarchy
-            return Items(self.events.items, source, algorithm=self.items_algorithm, weight=self.items_weight)
+            return Items(
+                self.events.items,
+                source,
+                suppress=self.events.suppress,
+                algorithm=self.items_algorithm,
+                weight=self.items_weight,
+            )
         for column, part in found[:1]:
             source = part.resolved(column, beside=beside).hierarchy
             separator = part.separator if self.items is None else None

@@ -14,6 +14,7 @@ from kohort.algorithms.items.kernels.item_cuts import (
     drop,
     generalize,
     kept_nodes,
+    supports,
     tid_lists,
 )
 from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
@@ -242,8 +243,7 @@ def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists,
     )
     tree = item_tree(hierarchy, count)
     lists = tid_lists(baskets, tree)
-    total = np.concatenate([[0], np.cumsum(lists.weight[lists.basket])])
-    support = total[lists.start[1:]] - total[lists.start[:-1]]
+    support = supports(lists)
     order = np.lexsort((np.arange(n), -(tree.hi - tree.lo), -support))
     node = order[(support[order] > 0) & (order > 0)]
     tree.rank[node] = np.arange(len(node))
