@@ -42,8 +42,6 @@ def draw_baskets(rng: Random) -> Case:
         case.items["multiset"] = True
     elif rng.random() < 0.4:
         case.privacy.append(_confidence(rng, items, case.privacy[0]["m"]))
-    if rng.random() < 0.2:
-        case.items["suppress"] = True
     if rng.random() < 0.05:
         case.options["time_limit"] = 1e-9
     return case

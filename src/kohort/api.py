@@ -253,7 +253,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
         name
         for name, parameter in signature(anonymize).parameters.items()
         if name not in ("data", "events", "key", "engine", "progress", "stop", "spec", "header")
-        and given[name]
+        and given[name] is not None
         and given[name] != parameter.default
     ]
     if besides:

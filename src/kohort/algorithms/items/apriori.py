@@ -101,6 +101,10 @@ def protect_and_refine(
     sensitive = sensitive_items(problem, part, search)
     if sensitive is not None:
         sensitive.repair(run)
+        # an item that was dropped comes back under a label, and may make itemsets rare again
+        while search.cut.may_drop and search.first_rare(problem.model.m):
+            repair_by_size(search, problem.model.m, run)
+            sensitive.repair(run)
     if not refine:
         return 0, sensitive
     may_publish = None if sensitive is None else sensitive.may_publish
