@@ -108,13 +108,14 @@ class Cutting:
         found = [(starts[:0], ends[:0])]
         for attempt in range(self.n_cuts):
             possible = cuts["way"][:, attempt] >= 0
-            starts, ends, cuts = starts[possible], ends[possible], cuts[possible]
+            starts, ends, cuts = starts[possible], ends[possible], cuts[possible].view(np.recarray)
             if not starts.size:
                 break
             tried = np.ascontiguousarray(cuts[:, attempt : attempt + 1]).view(np.recarray)
             succeeded, *parts = self._cut_where_satisfied(space, starts, ends, tried)
             found.append((parts[0], parts[1]))
-            starts, ends, cuts = starts[~succeeded], ends[~succeeded], cuts[~succeeded]
+            left = ~succeeded
+            starts, ends, cuts = starts[left], ends[left], cuts[left].view(np.recarray)
         new_starts, new_ends = zip(*found)
         return np.concatenate(new_starts), np.concatenate(new_ends)
 
