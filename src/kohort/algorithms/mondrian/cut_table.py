@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.kernels.cut_table import (
     CUT,
     MAX_BINS,
@@ -23,18 +24,15 @@ from kohort.algorithms.mondrian.kernels.cut_table import (
     Workspace,
 )
 from kohort.problem.encoding.layout import TREE, Tables
-from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 
 __all__ = ["cut_table_of", "new_workspace"]
-
-_COLUMNS_AT_ONCE = 8  # a multiple of it is compared by few instructions
 
 
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
     """All records of a problem in the order in which they came, as one group. O(records * attributes)."""
     tables = problem.coded.tables
-    rows = _rows(problem)
+    rows = compact_rows(problem)
     records = Records(
         rows=rows,
         packed=rows.view(np.int64),
@@ -43,17 +41,6 @@ def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
         masses=np.zeros(0) if problem.masses is None else problem.masses.astype(np.float64),
     )
     return CutTable(records, tables, _children(tables), Rules(problem.k, strict, widest))
-
-
-def _rows(problem: Problem) -> np.ndarray:
-    """The leaf of each cell in two bytes, or in four where a column has more leaves than fit into two."""
-    numbers = [leaf_numbers(attribute) for attribute in problem.attributes]
-    few = max(int(leaves.max()) for leaves in numbers) <= np.iinfo(np.int16).max
-    width = -(-len(numbers) // _COLUMNS_AT_ONCE) * _COLUMNS_AT_ONCE
-    rows = np.zeros((problem.n_records, width), dtype=np.int16 if few else np.int32)
-    for place, (leaves, attribute) in enumerate(zip(numbers, problem.attributes)):
-        rows[:, place] = leaves.astype(rows.dtype)[attribute.column.codes]
-    return rows
 
 
 def _depths(tables: Tables) -> np.ndarray:
