@@ -11,7 +11,7 @@ from kohort.problem.encoding.layout import ATTRIBUTE, SET, TREE, CellCosts, Tabl
 
 __all__ = ["fits_memory", "local_cells", "present_leaves"]
 
-_MOST_PAIRS, _MOST_COUNTS = 4_000_000, 10_000_000  # pairs of leaves of a column; groups times leaves
+_MOST_PAIRS, _MOST_COUNTS = 4_000_000, 400_000  # pairs of leaves of a column; groups times leaves
 
 
 def present_leaves(rows: np.ndarray) -> list[np.ndarray]:
@@ -20,7 +20,7 @@ def present_leaves(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def fits_memory(leaves: Sequence[np.ndarray], n_groups: int) -> bool:
-    """Whether the costs of all pairs of these leaves, and their counts in all groups, take little memory."""
+    """Whether the costs of all pairs of these leaves, and their counts in all groups, fit a cache."""
     numbers = np.array([len(some) for some in leaves])
     return bool((numbers**2).sum() <= _MOST_PAIRS and numbers.sum() * n_groups <= _MOST_COUNTS)
 
