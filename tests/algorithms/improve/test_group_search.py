@@ -101,7 +101,7 @@ def test_counts_stay_right_round_after_round(problem, heat):
     room = max(start.n_groups, len(rows) // problem.k) + 2 * MOST_POOLED
     label = np.unique(start.group_of_record, return_inverse=True)[1]
     groups = new_groups(search.cells, rows, label, start.n_groups, room, problem.k)
-    regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat)
+    regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat, 2)
     numbers, label = np.unique(groups.group, return_inverse=True)
     anew = new_groups(search.cells, rows, label, len(numbers), len(numbers), problem.k)
     assert np.bincount(label).min() >= problem.k

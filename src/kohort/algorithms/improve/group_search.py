@@ -125,6 +125,7 @@ class GroupSearch:
     cells: CellCosts
     rows: np.ndarray
     promises: Promises
+    drawn: int = 1  # records that are drawn for a round, which begins with the one whose group costs most
 
     @classmethod
     def of(cls, problem: Problem, rows: np.ndarray, kept: np.ndarray) -> GroupSearch:
@@ -215,7 +216,7 @@ class GroupSearch:
             if run.out_of_time:
                 break
             some = min(at_a_time, rounds - begin)
-            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat())
+            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat(), self.drawn)
         return total_cost(groups.counts), np.unique(groups.group, return_inverse=True)[1]
 
 

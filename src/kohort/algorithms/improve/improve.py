@@ -73,7 +73,8 @@ class Improve(Algorithm):
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
     together are repeatedly dissolved and rebuilt. For tight labels and free intervals there are no
-    closed records to mine: there, and where they are too many, only the last step is done.
+    closed records to mine: there, and where they are too many, only the last step is done. So it is in
+    tables of more than 100,000 records, region by region; memory is then O(records * attributes).
 
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
 

@@ -24,6 +24,7 @@ __all__ = ["regrouped_in_regions"]
 
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
+_DRAWN = 4  # records for a round: dear groups have more to win
 _ENOUGH = 2  # times k: of more equal records that make up a group, the others are set aside
 
 
@@ -118,7 +119,9 @@ class _RegionSearch:
             labels[halves[0]], labels[halves[1]] = found, other + int(found.max()) + 1
             return cost + other_cost, labels
         cells, rows = local_cells(self.problem.coded.tables, rows, leaves)
-        return self._regrouped(GroupSearch(cells, rows, self._promises(part)), labels, part, seed, run)
+        return self._regrouped(
+            GroupSearch(cells, rows, self._promises(part), _DRAWN), labels, part, seed, run
+        )
 
     def _promises(self, part: np.ndarray) -> Promises:
         return self.promises._replace(value=self.promises.value[self.records[part]])

@@ -31,7 +31,8 @@ class Mondrian(Algorithm):
     cut in the middle as in the paper (`choose="range"`). `strict` keeps records with equal values together;
     otherwise they may be dealt to both sides.
 
-    All groups of one depth are cut at the same time, in parallel. O(n * attributes^2 * depth).
+    Large groups are cut first; those that fit a cache are then cut to the end, on all cores.
+    O(n * attributes^2 * depth); memory O(n * attributes).
 
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 41, 42]})
