@@ -14,9 +14,12 @@ from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.promises import Promises
 from kohort.algorithms.improve.local_cells import fits_memory, local_cells, present_leaves
 from kohort.algorithms.improve.model_rules import promises_of
+from kohort.algorithms.mondrian.cutting import cells_of
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
 from kohort.kernels.threads import thread_count
+from kohort.problem.encoding.layout import Tables
+from kohort.problem.encoding.tables import attribute_of_node
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -24,6 +27,7 @@ __all__ = ["regrouped_in_regions"]
 
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
+_SPREAD = 1.0  # of the logarithms of random weights
 _DRAWN = 4  # records for a round: dear groups have more to win
 _ENOUGH = 2  # times k: of more equal records that make up a group, the others are set aside
 
@@ -85,22 +89,23 @@ class _RegionSearch:
         return Standing(f"{words}: {reached:.4f}", reached) if reached is not None and whole else words
 
     def _regions(self, turn: int) -> list[np.ndarray]:
-        """The records of each region: of groups that follow each other in the order of this turn.
+        """The records of each region, a run of groups as they were given, or a cell of similar groups.
 
-        First in the order in which they were given, in which groups that were cut from each other are
-        neighbours; then sorted by one record of each, by attributes in random order.
+        First groups are taken in the order in which they were given, in which those that were cut from each
+        other are neighbours. Then one record of each is cut into cells by mondrian, with random weights of
+        attributes, so that cells of different turns lie across each other.
         """
-        n_regions = max(1, round(self.n_groups / min(_GROUPS * 2**turn, _MOST_GROUPS)))
-        region = np.arange(self.n_groups) * n_regions // self.n_groups
+        size = min(_GROUPS * 2**turn, _MOST_GROUPS)
+        region = np.arange(self.n_groups) // size
         if turn > 0:
             first = np.empty(self.n_groups, dtype=np.int64)
             first[self.group[::-1]] = np.arange(len(self.group))[::-1]
             rng = np.random.default_rng((self.problem.seed, turn))
-            columns = rng.permutation(len(self.problem.attributes))
-            region[np.lexsort(self.rows[first][:, columns].T)] = region.copy()
+            weights = np.exp(_SPREAD * rng.normal(size=len(self.problem.attributes)))
+            region = cells_of(self.rows[first], _weighted(self.problem.coded.tables, weights), size // 2)
         of_record = region[self.group]
         order = np.argsort(of_record, kind="stable").astype(np.int32)
-        return np.split(order, np.cumsum(np.bincount(of_record, minlength=n_regions))[:-1])
+        return np.split(order, np.cumsum(np.bincount(of_record))[:-1])
 
     def _searched(self, part: np.ndarray, seed: tuple[int, int, int], run: Run) -> tuple[float, np.ndarray]:
         """The total cost of a region, and the group of each of its records, numbered from 0.
@@ -148,6 +153,18 @@ class _RegionSearch:
         aside = np.flatnonzero((found < 0) & (self.given >= 0))
         found[aside] = self.n_groups + np.unique(self.given[aside], return_inverse=True)[1]
         return found
+
+
+def _weighted(tables: Tables, weights: np.ndarray) -> Tables:
+    """The tables with the costs of each attribute multiplied by its weight."""
+    n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
+    return tables._replace(
+        base=tables.base * weights,
+        slope=tables.slope * weights,
+        full=tables.full * weights,
+        leaf_cost=tables.leaf_cost * np.repeat(weights, n_leaves),
+        node_cost=tables.node_cost * weights[attribute_of_node(tables)],
+    )
 
 
 def _are_unlike(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

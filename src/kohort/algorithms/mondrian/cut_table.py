@@ -26,21 +26,25 @@ from kohort.algorithms.mondrian.kernels.cut_table import (
 from kohort.problem.encoding.layout import TREE, Tables
 from kohort.problem.problem import Problem
 
-__all__ = ["cut_table_of", "new_workspace"]
+__all__ = ["cut_table", "cut_table_of", "new_workspace"]
 
 
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
     """All records of a problem in the order in which they came, as one group. O(records * attributes)."""
-    tables = problem.coded.tables
-    rows = compact_rows(problem)
-    records = Records(
-        rows=rows,
-        packed=rows.view(np.int64),
-        number=np.arange(problem.n_records, dtype=np.int32),
-        persons=np.zeros(0, np.int32) if problem.persons is None else problem.persons.astype(np.int32),
-        masses=np.zeros(0) if problem.masses is None else problem.masses.astype(np.float64),
-    )
-    return CutTable(records, tables, _children(tables), Rules(problem.k, strict, widest))
+    table = cut_table(compact_rows(problem), problem.coded.tables, Rules(problem.k, strict, widest))
+    records = table.records
+    if problem.persons is not None:
+        records = records._replace(persons=problem.persons.astype(np.int32))
+    if problem.masses is not None:
+        records = records._replace(masses=problem.masses.astype(np.float64))
+    return table._replace(records=records)
+
+
+def cut_table(rows: np.ndarray, tables: Tables, rules: Rules) -> CutTable:
+    """Rows as `compact_rows` gives them, which will be moved, as one group of records that weigh the same."""
+    number = np.arange(len(rows), dtype=np.int32)
+    records = Records(rows, rows.view(np.int64), number, np.zeros(0, dtype=np.int32), np.zeros(0))
+    return CutTable(records, tables, _children(tables), rules)
 
 
 def _depths(tables: Tables) -> np.ndarray:

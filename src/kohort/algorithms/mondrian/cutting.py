@@ -7,16 +7,26 @@ from itertools import pairwise
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import cut_table_of, new_workspace
-from kohort.algorithms.mondrian.kernels.cut_table import CUT, CUT_UP, DEAL, FIND, PART, Steps, Workspace
+from kohort.algorithms.mondrian.cut_table import cut_table, cut_table_of, new_workspace
+from kohort.algorithms.mondrian.kernels.cut_table import (
+    CUT,
+    CUT_UP,
+    DEAL,
+    FIND,
+    PART,
+    Rules,
+    Steps,
+    Workspace,
+)
 from kohort.algorithms.mondrian.kernels.descent import cut_groups
 from kohort.algorithms.mondrian.satisfying_parts import satisfying
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import thread_count
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Cutting"]
+__all__ = ["Cutting", "cells_of"]
 
 _SUBTREE = 65_536  # records, about, that fit the cache of a core
 _SHARE = 262_144  # records that a thread cuts between two looks at the clock
@@ -24,6 +34,22 @@ _LEAST_SHARE = 2_048
 _NO_CUTS = np.empty((0, 0), dtype=CUT).view(np.recarray)
 _NO_PARTS, _NO_NUMBERS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
 _STOPPED = "Stopped at the time limit: some groups could still be cut."
+
+
+def cells_of(rows: np.ndarray, tables: Tables, size: int) -> np.ndarray:
+    """The cell of each row, where rows are cut into cells of `size` or more as mondrian cuts records.
+
+    rows    as `compact_rows` gives them; they are moved
+    tables  the costs by which cuts are chosen
+    """
+    table, is_start = cut_table(rows, tables, Rules(size, False, False)), np.zeros(len(rows), dtype=bool)
+    whole = Steps(CUT_UP, _NO_CUTS, _NO_PARTS, _NO_NUMBERS)
+    ends = np.array([0]), np.array([len(rows)])
+    cut_groups(table, new_workspace(table, len(rows), 4), *ends, 0, is_start, whole)
+    cell = np.empty(len(rows), dtype=np.int64)
+    is_start[0] = True
+    cell[table.records.number] = np.cumsum(is_start) - 1
+    return cell
 
 
 class Cutting:
