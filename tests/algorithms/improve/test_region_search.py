@@ -132,3 +132,10 @@ def test_auto_takes_improve_for_large_tables_only_with_a_time_limit(monkeypatch)
     chosen, reason = Auto().choice_for(problem, None)
     assert chosen.name == "mondrian" and "only with a time limit" in reason[0]
     assert Auto().choice_for(problem, 20.0)[0].name == "improve"
+
+
+def test_a_time_limit_longer_than_its_own_is_used(monkeypatch):
+    monkeypatch.setattr("kohort.algorithms.improve.improve.SECONDS", 1e-9)
+    monkeypatch.setattr("kohort.algorithms.improve.improve._MOST_TOGETHER", 100)
+    assert hospital(400).cut_by_time
+    assert hospital(400, time_limit=5).cost < hospital(400, algorithm="mondrian").cost

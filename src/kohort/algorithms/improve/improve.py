@@ -143,7 +143,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     """
     asked = run.seconds_left is not None
     worth = _WORTH_ANY_TIME if asked else _WORTH_IT
-    run = run.at_most(SECONDS)
+    run = run if asked else run.at_most(SECONDS)
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if _is_large(problem):
         found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
