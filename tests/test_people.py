@@ -89,6 +89,9 @@ def test_every_release_keeps_its_promises_for_people(algorithm, case, data):
         release = case.released(algorithm, **options)
     except (InfeasibleError, InputError):  # InputError: all visits are of one patient
         return
+    except UnsupportedError:  # of one record per person: some algorithms have no rule for some models
+        assert len(set(case.table["patient"].to_pylist())) == len(case.table)
+        return
     judged(case, release)
     people = len(set(case.table["patient"].to_pylist()))
     if release.verdict.people is not None and not release.verdict.withheld:
