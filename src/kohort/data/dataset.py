@@ -13,6 +13,8 @@ import pyarrow as pa
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
 from kohort.data.forked import require_polars_threads
+from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.taking import take_records
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["Dataset"]
@@ -60,12 +62,25 @@ class Dataset:
                 "Convert it to one type, such as text."
             ) from None
 
+    def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
+        """The given records of a column, in the given order."""
+        return take_records(self.arrow(name), rows)
+
     def field(self, name: str) -> pa.Field:
         """The column's type in Arrow, with what else a file may have said about it (labels of SPSS)."""
         native = self.frame.to_native()
         if isinstance(native, pa.Table):
             return native.schema.field(name)
         return pa.field(name, self.arrow(name).type)
+
+    def formulas_in(self, name: str) -> int:
+        """How many texts of a column spreadsheet programs take for formulas."""
+        values = self.arrow(name)
+        return sum(map(count_formulas, values.chunks)) if holds_texts(values.type) else 0
+
+    def hands_on(self, name: str, other: Dataset) -> bool:
+        """Whether the column is that of another table, handed on batch by batch without being held."""
+        return False
 
     def _missing_texts(self, name: str) -> Collection[str]:
         """The values that a file calls missing, such as refused; dataframes have none."""

@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 
 from kohort.errors import InputError
-from kohort.io.columns import holds_bytes, plain_slices, refuse_columns
+from kohort.io.columns import Slices, holds_bytes, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes
 from kohort.io.json_text import parse_json
-from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
+from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
 
 __all__ = ["read_json_lines", "write_json_lines"]
 
@@ -34,13 +34,12 @@ def read_json_lines(path: Path) -> pa.Table:
         raise InputError(_explanation(path, raw)) from None
 
 
-def write_json_lines(table: pa.Table, path: Path) -> None:
+def write_json_lines(slices: Slices, path: Path) -> None:
     """Write JSON lines in UTF-8; dates and times become ISO text."""
-    refuse_columns(table, "JSON", holds_bytes)
-    refuse_distant_dates(table, "JSON")
-    table = wide_decimals_as_text(table)
+    refuse_columns(slices.schema, "JSON", holds_bytes)
+    fitting = slices.changed(with_usual_dates("JSON")).changed(wide_decimals_as_text)
     with create_bytes(path) as stream, by_polars("Writing JSON lines"):
-        for part in plain_slices(table):
+        for part in fitting.plain().tables:
             text = io.BytesIO()
             pl.DataFrame(part).write_ndjson(text)
             stream.write(text.getvalue())

@@ -14,8 +14,11 @@ import pyarrow as pa
 
 from kohort.data.basket_cells import joined
 from kohort.data.codebook import codebook_of, with_codebook
+from kohort.data.compact_column import smallest_type
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.published_dataset import PublishedDataset
+from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
@@ -25,6 +28,7 @@ from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Published", "labelled", "publish", "replaced_columns"]
 
+_MANY = 1 << 20  # records from which on labels are held in as few bytes as they need
 Columns = Mapping[str, pa.Array | None]
 
 
@@ -61,6 +65,13 @@ class Published:
         return 0 if self.kept is None else self.dataset.n_records - len(self.kept)
 
     @cached_property
+    def shown(self) -> Dataset:
+        """The published table, to be looked at by a stranger; see `PublishedDataset`."""
+        if isinstance(self.dataset, StreamedDataset):
+            return PublishedDataset(self.dataset, self.names, self.columns, self.kept)
+        return Dataset(self.arrow)
+
+    @cached_property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat."""
         arrays, fields = [], []
@@ -68,13 +79,13 @@ class Published:
             replaced = self.columns.get(name)
             column = self.dataset.arrow(name) if replaced is None else replaced
             arrays.append(column if self.kept is None else take_records(column, self.kept))
-            fields.append(self._field(name, column.type))
+            fields.append(self.field(name, column.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _field(self, name: str, kind: pa.DataType) -> pa.Field:
+    def field(self, name: str, kind: pa.DataType) -> pa.Field:
         """The type of a column and what a file said about it, also where its values are generalized."""
         if name not in self.columns:
-            return self.dataset.field(name)
+            return self.dataset.field(name).with_type(kind)
         book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
         return with_codebook(pa.field(name, kind), book)
 
@@ -97,14 +108,14 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
-    left = np.flatnonzero(~recoding.withheld)
     if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
-        return Published(prepared.dataset, columns, left)
+        return Published(prepared.dataset, columns, np.flatnonzero(~recoding.withheld))
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
     shown = starred([columns[attribute.name] for attribute in prepared.attributes])
     broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
-    return Published(prepared.dataset, columns, left if broken else None, broken)
+    left = np.flatnonzero(~recoding.withheld) if broken else None
+    return Published(prepared.dataset, columns, left, broken)
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
@@ -150,7 +161,16 @@ def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: boo
     code_of_label = np.array([-1 if label is None else number[label] for label in labels], dtype=np.int32)
     codes = code_of_label[published.of_record]
     codes[withheld] = number[STAR]
+    if len(codes) >= _MANY:
+        return _small_dictionary(codes, known)
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
+
+
+def _small_dictionary(codes: np.ndarray, labels: list[str]) -> pa.DictionaryArray:
+    """Labels as a dictionary whose indices take few bytes; a code below 0 is a missing value."""
+    missing = codes < 0 if (codes < 0).any() else None
+    indices = pa.array(codes.astype(smallest_type(len(labels))), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(labels, pa.string()))
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -27,8 +27,7 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
         rows=published.rows,
         treatments=prepared.request.treatments,
     )
-    table = Dataset(published.arrow)
-    return verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
+    return verify(published.shown, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
 
 
 def verify_release(

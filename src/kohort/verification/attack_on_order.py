@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import read_covering
@@ -56,8 +55,8 @@ def untouched_columns(original: Dataset, names: Sequence[str], rows: np.ndarray)
     """The columns that are published as they are and may be sorted, in the order of these records."""
     found = []
     for name in names:
-        if not stand_together(value_codes(take_records(original.arrow(name), rows[:_A_FEW]))):
+        if not stand_together(value_codes(original.taken(name, rows[:_A_FEW]))):
             continue  # most are not sorted, as the first records show
-        codes = value_codes(take_records(original.arrow(name), rows))
+        codes = value_codes(original.taken(name, rows))
         found.append(Sighted(name, codes, codes, codes))
     return found

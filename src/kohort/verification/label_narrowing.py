@@ -89,7 +89,7 @@ def sighted_column(labels: Column, covering: Covering, original: Column, rows: n
 
 def true_ranks(original: Column, rows: np.ndarray) -> np.ndarray:
     """Per published record the rank of its original value; -1 where it is missing."""
-    ranks = original.codes[rows].astype(np.int64)
+    ranks = original.at(rows).astype(np.int64)
     if original.has_null:
         ranks[ranks == len(original.texts) - 1] = -1
     return ranks

@@ -1,0 +1,105 @@
+"""Releases of tables that are read in batches: what is held of them, and the published table in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.algorithms import Progress
+from kohort.data.batches import in_slices
+from kohort.data.published_dataset import PublishedDataset
+from kohort.data.streamed_dataset import StreamedDataset
+from kohort.data.taking import take_records
+from kohort.pipeline.publish import Published
+from kohort.pipeline.request import Request
+from kohort.verification import SliceCheck
+
+__all__ = ["columns_to_read", "published_slices", "why_not_streamed"]
+
+
+def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns to hold in memory, which are searched or protected, and those published as they are."""
+    roles = request.roles.settled(names)
+    held = [*roles.having("quasi-identifier"), *roles.having("sensitive")]
+    return held, [name for name in roles.untouched(request.treatments) if name not in held]
+
+
+def why_not_streamed(request: Request) -> str | None:
+    """Why a table cannot be read in batches for what is asked, in words; None if it can."""
+    for role in ("items", "person", "household", "weight"):
+        if named := request.roles.having(role):
+            return f"{named[0]!r} has the role {role}"
+    if request.events is not None:
+        return "there are two tables"
+    for name, treatment in request.treatments.items():
+        if treatment in ("pseudonym", "shift"):
+            return f"{name!r} has the treatment {treatment}"
+    return None
+
+
+def published_slices(
+    published: Published, rows_per_slice: Callable[[int], int], progress: Progress | None = None
+) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """The published table in slices, in its published order, from a new reading of the original.
+
+    Each part of it is compared with what was verified before it is handed on: see `SliceCheck`.
+    """
+    batches = _published_batches(published, progress)
+    first = next(batches)
+    rows = rows_per_slice(len(first.schema.names))
+    return first.schema, in_slices(chain([first], batches), first.schema, rows)
+
+
+def _published_batches(published: Published, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    dataset, verified = published.dataset, published.shown
+    assert isinstance(dataset, StreamedDataset) and isinstance(verified, PublishedDataset)
+    check = SliceCheck(verified)
+    names = [name for name in dataset.names if name in dataset.held or name in published.names]
+    with closing(dataset.batches.read(names, last=True)) as batches:
+        for batch in batches:
+            start = check.seen
+            check.compare_original(batch)
+            rows = _rows_within(published.kept, start, check.seen)
+            original = batch if rows is None else _taken(batch, rows - start)
+            part = _published_batch(published, original, slice(start, check.seen) if rows is None else rows)
+            check.compare_published(part, slice(start, check.seen) if rows is None else rows)
+            check.compare_untouched(part, original)
+            yield part
+            if progress is not None:
+                progress("writing", check.seen / dataset.n_records)
+    check.finish()
+
+
+def _rows_within(kept: np.ndarray | None, start: int, stop: int) -> np.ndarray | None:
+    """The published records of a stretch; None: all of them."""
+    if kept is None:
+        return None
+    first, last = np.searchsorted(kept, [start, stop])
+    return kept[first:last]
+
+
+def _taken(batch: pa.RecordBatch, places: np.ndarray) -> pa.RecordBatch:
+    columns = [take_records(column, places) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _published_batch(
+    published: Published, original: pa.RecordBatch, rows: np.ndarray | slice
+) -> pa.RecordBatch:
+    """The published records of a batch, of which `rows` are the numbers."""
+    arrays, fields = [], []
+    for name in published.names:
+        replaced = published.columns.get(name)
+        if replaced is None:
+            column = original.column(name)
+        elif isinstance(rows, slice):
+            column = replaced.slice(rows.start, rows.stop - rows.start)
+        else:
+            column = take_records(replaced, rows)
+        arrays.append(column)
+        fields.append(published.field(name, column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
