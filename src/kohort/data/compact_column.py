@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
+from kohort.data.counting import count_codes, stretches_of
 
-__all__ = ["CompactColumn", "StoredValues", "compacted", "smallest_type", "stretches_of", "widened"]
-
-AT_ONCE = 1 << 20  # records that are widened at a time
+__all__ = ["CompactColumn", "StoredValues", "compacted", "smallest_type", "widened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class StoredValues:
     @cached_property
     def counts(self) -> np.ndarray:
         """How many records have each value of the dictionary, and how many have none."""
-        return counted_codes(self.codes, len(self.dictionary) + 1)
+        return count_codes(self.codes, len(self.dictionary) + 1)
 
     def arrow(self, start: int = 0, stop: int | None = None) -> pa.DictionaryArray:
         """Some of the records as Arrow: a dictionary with small indices."""
@@ -128,9 +127,9 @@ class CompactColumn(Column):
     def counts(self) -> np.ndarray:
         coded = self.__dict__["_coded"]
         if coded.code_of is None:
-            return counted_codes(coded.stored, len(self.texts))
+            return count_codes(coded.stored, len(self.texts))
         found = np.zeros(len(self.texts), dtype=np.int64)
-        np.add.at(found, coded.code_of, counted_codes(coded.stored, len(coded.code_of)))
+        np.add.at(found, coded.code_of, count_codes(coded.stored, len(coded.code_of)))
         return found
 
 
@@ -151,20 +150,6 @@ def widened(stored: np.ndarray, code_of: np.ndarray | None = None) -> np.ndarray
     if code_of is None:
         return stored.astype(np.int32, copy=False)
     codes = np.empty(len(stored), dtype=np.int32)
-    for start, stop in stretches_of(len(stored)):
-        np.take(code_of, stored[start:stop], out=codes[start:stop])
+    for rows in stretches_of(len(stored)):
+        np.take(code_of, stored[rows], out=codes[rows])
     return codes
-
-
-def counted_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
-    """How often each code occurs; a stretch at a time, since counting widens the codes."""
-    counts = np.zeros(n_codes, dtype=np.int64)
-    for start, stop in stretches_of(len(codes)):
-        counts += np.bincount(codes[start:stop], minlength=n_codes)
-    return counts
-
-
-def stretches_of(n_records: int, rows: int = AT_ONCE) -> Iterator[tuple[int, int]]:
-    """Where stretches of records begin and end."""
-    for start in range(0, n_records, rows):
-        yield start, min(start + rows, n_records)

@@ -66,6 +66,10 @@ class Dataset:
         """The given records of a column, in the given order."""
         return take_records(self.arrow(name), rows)
 
+    def taken_columns(self, names: Sequence[str], rows: np.ndarray) -> dict[str, pa.ChunkedArray | pa.Array]:
+        """The given records of some columns, in the given order."""
+        return {name: self.taken(name, rows) for name in names}
+
     def field(self, name: str) -> pa.Field:
         """The column's type in Arrow, with what else a file may have said about it (labels of SPSS)."""
         native = self.frame.to_native()

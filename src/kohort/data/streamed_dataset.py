@@ -70,16 +70,22 @@ class StreamedDataset(Dataset):
         return pa.chunked_array(parts, parts[0].type)
 
     def taken(self, name: str, rows: np.ndarray) -> pa.Array:
-        """The given records of a column, in the given order."""
-        if name in self.held:
-            return self.held[name].taken(rows)
+        return self.taken_columns([name], rows)[name]
+
+    def taken_columns(self, names: Sequence[str], rows: np.ndarray) -> dict[str, Any]:
+        """The given records of some columns; those that are not held are read together."""
+        found: dict[str, Any] = {n: self.held[n].taken(rows) for n in names if n in self.held}
+        others = [name for name in names if name not in self.held]
+        if not others:
+            return found
         order = np.argsort(rows, kind="stable")
-        parts = list(self._picked(name, rows[order]))
-        if pa.types.is_dictionary(parts[0].type):
-            parts = [part.cast(part.type.value_type) for part in parts]
+        parts = [pa.Table.from_batches([part]) for part in self._picked(others, rows[order])]
         place = np.empty(len(rows), dtype=np.int64)
         place[order] = np.arange(len(rows))
-        return take_records(pa.concat_arrays(parts), place)
+        for name in others:
+            values = pa.concat_arrays([_plain(part.column(name)) for part in parts])
+            found[name] = take_records(values, place)
+        return found
 
     def field(self, name: str) -> pa.Field:
         return self.batches.schema.field(name)
@@ -108,15 +114,24 @@ class StreamedDataset(Dataset):
                 seen(n_records)
         return n_records, {name: values.values() for name, values in growing.items()}
 
-    def _picked(self, name: str, rows: np.ndarray) -> Iterator[pa.Array]:
-        """These records of a column that is read; `rows` rise. Reading ends with the last of them."""
+    def _picked(self, names: Sequence[str], rows: np.ndarray) -> Iterator[pa.RecordBatch]:
+        """These records of columns that are read; `rows` rise. Reading ends with the last of them."""
         start = picked = 0
-        with closing(self.batches.read([name])) as batches:
+        with closing(self.batches.read(names)) as batches:
             for batch in batches:
                 stop = start + len(batch)
                 upto = int(np.searchsorted(rows, stop))
                 if upto > picked or not picked:
-                    yield take_records(batch.column(0), rows[picked:upto] - start)
+                    places = rows[picked:upto] - start
+                    columns = [take_records(column, places) for column in batch.columns]
+                    yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
                 start, picked = stop, upto
                 if picked == len(rows):
                     return
+
+
+def _plain(values: pa.ChunkedArray) -> pa.Array:
+    """The values in one chunk, without a dictionary: each batch may have another."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return pa.concat_arrays(values.chunks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from kohort.io.text_layout import Layout
 __all__ = ["BatchFile", "arrow_file", "delimited_file", "parquet_file", "why_not_in_batches"]
 
 ROWS = 1 << 17
+_REPEATED = 4  # bytes a value
 IN_BATCHES = ("csv", "parquet", "arrow")
 
 Reader = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
@@ -70,8 +72,18 @@ def parquet_file(path: Path, state: SourceState, source: Path, load: Any) -> Bat
     """A Parquet file; `source` is the opened one."""
     with pq.ParquetFile(os.fspath(source)) as file:
         schema, n_records = file.schema_arrow, file.metadata.num_rows
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        repeated = _repeated_columns(file.metadata)
+    texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in repeated]
     return BatchFile(path, state, schema, partial(_parquet_batches, texts), load, n_records)
+
+
+def _repeated_columns(about: pq.FileMetaData) -> set[str]:
+    """The columns whose values repeat: stored, as dictionary and codes, they take few bytes a value."""
+    n_bytes: Counter[str] = Counter()
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            n_bytes[column.path_in_schema] += column.total_uncompressed_size
+    return {name for name, size in n_bytes.items() if size <= _REPEATED * about.num_rows}
 
 
 def _parquet_batches(texts: Sequence[str], path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -188,8 +188,9 @@ def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     quasi = roles.having("quasi-identifier")
     found = {(name, "values"): dataset.column(name).at(chosen) for name in quasi}
     shifted = [name for name, how in prepared.request.treatments.items() if how == "shift"]
-    for name in [*shifted, *(name for role in WHO for name in roles.having(role))]:
-        found[name, "values"] = value_codes(dataset.taken(name, chosen))
+    who = [*shifted, *(name for role in WHO for name in roles.having(role))]
+    for name, values in dataset.taken_columns(who, chosen).items():
+        found[name, "values"] = value_codes(values)
     if quasi:
         labels = [_label_codes(published.columns[name], chosen) for name in quasi]
         found[CLASSES, ""] = distinct_rows(np.column_stack(labels))[2]

@@ -66,7 +66,7 @@ class Groups(Recoding):
             return [STAR], np.zeros(1, dtype=np.int32), np.array([len(domain.leaves)])
         lo, hi = domain.closure(*ranges_by_group(leaves, self.group_of_record, self.n_groups))
         n_leaves = len(domain.leaves)
-        keys, label_of_group = np.unique(lo.astype(np.int64) * n_leaves + hi, return_inverse=True)
+        keys, label_of_group = _numbered(lo.astype(np.int64) * n_leaves + hi, n_leaves * n_leaves)
         first, last = keys // n_leaves, keys % n_leaves
         return domain.labels(first, last), label_of_group.astype(np.int32), last - first + 1
 
@@ -90,6 +90,15 @@ class Groups(Recoding):
                 widths.append(n_values if labels[-1] == STAR else len(codes))
             label_of_group[g] = number
         return labels, label_of_group, np.array(widths, dtype=np.int64)
+
+
+def _numbered(keys: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys in order, and the place of each among them; keys lie below `n_keys`."""
+    if n_keys > 4 * len(keys) + 1024:
+        return np.unique(keys, return_inverse=True)
+    there = np.zeros(n_keys, dtype=bool)
+    there[keys] = True
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[keys]
 
 
 def set_label(texts: list[str | None], n_values: int, taken: Collection[str | None] = ()) -> str | None:

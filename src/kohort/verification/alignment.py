@@ -41,7 +41,7 @@ class Alignment:
     items_ncp  what was lost of the items, where there are any and their originals are known
     """
 
-    rows: np.ndarray | None
+    rows: np.ndarray | slice | None
     checks: tuple[Check, ...]
     sure: bool = True
     readings: Sequence[Reading] = ()
@@ -178,7 +178,7 @@ class _Comparison:
         assigned = [replace(check, detail=f"With this assignment: {check.detail}") for check in found.checks]
         return Alignment(rows, (Check("records", True, detail), *assigned), sure=False)
 
-    def _aligned(self, rows: np.ndarray, checks: Sequence[Check]) -> Alignment:
+    def _aligned(self, rows: np.ndarray | slice, checks: Sequence[Check]) -> Alignment:
         """Compare the records one by one; `checks` were made before, and come first."""
         covered = self._covered_items(rows)
         compared = (
@@ -188,7 +188,7 @@ class _Comparison:
         )
         return Alignment(rows, (*checks, *compared), items_ncp=None if covered is None else covered.ncp)
 
-    def _covered_items(self, rows: np.ndarray) -> CoveredBaskets | None:
+    def _covered_items(self, rows: np.ndarray | slice) -> CoveredBaskets | None:
         if self.shown is None or self.original.items is None:
             return None
         return cover_baskets(self.shown, self.original.items, rows)

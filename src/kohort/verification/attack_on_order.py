@@ -14,6 +14,7 @@ from kohort.verification.label_narrowing import (
     OrderAttack,
     Sighted,
     attack_ranks,
+    goes_up_and_down,
     may_be_sorted,
     sighted_column,
     stand_together,
@@ -40,7 +41,9 @@ def attack_on_order(
     k          records in classes smaller than this, once labels are narrowed, are counted
     """
     kept = untouched_columns(original, untouched, rows)
-    true = [true_ranks(attribute.column, rows) for attribute in attributes]
+    few = rows[:_A_FEW]
+    unclear = [a.column for a in attributes if not goes_up_and_down(true_ranks(a.column, few))]
+    true = [true_ranks(column, rows) for column in unclear]
     if not may_be_sorted(true, [column.true for column in kept]):
         return None
     quasi = []

@@ -167,9 +167,9 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     """The published table beside its original, as costs see it; None where it has none, or fails."""
     if found.rows is None or not verdict.holds:
         return None
-    n_records = len(found.readings[0].attribute.column)
+    n_records, n_published = len(found.readings[0].attribute.column), len(classes.columns[0])
     withheld = np.ones(n_records, dtype=bool)
-    starred = verdict.withheld > n_records - len(found.rows)
+    starred = verdict.withheld > n_records - n_published
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     return published_table(classes.columns, found.readings, found.rows, withheld, sizes)

@@ -10,6 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from kohort.data.column import Column
+from kohort.data.counting import count_codes
 from kohort.data.domain import GeneralizedValues
 
 __all__ = ["CellCost", "Cost", "Line", "PublishedAttribute", "PublishedTable", "SeparableCost"]
@@ -25,8 +27,8 @@ class PublishedAttribute:
 
     name: str
     values: GeneralizedValues
-    value_of_record: np.ndarray
-    code_of_record: np.ndarray
+    value_of_record: np.ndarray | Column
+    code_of_record: np.ndarray | Column
     counts: np.ndarray
     weight: float = 1.0
     record_weights: np.ndarray | None = None
@@ -34,7 +36,7 @@ class PublishedAttribute:
     @cached_property
     def uses(self) -> np.ndarray:
         """How many records have each generalized value, or how much they weigh together."""
-        return np.bincount(self.value_of_record, self.record_weights, minlength=len(self.values.width))
+        return count_codes(self.value_of_record, len(self.values.width), self.record_weights)
 
 
 @dataclass(frozen=True, eq=False)

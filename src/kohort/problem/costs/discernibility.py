@@ -46,16 +46,17 @@ class HierarchicalDiscernibility(CellCost):
     withheld_record: ClassVar[float | None] = 1.0
 
     def measure(self, table: PublishedTable) -> float:
-        kept = ~table.withheld
+        kept = ~table.withheld if table.withheld.any() else None
         per_attribute = [self._penalty(attribute, kept) for attribute in table.attributes]
         return table.weighted(per_attribute) + float(table.withheld.sum())
 
-    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray) -> float:
+    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray | None) -> float:
         value, code, uses = count_pairs(
-            attribute.value_of_record[kept],
-            attribute.code_of_record[kept],
+            attribute.value_of_record,
+            attribute.code_of_record,
             len(attribute.values.width),
             len(attribute.counts),
+            kept,
         )
         together, alone = attribute.values.mass[value], attribute.counts[code]
         others = attribute.values.n_records - alone
