@@ -13,6 +13,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.formulas import holds_texts
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
+from kohort.data.value_codes import value_codes
 
 __all__ = ["PublishedDataset"]
 
@@ -70,6 +71,16 @@ class PublishedDataset(Dataset):
 
     def _missing_texts(self, name: str) -> Collection[str]:
         return frozenset() if name in self.replaced else self.original._missing_texts(name)
+
+    def value_codes(self, name: str) -> np.ndarray:
+        if self.replaced.get(name) is None and name not in self.original.held:
+            return super().value_codes(name)
+        stored = self.stored(name)
+        used = stored.counts[:-1] > 0
+        code_of = np.zeros(len(stored.counts), dtype=np.int64)
+        code_of[:-1][used] = value_codes(stored.dictionary.filter(pa.array(used)))
+        code_of[-1] = used.sum()
+        return code_of[stored.codes]
 
     def formulas_in(self, name: str) -> int:
         if self.rows is None and name in self.original.formulas:

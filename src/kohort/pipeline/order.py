@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from kohort.data.arrangement import stretches, telling_columns
 from kohort.data.baskets import Baskets
-from kohort.data.dataset import distinct_rows
+from kohort.data.dataset import distinct_rows, row_keys
 from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
@@ -157,9 +157,8 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
 
     Records that are published alike keep their places relative to each other, which nobody can see.
     """
-    table, rows = published.arrow, published.rows
-    codes = np.column_stack([value_codes(table[name]) for name in table.column_names])
-    by_content = np.argsort(distinct_rows(codes)[2], kind="stable")
+    shown, rows = published.shown, published.rows
+    by_content = np.argsort(row_keys(shown.value_codes(name) for name in shown.names), kind="stable")
     return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
 
 

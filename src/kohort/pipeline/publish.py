@@ -60,6 +60,11 @@ class Published:
         return np.arange(self.dataset.n_records) if self.kept is None else self.kept
 
     @property
+    def in_order(self) -> bool:
+        """Whether the records are published in the order of the original."""
+        return self.kept is None or bool((self.kept[1:] > self.kept[:-1]).all())
+
+    @property
     def n_left_out(self) -> int:
         """How many records are not published."""
         return 0 if self.kept is None else self.dataset.n_records - len(self.kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,10 +108,10 @@ class VerifiedRelease(HoldsOriginal):
         return self._published.shown
 
     def slices(
-        self, rows_per_slice: Callable[[int], int], progress: Progress | None = None
+        self, rows_per_slice: Callable[[int], int], folder: Path, progress: Progress | None = None
     ) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The published table in slices, of an original that is read in batches: see `published_slices`."""
-        return published_slices(self._published, rows_per_slice, progress)
+        return published_slices(self._published, rows_per_slice, folder, progress)
 
     @cached_property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,14 @@ from kohort.data.batches import in_slices
 from kohort.data.published_dataset import PublishedDataset
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
+from kohort.pipeline.dealing import Dealing
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.verification import SliceCheck
 
 __all__ = ["columns_to_read", "published_slices", "why_not_streamed"]
+
+DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 
 
 def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -42,36 +46,77 @@ def why_not_streamed(request: Request) -> str | None:
 
 
 def published_slices(
-    published: Published, rows_per_slice: Callable[[int], int], progress: Progress | None = None
+    published: Published,
+    rows_per_slice: Callable[[int], int],
+    folder: Path,
+    progress: Progress | None = None,
 ) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """The published table in slices, in its published order, from a new reading of the original.
 
     Each part of it is compared with what was verified before it is handed on: see `SliceCheck`.
+
+    rows_per_slice  how many records a slice has, by the number of columns
+    folder          where drafts are put if the records are in another order than the original's
     """
-    batches = _published_batches(published, progress)
+    assert isinstance(published.shown, PublishedDataset)
+    check = SliceCheck(published.shown)
+    originals = _originals(published, check, progress)
+    if published.in_order:
+        batches = _published_in_order(published, originals, check)
+    else:
+        batches = _published_dealt(published, originals, check, folder)
     first = next(batches)
     rows = rows_per_slice(len(first.schema.names))
     return first.schema, in_slices(chain([first], batches), first.schema, rows)
 
 
-def _published_batches(published: Published, progress: Progress | None) -> Iterator[pa.RecordBatch]:
-    dataset, verified = published.dataset, published.shown
-    assert isinstance(dataset, StreamedDataset) and isinstance(verified, PublishedDataset)
-    check = SliceCheck(verified)
+def _originals(
+    published: Published, check: SliceCheck, progress: Progress | None
+) -> Iterator[pa.RecordBatch]:
+    """The records of the original that are needed, read again and compared with the first reading."""
+    dataset = published.dataset
+    assert isinstance(dataset, StreamedDataset)
     names = [name for name in dataset.names if name in dataset.held or name in published.names]
     with closing(dataset.batches.read(names, last=True)) as batches:
         for batch in batches:
-            start = check.seen
             check.compare_original(batch)
-            rows = _rows_within(published.kept, start, check.seen)
-            original = batch if rows is None else _taken(batch, rows - start)
-            part = _published_batch(published, original, slice(start, check.seen) if rows is None else rows)
-            check.compare_published(part, slice(start, check.seen) if rows is None else rows)
-            check.compare_untouched(part, original)
-            yield part
+            yield batch
             if progress is not None:
                 progress("writing", check.seen / dataset.n_records)
     check.finish()
+
+
+def _published_in_order(
+    published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck
+) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for batch in originals:
+        stop = start + len(batch)
+        within = _rows_within(published.kept, start, stop)
+        original = batch if within is None else _taken(batch, within - start)
+        rows = slice(start, stop) if within is None else within
+        part = _published_batch(published, original, rows)
+        check.compare_published(part, rows)
+        check.compare_untouched(part, original)
+        yield part
+        start = stop
+
+
+def _published_dealt(
+    published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck, folder: Path
+) -> Iterator[pa.RecordBatch]:
+    """The published records in another order than the original's."""
+    untouched = [name for name in published.names if published.columns.get(name) is None]
+    first = next(originals).select(untouched)
+    parts = in_slices(
+        chain([first], (batch.select(untouched) for batch in originals)), first.schema, DEALT_AT_ONCE
+    )
+    dealing = Dealing(published.rows, published.dataset.n_records, folder)
+    for rows, original in dealing.dealt(parts):
+        part = _published_batch(published, original, rows)
+        check.compare_published(part, rows)
+        check.compare_untouched(part, original)
+        yield part
 
 
 def _rows_within(kept: np.ndarray | None, start: int, stop: int) -> np.ndarray | None:

@@ -157,10 +157,11 @@ class ReleaseFiles:
     ) -> None:
         origin = release.origin
         if isinstance(release.dataset, StreamedDataset) and writes_slices(self.out):
-            schema, slices = release.slices(rows_per_slice, progress)
+            draft = draft_of[self.out]
+            schema, slices = release.slices(rows_per_slice, draft.parent, progress)
             delimiter = None if origin.file is None or ".tsv" in self.out.suffixes else origin.file.delimiter
             options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
-            write_data_slices(Slices(schema, slices), draft_of[self.out], **options)
+            write_data_slices(Slices(schema, slices), draft, **options)
             return
         for table, path, file in zip(
             release.parted, (self.out, self.events), (origin.file, origin.events_file)
