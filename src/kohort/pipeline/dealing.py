@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,7 @@ class Dealing:
         self.place_of = np.full(self.n_originals, -1, dtype=np.int64)
         self.place_of[self.order] = np.arange(len(self.order))
 
-    def dealt(self, parts: Iterator[pa.Table]) -> Iterator[tuple[np.ndarray, pa.RecordBatch]]:
+    def dealt(self, parts: Iterator[pa.Table]) -> Generator[tuple[np.ndarray, pa.RecordBatch], None, None]:
         """Stretches of the published order: the numbers of the originals, and these.
 
         parts  all originals, in the order of the file

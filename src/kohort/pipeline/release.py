@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,7 +110,7 @@ class VerifiedRelease(HoldsOriginal):
 
     def slices(
         self, rows_per_slice: Callable[[int], int], folder: Path, progress: Progress | None = None
-    ) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.Table]]]:
         """The published table in slices, of an original that is read in batches: see `published_slices`."""
         return published_slices(self._published, rows_per_slice, folder, progress)
 

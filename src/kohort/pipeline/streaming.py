@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -45,12 +45,13 @@ def why_not_streamed(request: Request) -> str | None:
     return None
 
 
+@contextmanager
 def published_slices(
     published: Published,
     rows_per_slice: Callable[[int], int],
     folder: Path,
     progress: Progress | None = None,
-) -> tuple[pa.Schema, Iterator[pa.Table]]:
+) -> Iterator[tuple[pa.Schema, Iterator[pa.Table]]]:
     """The published table in slices, in its published order, from a new reading of the original.
 
     Each part of it is compared with what was verified before it is handed on: see `SliceCheck`.
@@ -60,19 +61,20 @@ def published_slices(
     """
     assert isinstance(published.shown, PublishedDataset)
     check = SliceCheck(published.shown)
-    originals = _originals(published, check, progress)
-    if published.in_order:
-        batches = _published_in_order(published, originals, check)
-    else:
-        batches = _published_dealt(published, originals, check, folder)
-    first = next(batches)
-    rows = rows_per_slice(len(first.schema.names))
-    return first.schema, in_slices(chain([first], batches), first.schema, rows)
+    with closing(_originals(published, check, progress)) as originals:
+        if published.in_order:
+            batches = _published_in_order(published, originals, check)
+        else:
+            batches = _published_dealt(published, originals, check, folder)
+        with closing(batches):  # whatever happens, files are closed and drafts removed before this returns
+            first = next(batches)
+            rows = rows_per_slice(len(first.schema.names))
+            yield first.schema, in_slices(chain([first], batches), first.schema, rows)
 
 
 def _originals(
     published: Published, check: SliceCheck, progress: Progress | None
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     """The records of the original that are needed, read again and compared with the first reading."""
     dataset = published.dataset
     assert isinstance(dataset, StreamedDataset)
@@ -88,7 +90,7 @@ def _originals(
 
 def _published_in_order(
     published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     start = 0
     for batch in originals:
         stop = start + len(batch)
@@ -104,7 +106,7 @@ def _published_in_order(
 
 def _published_dealt(
     published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck, folder: Path
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     """The published records in another order than the original's."""
     untouched = [name for name in published.names if published.columns.get(name) is None]
     first = next(originals).select(untouched)
@@ -112,11 +114,12 @@ def _published_dealt(
         chain([first], (batch.select(untouched) for batch in originals)), first.schema, DEALT_AT_ONCE
     )
     dealing = Dealing(published.rows, published.dataset.n_records, folder)
-    for rows, original in dealing.dealt(parts):
-        part = _published_batch(published, original, rows)
-        check.compare_published(part, rows)
-        check.compare_untouched(part, original)
-        yield part
+    with closing(dealing.dealt(parts)) as stretches:
+        for rows, original in stretches:
+            part = _published_batch(published, original, rows)
+            check.compare_published(part, rows)
+            check.compare_untouched(part, original)
+            yield part
 
 
 def _rows_within(kept: np.ndarray | None, start: int, stop: int) -> np.ndarray | None:

@@ -158,10 +158,10 @@ class ReleaseFiles:
         origin = release.origin
         if isinstance(release.dataset, StreamedDataset) and writes_slices(self.out):
             draft = draft_of[self.out]
-            schema, slices = release.slices(rows_per_slice, draft.parent, progress)
             delimiter = None if origin.file is None or ".tsv" in self.out.suffixes else origin.file.delimiter
             options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
-            write_data_slices(Slices(schema, slices), draft, **options)
+            with release.slices(rows_per_slice, draft.parent, progress) as (schema, tables):
+                write_data_slices(Slices(schema, tables), draft, **options)
             return
         for table, path, file in zip(
             release.parted, (self.out, self.events), (origin.file, origin.events_file)
