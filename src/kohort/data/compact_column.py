@@ -115,7 +115,7 @@ class CompactColumn(Column):
     `codes` are 32-bit numbers as everywhere, made anew at every access: keep them while they are needed.
     """
 
-    codes = _Codes()  # type: ignore[assignment]
+    codes = _Codes()
 
     def __len__(self) -> int:
         return len(self.__dict__["_coded"].stored)

@@ -34,7 +34,8 @@ _REPLACING = ("pseudonym", "mask", "shift")  # treatments of columns that are pu
 class Alignment:
     """Published records beside their originals.
 
-    rows       per published record an original that it may come from; None where none was found
+    rows       per published record an original that it may come from; a slice where all are in their order;
+               None where none was found
     checks     of columns, numbers of records, coverage and untouched columns
     sure       whether `rows` are the true originals, as far as anybody can tell
     readings   what the labels of each quasi-identifier cover
@@ -71,6 +72,7 @@ def _people(published: Dataset, original: Original, demands: Demands, found: Ali
     person = demands.linked_by
     if person is None or found.rows is None or person not in published.names:
         return []
+    assert not isinstance(found.rows, slice)  # records of people are looked at one by one
     checks = [check_people(published, original, found.rows, person, sure=found.sure)]
     if found.sure:
         persons = original.dataset.column(person).codes[found.rows]
@@ -191,6 +193,7 @@ class _Comparison:
     def _covered_items(self, rows: np.ndarray | slice) -> CoveredBaskets | None:
         if self.shown is None or self.original.items is None:
             return None
+        assert not isinstance(rows, slice)  # and so are baskets
         return cover_baskets(self.shown, self.original.items, rows)
 
     def _number(self) -> Check:

@@ -121,6 +121,7 @@ def _dropped(published: Dataset, demands: Demands, original: Original | None) ->
 def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
     """What tells which labels lie above which items: the original, or the hierarchy that is given."""
     if original is not None and original.items is not None:
+        assert not isinstance(found.rows, slice)
         known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
         return Levels(original.items.hierarchy, known)
     given = None if demands.items is None else demands.items.hierarchy
