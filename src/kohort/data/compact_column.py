@@ -65,6 +65,19 @@ class StoredValues:
         indices = pa.array(codes, mask=missing)
         return pa.DictionaryArray.from_arrays(indices, self.dictionary, ordered=self.ordered)
 
+    def sorted(self) -> StoredValues:
+        """The same values with a dictionary in natural order, as far as that is the order of their codes.
+
+        The codes are changed where they are: these values are given up.
+        """
+        coded = code_column("", self._as_arrow(np.arange(len(self.dictionary))))
+        if self.ordered or len(coded.texts) != len(self.dictionary) or coded.has_null:
+            return self  # some values are written in several ways
+        code_of = np.append(coded.codes, len(self.dictionary)).astype(self.codes.dtype)
+        for rows in stretches_of(len(self.codes)):
+            self.codes[rows] = code_of[self.codes[rows]]
+        return StoredValues(self.codes, self.dictionary.take(pa.array(np.argsort(coded.codes))))
+
     def column(self, name: str, *, apart: Collection[str] = frozenset()) -> Column:
         """The column in codes: the same as `code_column` gives for the values, with small codes."""
         used = np.flatnonzero(self.counts)
@@ -72,10 +85,11 @@ class StoredValues:
         coded = code_column(name, one_of_each, apart=apart)
         code_of = np.zeros(len(self.counts), dtype=np.int32)
         code_of[used] = coded.codes
+        same = bool((code_of[used] == used).all())
         return CompactColumn(
             name=name,
             kind=coded.kind,
-            codes=_Coded(self.codes, code_of),  # type: ignore[arg-type]
+            codes=_Coded(self.codes, None if same else code_of),  # type: ignore[arg-type]
             texts=coded.texts,
             numbers=coded.numbers,
             listed=coded.listed,

@@ -8,12 +8,13 @@ import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["codes_at", "count_codes", "count_pairs", "stretches_of"]
+__all__ = ["Pairs", "codes_at", "count_codes", "count_pairs", "stretches_of"]
 
 AT_ONCE = 1 << 20  # records that are counted at a time, since counting needs eight bytes for each
 _DENSE = 1 << 22  # pairs up to which each has a counter of its own
 
 Codes = np.ndarray | Column
+Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def codes_at(codes: Codes, rows: np.ndarray | slice) -> np.ndarray:
@@ -35,7 +36,7 @@ def count_codes(codes: Codes, n_codes: int, weights: np.ndarray | None = None) -
 
 def count_pairs(
     left: Codes, right: Codes, n_left: int, n_right: int, chosen: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> Pairs:
     """The distinct pairs of two columns of codes, and how often each occurs. O(n), or O(n log n) if sparse.
 
     chosen  per record whether it is counted; None: all are

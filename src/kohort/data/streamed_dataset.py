@@ -112,7 +112,7 @@ class StreamedDataset(Dataset):
             n_records += len(batch)
             if seen is not None:
                 seen(n_records)
-        return n_records, {name: values.values() for name, values in growing.items()}
+        return n_records, {name: values.values().sorted() for name, values in growing.items()}
 
     def _picked(self, names: Sequence[str], rows: np.ndarray) -> Iterator[pa.RecordBatch]:
         """These records of columns that are read; `rows` rise. Reading ends with the last of them."""

@@ -64,13 +64,12 @@ def _used_texts(column: pa.ChunkedArray) -> pa.Array:
         return pa.array([], kind)
     encoded = column.unify_dictionaries().combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    indices = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-    used = np.bincount(indices + 1, minlength=len(encoded.dictionary) + 1)[1:] > 0
-    number = np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
-    codes = number[indices]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes, mask=codes < 0), encoded.dictionary.filter(pa.array(used))
-    )
+    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False) if encoded.null_count else None
+    used = np.bincount(codes if missing is None else codes[~missing], minlength=len(encoded.dictionary)) > 0
+    number = (np.cumsum(used) - 1).astype(np.int32)
+    numbers = pa.array(number[codes], mask=missing)
+    return pa.DictionaryArray.from_arrays(numbers, encoded.dictionary.filter(pa.array(used)))
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from kohort.data.basket_cells import joined
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
+from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.published_dataset import PublishedDataset
@@ -172,10 +173,15 @@ def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: boo
 
 
 def _small_dictionary(codes: np.ndarray, labels: list[str]) -> pa.DictionaryArray:
-    """Labels as a dictionary whose indices take few bytes; a code below 0 is a missing value."""
+    """The labels in use as a dictionary whose indices take few bytes; a code below 0 is a missing value."""
     missing = codes < 0 if (codes < 0).any() else None
-    indices = pa.array(codes.astype(smallest_type(len(labels))), mask=missing)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(labels, pa.string()))
+    used = count_codes(codes if missing is None else codes[~missing], len(labels)) > 0
+    number = (np.cumsum(used) - 1).astype(smallest_type(len(labels)))
+    indices = np.empty(len(codes), dtype=number.dtype)
+    for rows in stretches_of(len(codes)):
+        np.take(number, codes[rows], out=indices[rows], mode="wrap")  # missing ones are masked
+    known = [label for label, is_used in zip(labels, used) if is_used]
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(known, pa.string()))
 
 
 def _plain(column: pa.Array) -> pa.Array:

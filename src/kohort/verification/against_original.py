@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs
+from kohort.data.counting import Pairs, count_pairs
 from kohort.data.dataset import Dataset
 from kohort.data.taking import take_records
 from kohort.errors import counted
@@ -24,6 +24,7 @@ __all__ = [
     "check_conserved",
     "check_coverage",
     "common_numbers",
+    "label_pairs",
     "matching_rows",
 ]
 
@@ -60,20 +61,29 @@ def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[st
     return Check("columns", True, "No identifier is published, and no column that the spec does not name.")
 
 
-def check_coverage(published: Dataset, readings: Sequence[Reading], rows: np.ndarray | slice) -> list[Check]:
-    """Check that every published value covers the original value of its record.
+def label_pairs(published: Dataset, readings: Sequence[Reading], rows: np.ndarray | slice) -> list[Pairs]:
+    """Per attribute the distinct pairs of a label and an original value, and how often each occurs.
 
     rows  per published record the number of its original; a slice where all are in their order
 
-    Only distinct pairs of values are compared; finding them takes O(n) per attribute.
+    O(n) per attribute.
     """
-    return [_coverage(published.column(reading.attribute.name), reading, rows) for reading in readings]
+    found = []
+    for reading in readings:
+        labels, originals = published.column(reading.attribute.name), reading.attribute.column
+        there = originals if isinstance(rows, slice) else originals.at(rows)
+        found.append(count_pairs(labels, there, len(labels.texts), len(originals.texts)))
+    return found
 
 
-def _coverage(labels: Column, reading: Reading, rows: np.ndarray | slice) -> Check:
+def check_coverage(readings: Sequence[Reading], pairs: Sequence[Pairs]) -> list[Check]:
+    """Check that every published value covers the original value of its record; see `label_pairs`."""
+    return [_coverage(reading, counted) for reading, counted in zip(readings, pairs)]
+
+
+def _coverage(reading: Reading, pairs: Pairs) -> Check:
     attribute = reading.attribute
-    originals = attribute.column if isinstance(rows, slice) else attribute.column.at(rows)
-    label, code, uses = count_pairs(labels, originals, len(labels.texts), len(attribute.column.texts))
+    label, code, uses = pairs
     covered = reading.covers(label, code)
     name = f"coverage of {attribute.name!r}"
     if covered.all():

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.data.baskets import Baskets
+from kohort.data.counting import Pairs
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
     check_coverage,
+    label_pairs,
     matching_rows,
 )
 from kohort.verification.assignment import assign_records
@@ -40,6 +42,7 @@ class Alignment:
     sure       whether `rows` are the true originals, as far as anybody can tell
     readings   what the labels of each quasi-identifier cover
     items_ncp  what was lost of the items, where there are any and their originals are known
+    pairs      per quasi-identifier its labels with the original values below them, counted
     """
 
     rows: np.ndarray | slice | None
@@ -47,6 +50,7 @@ class Alignment:
     sure: bool = True
     readings: Sequence[Reading] = ()
     items_ncp: float | None = None
+    pairs: Sequence[Pairs] = ()
 
 
 def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
@@ -183,12 +187,14 @@ class _Comparison:
     def _aligned(self, rows: np.ndarray | slice, checks: Sequence[Check]) -> Alignment:
         """Compare the records one by one; `checks` were made before, and come first."""
         covered = self._covered_items(rows)
+        pairs = label_pairs(self.published, self.readings, rows)
         compared = (
-            *check_coverage(self.published, self.readings, rows),
+            *check_coverage(self.readings, pairs),
             *check_conserved(self.published, self.original.dataset, self.original.untouched, rows),
             *(() if covered is None else covered.checks),
         )
-        return Alignment(rows, (*checks, *compared), items_ncp=None if covered is None else covered.ncp)
+        ncp = None if covered is None else covered.ncp
+        return Alignment(rows, (*checks, *compared), items_ncp=ncp, pairs=pairs)
 
     def _covered_items(self, rows: np.ndarray | slice) -> CoveredBaskets | None:
         if self.shown is None or self.original.items is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,7 @@ from kohort.data.counting import stretches_of
 __all__ = ["Cells", "ClassKeys"]
 
 _LARGEST = 2**62
-_AT_ONCE = 1 << 24  # records that are sorted at a time
+_AT_ONCE = 1 << 23  # records that are sorted at a time
 _SAMPLED = 1 << 14
 
 
@@ -49,12 +49,13 @@ class ClassKeys:
     def cells(self, values: Column | None = None) -> Cells:
         """Count the records of each class, and of each value of another column in it. O(n log n)."""
         n_values = 1 if values is None else max(len(values.texts), 1)
-        counted = [_runs(keys) for keys in self._sorted_parts(values, n_values)]
-        cell, count = (np.concatenate(parts) for parts in zip(*counted))
-        of_class, value = np.divmod(cell, n_values)
-        first = np.flatnonzero(np.diff(of_class, prepend=-1))
-        number = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(cell))))
-        return Cells(of_class[first], np.add.reduceat(count, first), number, value, count)
+        parts, n_classes = [], 0
+        for keys in self._sorted_parts(values, n_values):
+            parts.append(_counted(keys, n_values, n_classes))
+            n_classes += len(parts[-1].keys)
+        if len(parts) == 1:
+            return parts[0]
+        return Cells(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Cells)))
 
     def codes(self, keys: np.ndarray) -> list[np.ndarray]:
         """Per column the code of each class."""
@@ -97,6 +98,19 @@ class ClassKeys:
             places = np.linspace(0, len(keys) - 1, n_cuts + 2)[1:-1].astype(np.int64)
             cuts = sorted({int(key) for key in keys[places]})
         return [0, *(cut for cut in cuts if cut > 0), _LARGEST + 1]
+
+
+def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:
+    """The classes and cells of sorted numbers; classes are counted from `first_class` on."""
+    cell, count = _runs(keys)
+    of_class = cell // n_values
+    cell -= of_class * n_values
+    first = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]])) if len(cell) else cell
+    number = np.repeat(
+        np.arange(first_class, first_class + len(first), dtype=np.int32), np.diff(np.append(first, len(cell)))
+    )
+    sizes = np.add.reduceat(count, first) if len(cell) else count
+    return Cells(of_class[first], sizes, number, cell.astype(np.int32), count)
 
 
 def _runs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

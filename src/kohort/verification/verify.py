@@ -173,7 +173,8 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     starred = verdict.withheld > n_records - n_published
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
-    return published_table(classes.columns, found.readings, found.rows, withheld, sizes)
+    pairs = found.pairs if found.pairs and not withheld.any() else None
+    return published_table(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
 def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:

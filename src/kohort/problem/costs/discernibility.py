@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.data.counting import count_pairs
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import CellCost, Cost, PublishedAttribute, PublishedTable
 
@@ -51,13 +50,7 @@ class HierarchicalDiscernibility(CellCost):
         return table.weighted(per_attribute) + float(table.withheld.sum())
 
     def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray | None) -> float:
-        value, code, uses = count_pairs(
-            attribute.value_of_record,
-            attribute.code_of_record,
-            len(attribute.values.width),
-            len(attribute.counts),
-            kept,
-        )
+        value, code, uses = attribute.pairs_of(kept)
         together, alone = attribute.values.mass[value], attribute.counts[code]
         others = attribute.values.n_records - alone
         return float(np.dot(uses, np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)))
