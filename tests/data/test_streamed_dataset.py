@@ -18,12 +18,12 @@ from kohort.data.dataset import Dataset
 from kohort.data.growing_values import GrowingValues
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, KohortError
-from kohort.io import batch_files, delimited
+from kohort.io import batch_files, delimited, json_batches
 from kohort.io.streamed_files import InBatches, open_in_batches
 from kohort.io.tables import read_table, write_table
 from strategies import columns
 
-FORMATS = (".parquet", ".arrow", ".csv", ".tsv", ".csv.gz", ".csv.zst", ".csv.bz2")
+FORMATS = (".parquet", ".arrow", ".csv", ".tsv", ".csv.gz", ".csv.zst", ".csv.bz2", ".jsonl", ".jsonl.gz")
 VALUES = {
     "zeros": pa.array([0.0, -0.0, 1.5, None, float("nan"), 1.5, 0.0]),
     "whole floats": pa.array([1.0, 2.0, None, 3.0, 1.0, 1.0, 2.0]),
@@ -84,6 +84,7 @@ def test_any_file_in_batches_has_the_same_columns(array, ending):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch_files, "ROWS", 5)
         patch.setattr(delimited, "BATCH_BYTES", 64)
+        patch.setattr(json_batches, "BLOCK_BYTES", 64)
         path = Path(folder) / f"table{ending}"
         try:
             write_table(table, path)
@@ -92,6 +93,8 @@ def test_any_file_in_batches_has_the_same_columns(array, ending):
         except KohortError:
             return  # the format cannot hold it
         opened = open_in_batches(path, **options)
+        if "jsonl" in ending and isinstance(opened, str):
+            return  # some values of one key are of several kinds
         assert isinstance(opened, InBatches)
         streamed = StreamedDataset(opened.batches, ["x", "y"])
         assert (streamed.names, streamed.n_records) == (whole.names, whole.n_records)

@@ -17,7 +17,7 @@ import pytest
 import kohort as ko
 from kohort.errors import InputError, InternalError
 from kohort.files import checked
-from kohort.io import batch_files, columns, delimited
+from kohort.io import batch_files, columns, delimited, json_batches
 from kohort.io.tables import write_table
 from kohort.pipeline import dealing, streaming
 from kohort.pipeline.streaming import published_slices
@@ -36,13 +36,14 @@ COLUMNS = ["sex", "age", "diagnosis", "length_of_stay"]
 def small_batches(monkeypatch):
     monkeypatch.setattr(batch_files, "ROWS", 40)
     monkeypatch.setattr(delimited, "BATCH_BYTES", 400)
+    monkeypatch.setattr(json_batches, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
     monkeypatch.setattr(dealing, "ROWS", 40)
     monkeypatch.setattr(columns, "rows_per_slice", lambda n_columns: 30)
     monkeypatch.setattr("kohort.publication.files.rows_per_slice", lambda n_columns: 30)
 
 
-@pytest.fixture(params=[".parquet", ".csv", ".arrow"])
+@pytest.fixture(params=[".parquet", ".csv", ".arrow", ".jsonl"])
 def path(request, tmp_path):
     path = tmp_path / f"hospital{request.param}"
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path)

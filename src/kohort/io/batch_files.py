@@ -23,7 +23,7 @@ __all__ = ["BatchFile", "arrow_file", "delimited_file", "parquet_file", "why_not
 
 ROWS = 1 << 17
 _REPEATED = 4  # bytes a value
-IN_BATCHES = ("csv", "parquet", "arrow")
+IN_BATCHES = ("csv", "parquet", "arrow", "jsonl")
 
 Reader = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
 

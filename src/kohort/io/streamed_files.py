@@ -17,6 +17,7 @@ from kohort.io.arrow_files import read_arrow, read_parquet
 from kohort.io.batch_files import BatchFile, arrow_file, delimited_file, parquet_file, why_not_in_batches
 from kohort.io.compressed import COMPRESSIONS, DAMAGED
 from kohort.io.delimited import read_delimited
+from kohort.io.json_batches import json_file
 from kohort.io.source_file import SourceFile, opened_again, state_of
 from kohort.io.tables import format_of, refuse_doubles, refuse_stray_options, refuse_unreadable
 from kohort.io.text_layout import detect_layout
@@ -109,6 +110,8 @@ def open_in_batches(
             if kind == "csv":
                 text = {"delimiter": delimiter, "encoding": encoding}
                 return _delimited(path, state, source, header=header, header_option=header_option, **text)
+            if kind == "jsonl":
+                return _json_lines(path, state, source)
             return _columnar(path, state, source, kind)
         except (*DAMAGED, pa.ArrowException):
             raise InputError(f"{path} is damaged, or not what its extension says.") from None
@@ -123,6 +126,15 @@ def _delimited(path: Path, state: Any, source: SourceFile, **options: Any) -> In
     return InBatches(
         delimited_file(path, state, source, layout, load), "csv", layout.delimiter, layout.encoding
     )
+
+
+def _json_lines(path: Path, state: Any, source: SourceFile) -> InBatches | str:
+    file = json_file(path, state, source)
+    if isinstance(file, str):
+        return file
+    if not file.schema.names:
+        raise InputError(f"{path} has no records.")
+    return InBatches(file, "jsonl")
 
 
 def _columnar(path: Path, state: Any, source: SourceFile, kind: str) -> InBatches | str:
