@@ -3,8 +3,8 @@
     python -m benchmarks.large --rows 10000000 [--format csv] [--diverse] [--folder FOLDER] [--keep]
 
 The table has seven quasi-identifiers and a sensitive column; with --diverse six, and one column is handed on,
-and every class has three different diagnoses. Records are drawn from one distribution, a million at a time, so
-that their order tells nothing. Not a part of `benchmarks.run`: ten million records take half a minute, a
+and every class has three different diagnoses. Records are drawn from one distribution, a million at a time,
+so that their order tells nothing. Not a part of `benchmarks.run`: ten million records take half a minute, a
 hundred million several minutes.
 """
 

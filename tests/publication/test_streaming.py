@@ -104,6 +104,9 @@ def test_any_release_is_the_same(case, ending, shuffle):
         },
         {"algorithm": "full-domain", "privacy": [ko.KAnonymity(2)]},
         {"quasi_identifiers": ["sex", "age", "postcode"]},
+        {"identifiers": [], "person": "name"},
+        {"insensitive": [], "weight": {"length_of_stay": "keep"}},
+        {"insensitive": [], "weight": "length_of_stay", "identifiers": [], "person": "name"},
     ],
     ids=lambda changed: "-".join(changed) or "plain",
 )
@@ -140,12 +143,12 @@ def test_large_files_are_streamed_and_small_ones_are_not(tmp_path, monkeypatch):
 
 def test_what_cannot_be_streamed_is_read_whole_and_the_note_says_why(tmp_path, monkeypatch):
     path = hospital(tmp_path)
-    asked = ASKED | {"identifiers": [], "person": "name"}
+    asked = ASKED | {"identifiers": {"name": "pseudonym"}, "key": b"a secret of 16 bytes"}
     monkeypatch.setattr("kohort.engines.local._SMALL", 100)
     release = ko.anonymize(path, **asked)
     assert not isinstance(release.dataset, StreamedDataset)
-    assert any("'name' has the role person" in note for note in release.notes)
-    with pytest.raises(UnsupportedError, match="'name' has the role person"):
+    assert any("'name' has the treatment pseudonym" in note for note in release.notes)
+    with pytest.raises(UnsupportedError, match="'name' has the treatment pseudonym"):
         ko.anonymize(path, **asked, engine="streaming")
 
 

@@ -19,7 +19,6 @@ from kohort.data.dataset import Dataset
 from kohort.data.formulas import count_formulas, holds_texts
 from kohort.data.growing_values import GrowingValues
 from kohort.data.taking import take_records
-from kohort.errors import InputError
 
 __all__ = ["StreamedDataset"]
 
@@ -46,8 +45,6 @@ class StreamedDataset(Dataset):
         texts = [name for name in shown if name not in held and holds_texts(self.field(name).type)]
         self.formulas = dict.fromkeys(texts, 0)
         self.n_records, self.held = self._read([name for name in self.names if name in held], texts, seen)
-        if not self.n_records:
-            raise InputError("The table has no records: there is nothing to anonymize.")
 
     @cached_property
     def frame(self) -> Any:  # type: ignore[override]
@@ -59,6 +56,7 @@ class StreamedDataset(Dataset):
         if name not in self._columns:
             self.require([name])
             self._hold(name)
+            self.held[name] = self.held[name].sorted()
             self._columns[name] = self.held[name].column(name, apart=self._missing_texts(name))
         return self._columns[name]
 
@@ -112,7 +110,7 @@ class StreamedDataset(Dataset):
             n_records += len(batch)
             if seen is not None:
                 seen(n_records)
-        return n_records, {name: values.values().sorted() for name, values in growing.items()}
+        return n_records, {name: values.values() for name, values in growing.items()}
 
     def _picked(self, names: Sequence[str], rows: np.ndarray) -> Iterator[pa.RecordBatch]:
         """These records of columns that are read; `rows` rise. Reading ends with the last of them."""

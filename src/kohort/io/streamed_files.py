@@ -65,6 +65,8 @@ class InBatches:
     ) -> StreamedFile:
         """Read the file, and hold some columns in memory; `shown` are published as they are."""
         dataset = StreamedDataset(self.batches, held, shown, seen)
+        if not dataset.n_records:
+            raise InputError(f"{self.batches.path} has no records.")
         return StreamedFile(
             dataset, self.format, self.batches.state.sha256, self.delimiter, self.encoding, notes
         )

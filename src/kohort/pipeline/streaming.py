@@ -18,25 +18,26 @@ from kohort.data.taking import take_records
 from kohort.pipeline.dealing import Dealing
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
+from kohort.problem.roles import Role
 from kohort.verification import SliceCheck
 
 __all__ = ["columns_to_read", "published_slices", "why_not_streamed"]
 
+HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 
 
 def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The columns to hold in memory, which are searched or protected, and those published as they are."""
+    """The columns to hold in memory, which are searched, protected or counted, and those handed on."""
     roles = request.roles.settled(names)
-    held = [*roles.having("quasi-identifier"), *roles.having("sensitive")]
+    held = [name for role in HELD for name in roles.having(role)]
     return held, [name for name in roles.untouched(request.treatments) if name not in held]
 
 
 def why_not_streamed(request: Request) -> str | None:
     """Why a table cannot be read in batches for what is asked, in words; None if it can."""
-    for role in ("items", "person", "household", "weight"):
-        if named := request.roles.having(role):
-            return f"{named[0]!r} has the role {role}"
+    if named := request.roles.having("items"):
+        return f"{named[0]!r} has the role items"
     if request.events is not None:
         return "there are two tables"
     for name, treatment in request.treatments.items():
