@@ -162,6 +162,12 @@ def test_a_release_can_be_judged_and_certified_without_being_written(tmp_path):
     assert "Safe to publish as promised" in str(release.summary())
 
 
+def test_nothing_but_labels_can_be_shuffled(tmp_path):
+    path = hospital(tmp_path)
+    asked = {"quasi_identifiers": ["sex", "age"], "k": 5, "others": "drop", "algorithm": "mondrian"}
+    assert_same(lambda **more: ko.anonymize(**asked, shuffle=True, **more), path, tmp_path)
+
+
 def test_the_order_file_undoes_the_shuffling(tmp_path):
     path = hospital(tmp_path)
     release = ko.anonymize(path, **ASKED, shuffle=True, engine="streaming")

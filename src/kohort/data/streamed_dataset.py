@@ -64,7 +64,7 @@ class StreamedDataset(Dataset):
         """The column as Arrow: of a held one a dictionary with small indices; any other is read."""
         if name in self.held:
             return pa.chunked_array([self.held[name].arrow()])
-        parts = [batch.column(0) for batch in self.batches.read([name])]
+        parts = [batch.column(0) for batch in self.batches.read([name], last=True)]
         return pa.chunked_array(parts, parts[0].type)
 
     def taken(self, name: str, rows: np.ndarray) -> pa.Array:

@@ -44,13 +44,17 @@ class Dealing:
 
         parts  all originals, in the order of the file
         """
-        starts = range(0, len(self.order), ROWS)
+        stretches = self.stretches()
         with closing(Drafts(self.folder)) as drafts:
-            paths = [drafts.create(".arrow") for _ in starts]
+            paths = [drafts.create(".arrow") for _ in stretches]
             schema = self._deal_out(parts, paths)
-            for start, path in zip(starts, paths):
-                yield self.order[start : start + ROWS], _picked_up(path, schema)
+            for rows, path in zip(stretches, paths):
+                yield rows, _picked_up(path, schema)
                 path.unlink()
+
+    def stretches(self) -> list[np.ndarray]:
+        """The numbers of the originals, in their published order, in stretches."""
+        return [self.order[start : start + ROWS] for start in range(0, len(self.order), ROWS)]
 
     def _deal_out(self, parts: Iterator[pa.Table], paths: Sequence[Path]) -> pa.Schema:
         """Write every record to the draft of its stretch, with its place; returns the schema of a draft."""

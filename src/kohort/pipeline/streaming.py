@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
@@ -109,18 +110,28 @@ def _published_dealt(
     published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck, folder: Path
 ) -> Generator[pa.RecordBatch, None, None]:
     """The published records in another order than the original's."""
-    untouched = [name for name in published.names if published.columns.get(name) is None]
-    first = next(originals).select(untouched)
-    parts = in_slices(
-        chain([first], (batch.select(untouched) for batch in originals)), first.schema, DEALT_AT_ONCE
-    )
-    dealing = Dealing(published.rows, published.dataset.n_records, folder)
-    with closing(dealing.dealt(parts)) as stretches:
+    with closing(_dealt_originals(published, originals, folder)) as stretches:
         for rows, original in stretches:
             part = _published_batch(published, original, rows)
             check.compare_published(part, rows)
             check.compare_untouched(part, original)
             yield part
+
+
+def _dealt_originals(
+    published: Published, originals: Iterator[pa.RecordBatch], folder: Path
+) -> Generator[tuple[np.ndarray, pa.RecordBatch], None, None]:
+    """Stretches of the published order: the numbers of the records, and their columns that are handed on."""
+    untouched = [name for name in published.names if published.columns.get(name) is None]
+    dealing = Dealing(published.rows, published.dataset.n_records, folder)
+    if not untouched:
+        deque(originals, maxlen=0)  # they are compared while they are read
+        yield from ((rows, pa.RecordBatch.from_arrays([], names=[])) for rows in dealing.stretches())
+        return
+    first = next(originals).select(untouched)
+    rest = (batch.select(untouched) for batch in originals)
+    with closing(dealing.dealt(in_slices(chain([first], rest), first.schema, DEALT_AT_ONCE))) as stretches:
+        yield from stretches
 
 
 def _rows_within(kept: np.ndarray | None, start: int, stop: int) -> np.ndarray | None:
