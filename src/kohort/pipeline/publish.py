@@ -162,25 +162,31 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
     """A column of labels, listed alphabetically so that the file does not show any other order."""
     labels = [STAR if label is None and null_is_star else label for label in published.labels]
+    if len(withheld) >= _MANY:
+        return _small_dictionary(labels, published.of_record, withheld)
     known = sorted({label for label in labels if label is not None} | {STAR})
     number = {label: code for code, label in enumerate(known)}
     code_of_label = np.array([-1 if label is None else number[label] for label in labels], dtype=np.int32)
     codes = code_of_label[published.of_record]
     codes[withheld] = number[STAR]
-    if len(codes) >= _MANY:
-        return _small_dictionary(codes, known)
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
 
 
-def _small_dictionary(codes: np.ndarray, labels: list[str]) -> pa.DictionaryArray:
-    """The labels in use as a dictionary whose indices take few bytes; a code below 0 is a missing value."""
-    missing = codes < 0 if (codes < 0).any() else None
-    used = count_codes(codes if missing is None else codes[~missing], len(labels)) > 0
-    number = (np.cumsum(used) - 1).astype(smallest_type(len(labels)))
-    indices = np.empty(len(codes), dtype=number.dtype)
-    for rows in stretches_of(len(codes)):
-        np.take(number, codes[rows], out=indices[rows], mode="wrap")  # missing ones are masked
-    known = [label for label, is_used in zip(labels, used) if is_used]
+def _small_dictionary(
+    labels: list[str | None], of_record: np.ndarray, withheld: np.ndarray
+) -> pa.DictionaryArray:
+    """The same with the labels in use alone, and as few bytes for a record as these need."""
+    uses = count_codes(of_record, len(labels)) - count_codes(of_record[withheld], len(labels))
+    shown = {label for label, n in zip(labels, uses) if n and label is not None}
+    known = sorted(shown | ({STAR} if withheld.any() else set()))
+    number = {label: code for code, label in enumerate(known)}
+    kind = smallest_type(len(known) + 1)
+    code_of_label = np.array([number.get(label, len(known)) for label in labels], dtype=kind)  # type: ignore[arg-type]
+    indices = np.empty(len(of_record), dtype=kind)
+    for rows in stretches_of(len(of_record)):
+        np.take(code_of_label, of_record[rows], out=indices[rows], mode="clip")
+    indices[withheld] = number.get(STAR, 0)
+    missing = indices == len(known) if any(n and label is None for label, n in zip(labels, uses)) else None
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(known, pa.string()))
 
 

@@ -17,6 +17,8 @@ from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Groups", "set_label"]
 
+_MANY = 1 << 20  # records from which on the numbers of labels are looked up in as few bytes as they need
+
 
 @dataclass(frozen=True, eq=False)
 class Groups(Recoding):
@@ -55,6 +57,8 @@ class Groups(Recoding):
             hidden = attribute.domain.hidden[attribute.leaves] & ~self.withheld
             label_of_group[self.group_of_record[hidden]] = len(labels)
             labels, widths = [*labels, STAR], np.append(widths, len(attribute.column.texts))
+        if len(self.group_of_record) >= _MANY and len(labels) <= 1 << 16:
+            label_of_group = label_of_group.astype(np.uint8 if len(labels) <= 1 << 8 else np.uint16)
         return PublishedColumn(labels, label_of_group[self.group_of_record], widths)
 
     def without_proof(self) -> Groups:

@@ -69,13 +69,14 @@ class ClassKeys:
         """The numbers of all records, sorted: in parts of which each lies above the one before."""
         n_records = len(self.columns[0])
         limits = self._limits(values, n_values, n_records // _AT_ONCE)
-        for low, high in pairwise(limits):
-            parts = []
-            for rows in stretches_of(n_records):
-                key = self._keys(rows, values, n_values)
-                parts.append(key if len(limits) == 2 else key[(low <= key) & (key < high)])
-            keys = np.concatenate(parts)
-            del parts
+        parts: list[list[np.ndarray]] = [[] for _ in limits[1:]]
+        for rows in stretches_of(n_records):
+            keys = self._keys(rows, values, n_values)
+            for part, (low, high) in zip(parts, pairwise(limits)):
+                part.append(keys if len(parts) == 1 else keys[(low <= keys) & (keys < high)])
+        parts.reverse()
+        while parts:
+            keys = np.concatenate(parts.pop())
             keys.sort()
             yield keys
 
