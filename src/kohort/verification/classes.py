@@ -58,7 +58,14 @@ class PublishedClasses:
     @cached_property
     def _classes(self) -> Cells:
         """The classes in order, counted together with the values of a sensitive column if there is one."""
+        if self._cells:
+            return self._cells[0][1]
         return self._counted(next((s.column for s in self.sensitive.values()), None))
+
+    def count_with(self, column: Column) -> None:
+        """Count the classes together with the values of a column that will be asked for: in one sort."""
+        if self._keys is not None and self._keys.fit(len(column.texts)):
+            self._counted(column)
 
     @cached_property
     def class_of_record(self) -> np.ndarray:
