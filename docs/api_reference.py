@@ -41,7 +41,7 @@ def sections() -> dict[str, dict[str, Any]]:
     """The public names by what they are: all of `kohort.__all__`, and the classes that functions return."""
     public = {name: getattr(ko, name) for name in ko.__all__ if name not in ("datasets", "__version__")}
     algorithms = {*ALGORITHMS.values(), *ITEMS_ALGORITHMS.values()}
-    models = {*MODELS.values(), ko.KmAnonymity, ko.ItemConfidence}
+    models = {*MODELS.values(), ko.KmAnonymity, ko.ItemConfidence, ko.RhoUncertainty}
     kinds: dict[str, Callable[[Any], bool]] = {
         "Functions": lambda found: isinstance(found, FunctionType) and not _builds(found),
         "What they return": lambda found: found in (ko.Release, ko.Verdict),

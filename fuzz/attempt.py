@@ -27,6 +27,7 @@ MODELS = {
     "t-closeness": ko.TCloseness,
     "km-anonymity": ko.KmAnonymity,
     "item-confidence": ko.ItemConfidence,
+    "rho-uncertainty": ko.RhoUncertainty,
 }
 
 
@@ -89,6 +90,7 @@ def arguments_of(case: Case, folder: Path | None = None) -> dict[str, Any]:
         "insensitive": case.insensitive,
         "identifiers": case.identifiers,
         "person": case.person,
+        "weight": case.weight,
         "privacy": [_model(model) for model in case.privacy],
         **options,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 __all__ = ["Case", "PlainColumn", "python_values"]
@@ -35,6 +36,7 @@ class Case:
     frame      what kind of table it is handed over as
     trees      per sensitive column the paths of its hierarchy; only a spec can say that
     person     the column that says whose record it is; None: every record is another person's
+    weight     the column that says how much each record counts; None: all alike
     by_spec    whether the wishes are handed over as a spec instead of arguments
     """
 
@@ -50,10 +52,18 @@ class Case:
     trees: dict[str, list] = field(default_factory=dict)
     by_spec: bool = False
     person: str | None = None
+    weight: str | None = None
 
     @property
     def n(self) -> int:
         return len(next(iter(self.columns.values())).values)
+
+    @property
+    def masses(self) -> list[Fraction]:
+        """How much each record counts."""
+        if self.weight is None:
+            return [Fraction(1)] * self.n
+        return [Fraction(value) for value in self.columns[self.weight].values]
 
     @property
     def algorithm(self) -> str:

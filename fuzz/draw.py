@@ -31,6 +31,7 @@ __all__ = ["draw_case"]
 FILE_SHARE = 0.01
 ITEMS_SHARE = 0.09
 PERSON_SHARE = 0.15
+WEIGHT_SHARE = 0.06
 _ANY = {"integer": 0, "string": "bee", "date": "2024-02-29"}
 
 
@@ -60,7 +61,9 @@ def _table_case(rng: Random) -> Case:
         draw_items_beside(rng, case)
     if rng.random() < PERSON_SHARE:
         _add_person(rng, case)
-    if rng.random() < 0.06 and has_spec(case) and case.person is None:
+    if rng.random() < WEIGHT_SHARE and case.items is None:
+        _add_weight(rng, case)
+    if rng.random() < 0.06 and has_spec(case) and case.person is None and case.weight is None:
         _say_it_by_spec(rng, case)
     names = list(case.columns)
     rng.shuffle(names)
@@ -140,6 +143,13 @@ def _add_person(rng: Random, case: Case) -> None:
     whose = [rng.randrange(n_people) for _ in range(case.n)]
     case.columns["person"] = PlainColumn("string", [f"person {number}" for number in whose])
     case.person = "person"
+
+
+def _add_weight(rng: Random, case: Case) -> None:
+    """Let records stand for unequal numbers of people."""
+    weights = rng.choice([[1], [1, 2], [0.5, 1, 4], [1, 1, 1, 1000], [0.001, 1e6]])
+    case.columns["weight"] = PlainColumn("float", [float(rng.choice(weights)) for _ in range(case.n)])
+    case.weight = "weight"
 
 
 def _k_for(rng: Random, algorithm: str, n: int) -> int:

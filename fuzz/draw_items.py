@@ -36,9 +36,11 @@ def draw_baskets(rng: Random) -> Case:
         options={"algorithm": rng.choice(ALGORITHMS), "shuffle": rng.random() < 0.1},
         frame=rng.choice([kind for kind in FRAME_KINDS if kind != "polars-categorical"]),
     )
+    if rng.random() < 0.2:
+        case.items["suppress"] = True
     if rng.random() < 0.1:
         case.items["multiset"] = True
-    elif rng.random() < 0.25:
+    elif rng.random() < 0.4:
         case.privacy.append(_confidence(rng, items, case.privacy[0]["m"]))
     if rng.random() < 0.05:
         case.options["time_limit"] = 1e-9
@@ -55,6 +57,8 @@ def draw_items_beside(rng: Random, case: Case) -> None:
         case.items["weight"] = rng.choice([0, 0.2, 0.9, 1])
     if rng.random() < 0.5:
         case.items["algorithm"] = rng.choice(ALGORITHMS)
+    if rng.random() < 0.15:
+        case.items["suppress"] = True
     model = case.privacy[0]
     case.privacy[0] = {"model": "km-anonymity", "k": model["k"], "m": rng.choice([1, 2, 2, 3])}
     case.options.pop("suppression", None)
@@ -98,4 +102,6 @@ def _hierarchy(rng: Random, items: list[str]) -> Any:
 def _confidence(rng: Random, items: list[str], m: int) -> dict[str, Any]:
     sensitive = rng.sample(items, rng.randint(1, max(1, len(items) // 2)))
     limit = rng.choice(["1/2", "2/3", "0.8", "0.9", "1"])
+    if rng.random() < 0.4:
+        return {"model": "rho-uncertainty", "sensitive": sensitive, "rho": limit, "m": m}
     return {"model": "item-confidence", "sensitive": sensitive, "limit": limit, "m": m}

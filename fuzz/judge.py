@@ -122,7 +122,9 @@ class Judged:
         """Records lost, doubled or invented; columns missing, published or changed that should not be."""
         case, rows = self.case, self.rows
         found = []
-        expected = [name for name in case.columns if name not in (*case.identifiers, case.person)]
+        expected = [
+            name for name in case.columns if name not in (*case.identifiers, case.person, case.weight)
+        ]
         if list(self.table) != expected:
             return [f"columns: {list(self.table)} instead of {expected}"]
         if len(set(rows)) < len(rows) or not set(rows) <= set(range(case.n)):

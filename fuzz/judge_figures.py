@@ -47,7 +47,7 @@ def cost_complaints(judged: Any) -> list[str]:
     withheld = [row not in published or (withheld_too and judged.starred[published[row]]) for row in range(n)]
     attributes = [_plain(judged, name, published) for name in judged.case.quasi]
     looks = [judged.looks[published[row]] if row in published else None for row in range(n)]
-    expected = costs(attributes, looks, withheld)
+    expected = costs(attributes, looks, withheld, judged.case.masses)
     told = judged.release.loss
     return [
         f"cost: {name} is {told[name]!r} instead of {expected[name]!r}"
@@ -111,8 +111,10 @@ def least_cost(judged: Any) -> float:
             found += (1.0 if judged.release.cost_name == "suppressions" else share) * cost(
                 reading, texts, cell
             )
-        return len(rows) * found
+        return sum(masses[row] for row in rows) * found
 
+    counting = [Fraction(1)] * case.n if judged.release.cost_name == "suppressions" else case.masses
+    masses = [float(mass * case.n / sum(counting)) for mass in counting]
     everything = sum(
         (1.0 if judged.release.cost_name == "suppressions" else share)
         * cost(reading, texts, reading.generalized("*"))
@@ -122,7 +124,7 @@ def least_cost(judged: Any) -> float:
         case.n,
         group_cost,
         lambda rows: satisfied(case, judged.originals, rows),
-        withheld_cost=everything,
+        withheld_cost=lambda record: masses[record] * everything,
         most_withheld=judged.most_withheld,
     )
 

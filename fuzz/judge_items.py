@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from by_definition.domains import STAR, TreeDomain
-from by_definition.itemsets import highest_confidence
+from by_definition.itemsets import highest_confidence, highest_uncertainty
 from by_definition.published_columns import published_names, rooted
 
 __all__ = ["items_complaints"]
@@ -20,8 +20,8 @@ def items_complaints(judged: Any) -> list[str]:
     items = case.items
     before = [_basket(b, items.get("separator")) for b in case.columns[items["column"]].values]
     shown = [_basket(b, items.get("separator")) for b in judged.table[items["column"]]]
-    confidence = case.model("item-confidence")
-    sensitive = set(confidence["sensitive"]) if confidence else set()
+    confidence, uncertainty = case.model("item-confidence"), case.model("rho-uncertainty")
+    sensitive = set((confidence or uncertainty or {"sensitive": ()})["sensitive"])
     found = _km_complaints(judged, before, shown, sensitive)
     if items.get("multiset"):
         return found
@@ -31,6 +31,11 @@ def items_complaints(judged: Any) -> list[str]:
         told = highest_confidence(baskets, confidence["sensitive"], confidence["m"])
         if told > Fraction(confidence["limit"]):
             found.append(f"confidence: a sensitive item is told with {told}")
+    if uncertainty:
+        baskets = [basket or [] for basket in shown]
+        told = highest_uncertainty(baskets, uncertainty["sensitive"], uncertainty["m"])
+        if told >= Fraction(uncertainty["rho"]):
+            found.append(f"uncertainty: a sensitive item is told with {told}")
     return found
 
 
@@ -92,9 +97,12 @@ def _cover_complaints(judged: Any, before: list, shown: list, sensitive: set[str
             continue
         labels = set(basket) - sensitive
         covered = [_leaves(domain, node_of, label) for label in labels]
-        if set(basket) & sensitive != items & sensitive:
+        told, held = set(basket) & sensitive, items & sensitive
+        may_lack = judged.case.items.get("suppress", False)
+        dropping = may_lack and judged.case.model("rho-uncertainty") is not None
+        if told - held or (held - told and not dropping):
             found.add("items: sensitive items are missing or invented")
-        if not items - sensitive <= frozenset().union(*covered):
+        if not may_lack and not items - sensitive <= frozenset().union(*covered):
             found.add(f"items: {sorted(labels)} do not cover {sorted(items)}")
         if any(not leaves & (items - sensitive) for leaves in covered):
             found.add(f"items: {sorted(labels)} say more than {sorted(items)}")

@@ -32,7 +32,7 @@ def model_complaints(case: Case, originals: dict[str, OriginalColumn], rows: lis
             continue
         if name in ("k-anonymity", "km-anonymity"):
             holds = models.k_anonymous([len(rows)], model["k"])
-        elif name == "item-confidence":
+        elif name in ("item-confidence", "rho-uncertainty"):
             continue
         else:
             column = originals[model["attribute"]]

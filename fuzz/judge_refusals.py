@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
+from by_definition.itemsets import highest_uncertainty
 from by_definition.optimum import least_total
 from by_definition.original_columns import OriginalColumn
 from fuzz.case import Case, python_values
@@ -37,6 +39,7 @@ DOCUMENTED = (  # the error's class, and what its message has in it
     ("UnsupportedError", "A table with items cannot withhold"),
     ("UnsupportedError", "Items have one cost"),
     ("UnsupportedError", "counts records, and in this table people have several"),
+    ("UnsupportedError", "proves its result for records that all count the same"),
     ("InputError", "records are of one person"),
     ("InputError", "All attribute weights are 0"),
     ("InputError", "nulls: refuse is set"),
@@ -100,8 +103,27 @@ def _baskets_complaints(case: Case, message: str) -> list[str]:
     assert case.items is not None
     sensitive = {item for m in case.privacy for item in m.get("sensitive", ())}
     separator = case.items.get("separator")
-    filled = 0
+    filled, secrets = 0, []
     for basket in case.columns[case.items["column"]].values:
-        items = basket if separator is None or basket is None else basket.split(separator)
-        filled += bool({item for item in items or () if item.strip()} - sensitive)
+        given = basket if separator is None or basket is None else basket.split(separator)
+        items = {item.strip() for item in given or () if item.strip()}
+        filled += bool(items - sensitive)
+        secrets.append((items & sensitive, bool(items - sensitive)))
+    if "rho =" in message:
+        return _uncertainty_complaints(case, message, secrets)
     return [] if filled < case.k else [f"infeasible: {filled} baskets have items, yet: {message}"]
+
+
+def _uncertainty_complaints(case: Case, message: str, secrets: list[tuple[set[str], bool]]) -> list[str]:
+    """Sensitive items alone keep rho-uncertainty, or may be dropped.
+
+    secrets  per basket its sensitive items, and whether it has others
+    """
+    model = case.model("rho-uncertainty")
+    assert model is not None and case.items is not None
+    alone = highest_uncertainty([list(held) for held, _ in secrets], model["sensitive"], model["m"])
+    beside = [list(held) for held, others in secrets if others]
+    highest = max(alone, highest_uncertainty(beside, model["sensitive"], model["m"] - 1))
+    if highest >= Fraction(model["rho"]) and not case.items.get("suppress"):
+        return []
+    return [f"infeasible: sensitive items alone imply others with {highest}, yet: {message}"]

@@ -100,6 +100,7 @@ def _fewer_columns(case: Case) -> Iterator[Case]:
         found.quasi.pop(name, None)
         found.trees.pop(name, None)
         found.person = None if found.person == name else found.person
+        found.weight = None if found.weight == name else found.weight
         for names in (found.sensitive, found.insensitive, found.identifiers):
             if name in names:
                 names.remove(name)

@@ -359,3 +359,13 @@ def test_a_signature_is_written_with_its_certificate_or_not_at_all(tmp_path):
     with pytest.raises(KohortError):
         release.certificate(tmp_path / "c.json", sign=tmp_path / "no-key.pem")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "option", [{"shuffle": False}, {"suppression": 0.5}, {"k": 3}, {"sensitive": ["illness"]}]
+)
+def test_options_beside_a_spec_are_refused_also_where_they_say_no(option):
+    table = pa.table({"age": [1, 1]})
+    spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
+    with pytest.raises(InputError, match=f"leave out {next(iter(option))}"):
+        ko.anonymize(table, spec=spec, **option)

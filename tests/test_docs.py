@@ -72,7 +72,7 @@ def named(text: str, word: str) -> bool:
 # -- everything that can be named is explained -----------------------------------------------------
 
 
-ITEMS_MODELS = {model.name: model for model in (ko.KmAnonymity, ko.ItemConfidence)}
+ITEMS_MODELS = {model.name: model for model in (ko.KmAnonymity, ko.ItemConfidence, ko.RhoUncertainty)}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS | ITEMS_ALGORITHMS)

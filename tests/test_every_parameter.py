@@ -129,6 +129,7 @@ MODELS = [
         {"attribute": "s", "alpha": 0.5, "values": ["a"], "combine": True, "rounding": "none"},
     ),
     (ko.ItemConfidence, {"sensitive": ["a"], "limit": 0.5, "m": 1}),
+    (ko.RhoUncertainty, {"sensitive": ["a"], "rho": 0.5, "m": 1}),
     (ko.Items, {"column": "a", "separator": ";", "multiset": False, "weight": 0.5}),
     (ko.mask, {"side": "right", "char": "*"}),
     (ko.order, {"values": "natural", "fanout": 2}),

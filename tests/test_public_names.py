@@ -37,6 +37,7 @@ NAMES = [
     "OptimalRecoding",
     "Progressive",
     "Release",
+    "RhoUncertainty",
     "Sequential",
     "TCloseness",
     "ThreeAnonymity",

@@ -39,10 +39,11 @@ def with_items(people, events, *, k=2, m=2, **changes):
     return ko.anonymize(people, events=events, **(options | changes))
 
 
-def spec_of(*, slot=False, items=False, **privacy) -> dict:
+def spec_of(*, slot=False, items=False, suppress=False, **privacy) -> dict:
     quasi = {"role": "quasi-identifier"}
     of_events = {"ward": quasi, "ill": {"role": "sensitive"}, "visit": {"role": "insensitive"}}
-    events = {"items": "ill", "hierarchy": {"tree": TREE}} if items else {"attributes": of_events}
+    of_items = {"items": "ill", "hierarchy": {"tree": TREE}, "suppress": suppress}
+    events = of_items if items else {"attributes": of_events}
     return {
         "attributes": {
             "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4]}},

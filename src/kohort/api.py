@@ -139,7 +139,7 @@ def anonymize(
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
-        promise for it, with `ko.ItemConfidence` for sensitive items.
+        promise for it, with `ko.ItemConfidence` or `ko.RhoUncertainty` for sensitive items.
     privacy, k
         What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`. `k=10` is short for
         `ko.KAnonymity(10)` and goes together with other models in `privacy`.
@@ -255,7 +255,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
         name
         for name, parameter in signature(anonymize).parameters.items()
         if name not in ("data", "events", "key", "engine", "progress", "stop", "spec", "header")
-        and given[name]
+        and given[name] is not None
         and given[name] != parameter.default
     ]
     if besides:

@@ -17,7 +17,7 @@ from kohort.io.hierarchies import read_source
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Events, Items, Request
-from kohort.problem.models import ItemConfidence, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 
 __all__ = [
@@ -29,9 +29,9 @@ __all__ = [
     "request_of",
 ]
 
-Promise = Model | KmAnonymity | ItemConfidence
+Promise = Model | KmAnonymity | ItemInference
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
-ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemConfidence)
+ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemInference)
 
 
 def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Request:
@@ -174,9 +174,9 @@ def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> dict[str, 
             raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
         asked = (KAnonymity(k), *asked)
     return {
-        "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemConfidence))),
+        "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))),
         "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
-        "confidence": _at_most_one(ItemConfidence, asked, "list all sensitive items in one"),
+        "confidence": _at_most_one(ItemInference, asked, "list all sensitive items in one"),
     }
 
 
@@ -199,7 +199,10 @@ def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
 def _at_most_one(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
     found = [model for model in asked if isinstance(model, kind)]
     if len(found) > 1:
-        raise InputError(f"{kind.name} is asked for twice: {instead}.")
+        names = sorted({model.name for model in found})
+        twice = f"{names[0]} is asked for twice: {instead}."
+        both = f"{' and '.join(names)} are both asked for: one promise about sensitive items is possible."
+        raise InputError(twice if len(names) == 1 else both)
     return found[0] if found else None
 
 

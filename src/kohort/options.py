@@ -29,10 +29,10 @@ class Solver(Protocol):
 
 
 def _known_algorithm(algorithm: Any) -> None:
-    from kohort.algorithms import algorithm_named
+    from kohort.algorithms import refuse_unknown_algorithm
 
     if isinstance(algorithm, str):
-        algorithm_named(algorithm)
+        refuse_unknown_algorithm(algorithm)
 
 
 def _known_cost(cost: str) -> None:

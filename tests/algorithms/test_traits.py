@@ -25,6 +25,7 @@ SEPARABLE = SUMS | {"distortion"}
 BLOCKS = {"loss", "ncp", "tree", "monotone-entropy", "discernibility", "hierarchical-discernibility"}
 ALL = SEPARABLE | BLOCKS | {"ambiguity", "average-class-size"}
 
+ITEMS = {"km-anonymity", "item-confidence", "rho-uncertainty"}
 GOES_WITH = {
     # name: models it meets, costs it minimises, what it returns, whether it may withhold records
     "auto": (ANY, SUMS, Groups, True),
@@ -46,12 +47,12 @@ GOES_WITH = {
     "optimal-recoding": (K, BLOCKS, Partitions, True),
     "bottom-up": (K, BLOCKS, Partitions, True),
     "top-down-search": (K, BLOCKS, Partitions, True),
-    "apriori-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
-    "local-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
-    "improve-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
-    "vertical-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
-    "direct-items": ({"km-anonymity", "item-confidence"}, {"ncp"}, ItemNodes, False),
-    "optimal-items": ({"km-anonymity"}, {"ncp"}, ItemNodes, False),
+    "apriori-items": (ITEMS, {"ncp"}, ItemNodes, False),
+    "local-items": (ITEMS, {"ncp"}, ItemNodes, False),
+    "improve-items": (ITEMS, {"ncp"}, ItemNodes, False),
+    "vertical-items": (ITEMS, {"ncp"}, ItemNodes, False),
+    "direct-items": (ITEMS, {"ncp"}, ItemNodes, False),
+    "optimal-items": (ITEMS, {"ncp"}, ItemNodes, False),
 }
 
 

@@ -40,16 +40,18 @@ class PlainAttribute:
         return tuple(self.original)
 
 
-def costs(attributes, class_of_record, withheld):
-    """Every cost by name. `class_of_record`: anything that is equal for records of one class."""
+def costs(attributes, class_of_record, withheld, masses=None):
+    """Every cost by name. `class_of_record`: anything that is equal for records of one class; `masses`: how
+    much each record counts in costs that are means over records."""
     n = len(class_of_record)
+    masses = masses or [1] * n
     sizes = Counter(c for c, gone in zip(class_of_record, withheld) if not gone)
     total = sum(a.weight for a in attributes)
 
     def mean(cell):
         """Over records, and over attributes by their weights."""
-        sums = (a.weight * sum(cell(a, record) for record in range(n)) for a in attributes)
-        return float(sum(sums) / total / n)
+        sums = (a.weight * sum(masses[record] * cell(a, record) for record in range(n)) for a in attributes)
+        return float(sum(sums) / total / sum(masses))
 
     def hdm(record):
         if withheld[record]:

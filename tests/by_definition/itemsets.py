@@ -52,3 +52,25 @@ def highest_confidence(baskets, sensitive, m):
     fitting += [baskets, [basket for basket, other in zip(baskets, others) if other]]
     shares = [Fraction(sum(item in b for b in fit), len(fit)) for fit in fitting if fit for item in sensitive]
     return max(shares, default=Fraction(0))
+
+
+def highest_uncertainty(baskets, sensitive, m):
+    """The largest confidence of a rule from up to m items, sensitive ones included, to another sensitive one.
+
+    Somebody may also know nothing; that there are other items counts as a known item.
+    """
+    known = {frozenset(c) for basket in baskets for n in range(m + 1) for c in combinations(set(basket), n)}
+    groups = [(items, [basket for basket in baskets if items <= set(basket)]) for items in known]
+    filled = [basket for basket in baskets if set(basket) - set(sensitive)]
+    groups += [
+        (items, [basket for basket in filled if items <= set(basket)])
+        for items in known
+        if items <= set(sensitive) and len(items) < m
+    ]
+    shares = [
+        Fraction(sum(item in basket for basket in fitting), len(fitting))
+        for items, fitting in groups
+        if fitting
+        for item in set(sensitive) - items
+    ]
+    return max(shares, default=Fraction(0))

@@ -278,8 +278,8 @@ def test_what_was_written_before_a_failure_is_told(folder, monkeypatch):
 
 def test_a_killed_run_leaves_nothing_that_others_can_read_or_that_stays(folder):
     program = (
-        "import os, signal, sys\nfrom kohort.publication import files\n"
-        "files.write_report = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sys\nfrom kohort.report import html\n"
+        "html.write_report = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from kohort.cli.app import main\nmain()\n"
     )
     words = ["anonymize", "people.csv", "--spec", "spec.yaml", "--out", "release.csv", "--report", "r.html"]

@@ -130,11 +130,8 @@ def test_compiled_code_is_loaded_without_all_of_numba(tmp_path):
 
 
 def test_code_that_starts_threads_is_loaded_with_all_of_numba():
-    from kohort.utility.query_kernel import answer_counts
-
     class Result:
         reload_init = [print]
         library = library_of(total_below) if total_below(2) is not None else None
 
     assert not _stands_alone(Result)
-    assert answer_counts.options.get("parallel")

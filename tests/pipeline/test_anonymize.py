@@ -12,7 +12,7 @@ import kohort as ko
 from by_definition.verification import classes
 from frames import as_lists
 from kohort.algorithms import Algorithm
-from kohort.algorithms.mondrian.kernels import best_cuts as kernel
+from kohort.algorithms.mondrian.kernels import cut_table as kernel
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
 from kohort.pipeline import choose as pipeline
 from kohort.recoding.groups import Groups

@@ -13,7 +13,7 @@ import kohort as ko
 from by_definition.two_files import fewest_with_items, look_alikes, values_of
 from kohort.errors import InfeasibleError, InputError
 from kohort.report.public_facts import public_certificate
-from two_file_cases import CODES, EVENTS, PEOPLE, WARDS, changed, many, released, spec_of, with_items
+from two_file_cases import CODES, EVENTS, PEOPLE, TREE, WARDS, changed, many, released, spec_of, with_items
 
 
 @st.composite
@@ -111,16 +111,36 @@ def test_events_stay_those_of_their_people_and_nothing_else_is_linked(tables):
         assert shown[pseudonym] <= before[names[row]]  # events may be withheld, never added
 
 
-@given(tables=two_tables(codes=True), k=st.integers(2, 3), m=st.integers(1, 2))
-def test_known_items_and_the_own_record_leave_k_people(tables, k, m):
-    release = possible(with_items, *tables, k=k, m=m)
+@given(tables=two_tables(codes=True), k=st.integers(2, 3), m=st.integers(1, 2), suppress=st.booleans())
+def test_known_items_and_the_own_record_leave_k_people(tables, k, m, suppress):
+    items = ko.Items("ill", ko.groups(TREE["*"]), suppress=suppress)
+    release = possible(with_items, *tables, k=k, m=m, items=items)
     people, events = release.table.to_pylist(), release.events.to_pylist()
     fewest = fewest_with_items(people, events, "patient", "ill", list(PEOPLE), m)
     assert fewest is None or fewest >= k
     own = Counter(tuple(person[name] for name in PEOPLE) for person in people)
     assert min(own.values()) >= k
     assert len(events) == len({(event["patient"], event["ill"]) for event in events})
-    assert ko.verify(release.table, events=release.events, spec=spec_of(items=True, k=k, m=m)).holds
+    spec = spec_of(items=True, suppress=suppress, k=k, m=m)
+    assert ko.verify(release.table, events=release.events, spec=spec).holds
+
+
+@pytest.mark.parametrize("suppress", [True, False])
+def test_items_of_events_are_dropped_where_the_spec_allows_it(suppress):
+    people = pa.table(
+        {"patient": [*"abcdefgh"], "age": [20] * 8, "sex": ["f"] * 8, "plan": ["gold", "tin"] * 4}
+    )
+    held = [(one, "a1") for one in "abcdefg"] + [("h", "a1"), ("h", "b1")]
+    events = pa.table({"patient": [one for one, _ in held], "ill": [code for _, code in held]})
+    spec = spec_of(items=True, suppress=suppress, k=2, m=1)
+    release = ko.anonymize(people, events=events, spec=spec)
+    assert release.facts()["items"]["dropped"] == int(suppress)
+    shown = sorted(set(release.events["ill"].to_pylist()))
+    assert shown == (["a1"] if suppress else ["*"])
+    verdict = ko.verify(
+        release.table, events=release.events, spec=spec, original=people, original_events=events
+    )
+    assert verdict.holds
 
 
 def test_nobody_without_events_looks_like_somebody_with_an_empty_one():

@@ -101,6 +101,10 @@ def test_tables_that_do_not_fit_together_are_refused(change, options, error, mes
         ({"events": {"key": "patient"}}, "name the attributes of the events, or the column of items"),
         ({"events": {"key": "patient", "itmes": "ill"}}, "unknown key 'events.itmes'"),
         ({"events": {"key": "age", "items": "ill"}}, "has the role quasi-identifier"),
+        (
+            {"events": {"key": "patient", "attributes": {"ill": {"role": "sensitive"}}, "suppress": True}},
+            "suppress is about items",
+        ),
         ({"attributes": {"visit": {"role": "insensitive"}}, "events": {"visit": None}}, "under 'events'"),
     ],
 )

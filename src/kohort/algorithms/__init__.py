@@ -7,35 +7,11 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm, AnyAlgorithm, ItemsAlgorithm
-from kohort.algorithms.alpha_k.progressive import Progressive
-from kohort.algorithms.alpha_k.top_down import TopDown
-from kohort.algorithms.auto import Auto
-from kohort.algorithms.closed_records.k_anon import KAnon
-from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
-from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.clustering.agglomerative import Agglomerative
-from kohort.algorithms.clustering.hilbert import Hilbert
-from kohort.algorithms.clustering.sequential import Sequential
-from kohort.algorithms.full_domain.full_domain import FullDomain
-from kohort.algorithms.full_domain.incognito import Incognito
-from kohort.algorithms.graph.forest import Forest
-from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
-from kohort.algorithms.graph.two_anonymity import TwoAnonymity
 from kohort.algorithms.histories.over_histories import OverHistories
-from kohort.algorithms.improve.improve import Improve
-from kohort.algorithms.items.apriori import AprioriItems
-from kohort.algorithms.items.direct import DirectItems
-from kohort.algorithms.items.improve import ImproveItems
-from kohort.algorithms.items.local import LocalItems
-from kohort.algorithms.items.optimal import OptimalItems
-from kohort.algorithms.items.vertical import VerticalItems
 from kohort.algorithms.items.with_items import WithItems
-from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
+from kohort.algorithms.registry import Registry
 from kohort.algorithms.run import Progress, Run, Standing, Stop
-from kohort.algorithms.schemes.bottom_up import BottomUp
-from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
-from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.algorithms.solver import Solver
 from kohort.algorithms.uniting.counting_alike import CountingAlike
 from kohort.algorithms.uniting.counting_people import CountingPeople, needs_uniting
@@ -68,48 +44,60 @@ __all__ = [
     "items_algorithm_named",
     "needs_uniting",
     "parameters_of",
+    "refuse_unknown_algorithm",
     "time_for_bound",
 ]
 
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    algorithm.name: algorithm
-    for algorithm in (
-        Auto,
-        Improve,
-        KAnon,
-        KAnonCF,
-        Mondrian,
-        Agglomerative,
-        Sequential,
-        Hilbert,
-        FullDomain,
-        Incognito,
-        Progressive,
-        TopDown,
-        Forest,
-        TwoAnonymity,
-        ThreeAnonymity,
-        Optimal,
-        OptimalRecoding,
-        BottomUp,
-        TopDownSearch,
-    )
-}
+ALGORITHMS: Registry[type[Algorithm]] = Registry(
+    __name__,
+    {
+        "auto": "auto:Auto",
+        "improve": "improve.improve:Improve",
+        "k-anon": "closed_records.k_anon:KAnon",
+        "k-anon-cf": "closed_records.k_anon_cf:KAnonCF",
+        "mondrian": "mondrian.mondrian:Mondrian",
+        "agglomerative": "clustering.agglomerative:Agglomerative",
+        "sequential": "clustering.sequential:Sequential",
+        "hilbert": "clustering.hilbert:Hilbert",
+        "full-domain": "full_domain.full_domain:FullDomain",
+        "incognito": "full_domain.incognito:Incognito",
+        "progressive": "alpha_k.progressive:Progressive",
+        "top-down": "alpha_k.top_down:TopDown",
+        "forest": "graph.forest:Forest",
+        "two-anonymity": "graph.two_anonymity:TwoAnonymity",
+        "three-anonymity": "graph.three_anonymity:ThreeAnonymity",
+        "optimal": "closed_records.optimal:Optimal",
+        "optimal-recoding": "schemes.optimal_recoding:OptimalRecoding",
+        "bottom-up": "schemes.bottom_up:BottomUp",
+        "top-down-search": "schemes.top_down_search:TopDownSearch",
+    },
+)
 
-ITEMS_ALGORITHMS: dict[str, type[ItemsAlgorithm]] = {
-    algorithm.name: algorithm
-    for algorithm in (AprioriItems, LocalItems, ImproveItems, VerticalItems, DirectItems, OptimalItems)
-}
+ITEMS_ALGORITHMS: Registry[type[ItemsAlgorithm]] = Registry(
+    __name__,
+    {
+        "apriori-items": "items.apriori:AprioriItems",
+        "local-items": "items.local:LocalItems",
+        "improve-items": "items.improve:ImproveItems",
+        "vertical-items": "items.vertical:VerticalItems",
+        "direct-items": "items.direct:DirectItems",
+        "optimal-items": "items.optimal:OptimalItems",
+    },
+)
 
-
-EVERY_ALGORITHM: dict[str, type[Algorithm] | type[ItemsAlgorithm]] = {**ALGORITHMS, **ITEMS_ALGORITHMS}
+EVERY_ALGORITHM = ALGORITHMS | ITEMS_ALGORITHMS
 
 
 def algorithm_named(name: str) -> Algorithm | ItemsAlgorithm:
     """The algorithm with this spec name and its default parameters."""
+    refuse_unknown_algorithm(name)
+    return EVERY_ALGORITHM[name]()
+
+
+def refuse_unknown_algorithm(name: str) -> None:
+    """Raise InputError unless there is an algorithm with this spec name. Loads none."""
     if name not in EVERY_ALGORITHM:
         raise InputError(f"There is no algorithm {name!r}. {did_you_mean(name, EVERY_ALGORITHM)}")
-    return EVERY_ALGORITHM[name]()
 
 
 def items_algorithm_named(name: str) -> ItemsAlgorithm:

@@ -123,6 +123,10 @@ class ItemsAlgorithm(AnyAlgorithm):
     recoding: ClassVar[type[ItemNodes]] = ItemNodes
 
     @classmethod
+    def meets(cls, model: type[Any]) -> bool:
+        return True
+
+    @classmethod
     def minimises(cls, cost: Cost) -> bool:
         return cost.of_items
 

@@ -18,7 +18,7 @@ from kohort.recoding.recoding import Recoding
 
 __all__ = ["Auto", "obstacle"]
 
-_MOST_RECORDS = 500_000
+_MOST_RECORDS = 500_000  # without a time limit; larger tables are then released within seconds
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Auto(Algorithm):
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
         obstacle_found = obstacle(problem)
+        if obstacle_found is None and time_limit is None and problem.n_records > _MOST_RECORDS:
+            obstacle_found = (
+                f"for more than {_MOST_RECORDS:,} records, improve is chosen only with a time limit"
+            )
         if obstacle_found is None:
             seconds = f"{SECONDS if time_limit is None else time_limit:g} s"
             return Improve(), (
@@ -74,8 +78,6 @@ def obstacle(problem: Problem) -> str | None:
         return "mondrian minimises a loss in which records have weights"
     if problem.persons is not None:
         return "mondrian counts people itself, of whom some have several records"
-    if problem.n_records > _MOST_RECORDS:
-        return f"improve is for at most {_MOST_RECORDS:,} records"
     try:
         Improve().refuse(problem)
     except UnsupportedError as error:

@@ -10,6 +10,7 @@ from kohort.problem.encoding.layout import TREE
 from kohort.problem.problem import Problem
 
 __all__ = [
+    "has_wide_hierarchies",
     "refuse_other_costs",
     "refuse_unknown_costs",
     "refuse_wide_hierarchies",
@@ -44,7 +45,12 @@ def refuse_without_hierarchies(problem: Problem) -> None:
 
 def refuse_wide_hierarchies(problem: Problem) -> None:
     """Raise UnsupportedError where costs of pairs of leaves would not fit into memory."""
+    if has_wide_hierarchies(problem):
+        raise UnsupportedError("The hierarchies have too many leaves for this. Choose mondrian or improve.")
+
+
+def has_wide_hierarchies(problem: Problem) -> bool:
+    """Whether costs of pairs of leaves would not fit into memory."""
     tables = problem.coded.tables
     n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
-    if (n_leaves[tables.kind == TREE].astype(float) ** 2).sum() > _MOST_PAIRS:
-        raise UnsupportedError("The hierarchies have too many leaves for improve. Choose mondrian.")
+    return bool((n_leaves[tables.kind == TREE].astype(float) ** 2).sum() > _MOST_PAIRS)

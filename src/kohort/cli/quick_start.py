@@ -1,6 +1,6 @@
 """Keep packages that a command does not need from being loaded on the way.
 
-PyArrow loads pandas, where it is installed, to find out whether a value that it is given came from there: a
+PyArrow and scikit-learn load pandas, where it is installed, to find out whether a value came from there: a
 quarter of a second at the start of every command, and no command has values of pandas.
 """
 
@@ -12,11 +12,11 @@ from typing import Any
 
 __all__ = ["leave_pandas_out"]
 
-_ASKING = ("kohort", "pyarrow")
+_ASKING = ("kohort", "pyarrow", "sklearn")
 
 
 def leave_pandas_out() -> None:
-    """Let PyArrow find no pandas from now on in this process; other packages still do."""
+    """Let PyArrow and scikit-learn find no pandas from now on in this process; other packages still do."""
     if "pandas" not in sys.modules and not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
         sys.meta_path.insert(0, _NoPandas())
 

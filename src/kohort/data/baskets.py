@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
+from kohort.data.counting import count_nearly_sorted
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 
@@ -44,7 +45,7 @@ class Baskets:
         O(names * records): for a few items.
         """
         number = {name: i for i, name in enumerate(names)}
-        name_of_item = np.array([number.get(name, -1) for name in self._names(multiset)], dtype=np.int64)
+        name_of_item = np.array([number.get(name, -1) for name in self.names(multiset)], dtype=np.int64)
         has = np.zeros((len(names) + 1, len(self)), dtype=bool)
         has[name_of_item[self.items.codes], self.record_of_item] = True
         return list(has[:-1])
@@ -55,10 +56,10 @@ class Baskets:
         multiset  whether an item is written with its number, as in `milk ×2`, which has the name `milk`
         """
         wanted = set(names)
-        chosen = np.array([name in wanted for name in self._names(multiset)], dtype=bool)
+        chosen = np.array([name in wanted for name in self.names(multiset)], dtype=bool)
         return self._with(~chosen), self._with(chosen)
 
-    def _names(self, multiset: bool) -> list[str]:
+    def names(self, multiset: bool) -> list[str]:
         """The name of each distinct item, without its number where that is written."""
         texts = [str(text) for text in self.items.texts]
         return [text.rpartition(" ×")[0] or text for text in texts] if multiset else texts
@@ -104,9 +105,7 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
     items = code_column(name, flat)
     sizes = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     n_items = max(len(items.texts), 1)
-    keys, counts = np.unique(
-        np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes, return_counts=True
-    )
+    keys, counts = count_nearly_sorted(np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes)
     record, codes = keys // n_items, (keys % n_items).astype(np.int32)
     if multiset:
         codes, texts = _with_counts(codes, counts, items.texts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["Pairs", "codes_at", "count_codes", "count_pairs", "stretches_of"]
+__all__ = ["Pairs", "codes_at", "count_codes", "count_nearly_sorted", "count_pairs", "stretches_of"]
 
 AT_ONCE = 1 << 20  # records that are counted at a time, since counting needs eight bytes for each
 _DENSE = 1 << 22  # pairs up to which each has a counter of its own
@@ -47,6 +47,23 @@ def count_pairs(
     count = _count_densely if n_left * n_right <= _DENSE else _count_sparsely
     pairs, counts = count(_pair_keys(left, right, n_right, chosen), n_left * n_right)
     return pairs // n_right, pairs % n_right, counts
+
+
+def count_nearly_sorted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys, ascending, and how often each occurs; O(n) where they are almost in order.
+
+    As keys of records and their items are, one record after another.
+
+    >>> count_nearly_sorted(np.array([1, 0, 2, 2, 3]))
+    (array([0, 1, 2, 3]), array([1, 1, 2, 1]))
+    """
+    keys = np.sort(keys, kind="stable")
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    if first.all():
+        return keys, np.ones(len(keys), dtype=np.int64)
+    places = np.flatnonzero(first)
+    return keys[places], np.diff(np.append(places, len(keys)))
 
 
 def stretches_of(n_records: int, at_once: int = AT_ONCE) -> Iterator[slice]:

@@ -1,7 +1,7 @@
 """Forked processes: a child has none of its parent's threads, and whatever waits for one waits for ever.
 
-Polars and numba's `prange` keep threads that a child process lacks. Nothing can give it new ones, so what
-needs them is refused there. Arrow and NumPy work in a child; so do all algorithms and verification.
+Polars keeps threads that a child process lacks. Nothing can give it new ones, so what needs them is refused
+there. Arrow and NumPy work in a child; so do all algorithms, verification and what is measured on a release.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kohort.errors import UnsupportedError
 
-__all__ = ["require_loop_threads", "require_polars_threads"]
+__all__ = ["require_polars_threads"]
 
 _TASKS = Path("/proc/self/task")  # Linux: a folder per thread of this process
 _POLARS_THREAD = re.compile(r"polars-[0-9]+")
@@ -24,10 +24,9 @@ _WHAT_TO_DO = (
 
 
 class _Lost:
-    """The packages whose threads were running in the parent when this process was forked."""
+    """Whether threads of Polars were running in the parent when this process was forked."""
 
     polars = False
-    loops = False
 
 
 def require_polars_threads(what: str) -> None:
@@ -39,29 +38,18 @@ def require_polars_threads(what: str) -> None:
         )
 
 
-def require_loop_threads(what: str) -> None:
-    """Refuse parallel loops of numba in a process that was forked after some had run: they would end it."""
-    if _Lost.loops:
-        raise UnsupportedError(
-            f"{what} runs on threads of OpenMP, which this process lacks: it was forked from a process "
-            f"that had used them. {_WHAT_TO_DO}"
-        )
-
-
 class _Running:
-    """The packages whose threads are running in this process, noted right before it is forked."""
+    """Whether threads of Polars are running in this process, noted right before it is forked."""
 
     polars = False
-    loops = False
 
 
 def _note_running() -> None:
     _Running.polars = _Lost.polars or _polars_is_running()
-    _Running.loops = _Lost.loops or _loops_are_running()
 
 
 def _note_lost() -> None:
-    _Lost.polars, _Lost.loops = _Running.polars, _Running.loops
+    _Lost.polars = _Running.polars
 
 
 def _polars_is_running() -> bool:
@@ -73,15 +61,6 @@ def _polars_is_running() -> bool:
     except OSError:  # another system, or a thread that has just ended: better refuse than hang
         return True
     return any(_POLARS_THREAD.match(name) for name in names)
-
-
-def _loops_are_running() -> bool:
-    """Whether numba shares loops out by OpenMP already; its other ways survive a fork."""
-    numba = sys.modules.get("numba")
-    try:
-        return numba is not None and numba.threading_layer() == "omp"
-    except ValueError:  # none was needed so far
-        return False
 
 
 if hasattr(os, "register_at_fork"):

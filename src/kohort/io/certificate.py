@@ -81,6 +81,9 @@ class CertifiedItems(_Part):
     dropped_share: float = Field(
         ge=0, le=1, description="The share of all items in baskets that are dropped from them."
     )
+    dropped_sensitive: int = Field(
+        0, ge=0, description="The number of sensitive items that are dropped from their baskets."
+    )
     class_size: int | None = Field(
         description="With quasi-identifiers beside the items: the smallest class asked for."
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, Algorithm, ItemsAlgorithm
+from kohort.algorithms import EVERY_ALGORITHM, Algorithm, ItemsAlgorithm
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
@@ -149,7 +149,7 @@ class Spec(_OptionKeys):
             roles=self._roles(),
             models=self.privacy.models(),
             km=self.privacy.km(),
-            confidence=self.privacy.item_confidence(),
+            confidence=self.privacy.item_inference(),
             items=self._items(beside),
             hierarchies=self._hierarchies(beside),
             orders=self._per_column("listed_order"),
@@ -192,7 +192,13 @@ class Spec(_OptionKeys):
         found += [] if self.items is None else [(BASKETS, self.items)]
         if self.events is not None and self.events.items is not None:
             source = self.events.resolved(self.events.items, beside=beside).hierarchy
-            return Items(self.events.items, source, algorithm=self.items_algorithm, weight=self.items_weight)
+            return Items(
+                self.events.items,
+                source,
+                suppress=self.events.suppress,
+                algorithm=self.items_algorithm,
+                weight=self.items_weight,
+            )
         for column, part in found[:1]:
             source = part.resolved(column, beside=beside).hierarchy
             separator = part.separator if self.items is None else None
@@ -231,8 +237,8 @@ def _of_role(role: str) -> AttributeSpec:
 
 
 def _algorithm(name: str, parameters: Mapping[str, Any]) -> Algorithm | ItemsAlgorithm:
-    algorithm = (ALGORITHMS | ITEMS_ALGORITHMS)[name]
-    known = [field.name for field in fields(algorithm)]  # type: ignore[arg-type]
+    algorithm: Any = EVERY_ALGORITHM[name]
+    known = [field.name for field in fields(algorithm)]
     for parameter in parameters:
         if parameter not in known:
             hint = did_you_mean(parameter, known) if known else "It takes none."

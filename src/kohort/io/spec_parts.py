@@ -115,6 +115,7 @@ class EventsSpec(_WithHierarchy):
     key: str = Field(min_length=1)
     attributes: dict[str, AttributeSpec] = {}
     items: str | None = Field(None, min_length=1)
+    suppress: Switch = False
     orphans: Literal["error", "drop"] = "error"
 
     @model_validator(mode="after")
@@ -125,6 +126,8 @@ class EventsSpec(_WithHierarchy):
             )
         if self.hierarchy is not None and self.items is None:
             raise ValueError("the hierarchy is that of items: name their column, or leave it out.")
+        if self.suppress and self.items is None:
+            raise ValueError("suppress is about items: name their column, or leave it out.")
         return self
 
     @property

@@ -14,7 +14,15 @@ from pydantic import AfterValidator, BeforeValidator, create_model, field_valida
 
 from kohort.errors import InputError
 from kohort.io.spec_parts import Part, Scalar, Switch, as_text
-from kohort.problem.models import MODELS, ItemConfidence, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import (
+    MODELS,
+    ItemConfidence,
+    ItemInference,
+    KAnonymity,
+    KmAnonymity,
+    Model,
+    RhoUncertainty,
+)
 
 __all__ = ["MODEL_KEYS", "PARTS", "ModelPart", "PrivacySpec"]
 
@@ -71,6 +79,7 @@ def _as_texts(values: list[Scalar]) -> list[str]:
 PARTS: dict[str, type[ModelPart]] = {
     **{key: _part_of(model) for key, model in MODEL_KEYS.items()},
     ItemConfidence.spec_key: _part_of(ItemConfidence, without=["m"]),  # `m` is a key of its own
+    RhoUncertainty.spec_key: _part_of(RhoUncertainty, without=["m"]),
 }
 """The class of the entries under each key of `privacy` that has any."""
 
@@ -92,6 +101,7 @@ def _entries(part: type[ModelPart]) -> Any:
 _entry_keys: dict[str, Any] = {key: (_entries(PARTS[key]), []) for key in MODEL_KEYS}
 _ModelKeys: Any = create_model("_ModelKeys", __base__=Part, **_entry_keys)
 _Confidence: Any = PARTS["confidence"]
+_Uncertainty: Any = PARTS["uncertainty"]
 
 
 class PrivacySpec(_ModelKeys):
@@ -100,6 +110,7 @@ class PrivacySpec(_ModelKeys):
     k: Any = None
     m: Any = None
     confidence: _Confidence | None = None
+    uncertainty: _Uncertainty | None = None
 
     @field_validator("k")
     @classmethod
@@ -115,9 +126,9 @@ class PrivacySpec(_ModelKeys):
             KmAnonymity(1, m)
         return m
 
-    @field_validator("confidence")
+    @field_validator("confidence", "uncertainty")
     @classmethod
-    def _sound_confidence(cls, part: ModelPart | None) -> ModelPart | None:
+    def _sound_inference(cls, part: ModelPart | None) -> ModelPart | None:
         if part is not None:
             part.model(m=1)
         return part
@@ -132,15 +143,21 @@ class PrivacySpec(_ModelKeys):
             )
         return KmAnonymity(self.k, self.m)
 
-    def item_confidence(self) -> ItemConfidence | None:
+    def item_inference(self) -> ItemInference | None:
         """The promise about sensitive items; None where there is none."""
-        if self.confidence is None:
+        given = [part for part in (self.confidence, self.uncertainty) if part is not None]
+        if not given:
             return None
-        if self.m is None:
+        if len(given) > 1:
             raise InputError(
-                "privacy has 'confidence' but no 'm': add the number of items that others may know."
+                "privacy has both 'confidence' and 'uncertainty': one promise about sensitive items is "
+                "possible. Keep 'uncertainty', which also bounds what known sensitive items tell, or "
+                "'confidence'."
             )
-        return self.confidence.model(m=self.m)
+        if self.m is None:
+            key = type(given[0]).of.spec_key
+            raise InputError(f"privacy has {key!r} but no 'm': add the number of items that others may know.")
+        return given[0].model(m=self.m)
 
     def models(self) -> tuple[Model, ...]:
         """The privacy models of every class, k first."""

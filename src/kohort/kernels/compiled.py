@@ -58,8 +58,9 @@ class Kernel:
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of arrays and numbers; it runs without the interpreter's lock.
 
-    Options of numba may be given: `@kernel(parallel=True)` runs `prange` loops on all threads,
-    `@kernel(error_model="numpy")` divides by zero as NumPy does, so that loops with divisions are vectorized.
+    Options of numba may be given: `@kernel(error_model="numpy")` divides by zero as NumPy does, so that loops
+    with divisions are vectorized. Not `parallel`: numba's own threads do not survive a fork and load all of
+    numba; work is shared out by `kohort.kernels.threads`.
     """
     if function is None:
         return partial(Kernel, **options)

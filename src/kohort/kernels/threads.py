@@ -18,10 +18,10 @@ LEAST_SHARED = 512
 
 
 def thread_count() -> int:
-    """How many threads numba uses: NUMBA_NUM_THREADS, or one per core."""
+    """How many threads share work out: NUMBA_NUM_THREADS, or one per core."""
     import numba
 
-    return numba.get_num_threads()
+    return int(vars(numba.config)["NUMBA_NUM_THREADS"])
 
 
 def in_threads(work: Callable[[slice], Result], sizes: np.ndarray) -> list[Result]:

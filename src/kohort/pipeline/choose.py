@@ -189,10 +189,4 @@ def _for_items(request: Request) -> ItemsAlgorithm:
     elif is_for_items(request.algorithm):
         asked = request.algorithm
     algorithm: ItemsAlgorithm = items_algorithm_named(asked) if isinstance(asked, str) else asked
-    if request.confidence is not None and request.confidence.name not in algorithm.models:
-        able = [name for name, other in ITEMS_ALGORITHMS.items() if request.confidence.name in other.models]
-        raise UnsupportedError(
-            f"{algorithm.name} does not support {request.confidence.name}. Choose "
-            f"{', '.join(able[:-1])} or {able[-1]}."
-        )
     return algorithm

@@ -210,8 +210,9 @@ def _basket_columns(baskets: Baskets) -> dict[str, np.ndarray]:
     """The features of baskets that an order may reveal: their sizes, and their least and greatest items."""
     least = np.full(len(baskets), len(baskets.items.texts), dtype=np.int64)
     greatest = np.zeros(len(baskets), dtype=np.int64)
-    np.minimum.at(least, baskets.record_of_item, baskets.items.codes)
-    np.maximum.at(greatest, baskets.record_of_item, baskets.items.codes)
+    some = baskets.sizes > 0  # the codes of a basket ascend
+    least[some] = baskets.items.codes[baskets.offsets[:-1][some]]
+    greatest[some] = baskets.items.codes[baskets.offsets[1:][some] - 1]
     return {"sizes": baskets.sizes, "least": least, "greatest": greatest}
 
 

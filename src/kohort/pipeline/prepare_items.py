@@ -19,7 +19,7 @@ from kohort.errors import InputError, counted
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemConfidence
+from kohort.problem.models import ItemInference
 
 __all__ = ["hierarchy_description", "items_problem"]
 
@@ -63,7 +63,7 @@ def hierarchy_description(items: Items) -> Any:
     return "given" if isinstance(source, Hierarchy) else source.to_spec()
 
 
-def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemConfidence, column: str) -> None:
+def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemInference, column: str) -> None:
     """Refuse labels of groups of items that read like a sensitive item."""
     inner = {str(hierarchy.published[node]) for node in np.flatnonzero(hierarchy.hi > hierarchy.lo)} | {STAR}
     if clashes := inner.intersection(confidence.sensitive):

@@ -61,6 +61,7 @@ class ItemsPart:
             "withheld": int(self.recoding.withheld.sum()),
             "dropped": self.recoding.dropped,
             "dropped_share": self.recoding.dropped / max(len(self.recoding.node_of_occurrence), 1),
+            "dropped_sensitive": self.recoding.dropped_sensitive,
             "class_size": self.class_size,
             "ncp": self.ncp,
             "bound": self.recoding.bound,

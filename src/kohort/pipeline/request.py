@@ -14,7 +14,7 @@ from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
-from kohort.problem.models import AlphaDeassociation, ItemConfidence, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 
 __all__ = ["TREATMENTS", "Request", "Treatment"]
@@ -65,7 +65,7 @@ class Request(Options):
     schemes: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
     km: KmAnonymity | None = None
-    confidence: ItemConfidence | None = None
+    confidence: ItemInference | None = None
     events: Events | None = None
     algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
@@ -169,7 +169,7 @@ class Request(Options):
         k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
         others = [model for model in self.models if not isinstance(model, KAnonymity)]
         if self.confidence is not None and self.confidence.attribute is not None:
-            others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.limit))
+            others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.asked))
         return (KAnonymity(k), *others)
 
     @property
@@ -204,7 +204,9 @@ class Request(Options):
 
     def _check_confidence(self) -> None:
         if self.items is None:
-            raise InputError("'confidence' is about a column of items, but no column has the role items.")
+            assert self.confidence is not None
+            key = self.confidence.spec_key
+            raise InputError(f"{key!r} is about a column of items, but no column has the role items.")
         assert self.confidence is not None
         column = self.confidence.attribute
         if column is not None and self.roles.of.get(column) != "sensitive":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, counted
-from kohort.problem.models.exact import plain, rounded_up
-from kohort.problem.models.item_confidence import ItemConfidence
+from kohort.problem.models.item_inference import ItemInference
 from kohort.problem.models.km_anonymity import KmAnonymity
 
 __all__ = ["ItemsProblem"]
@@ -28,7 +27,8 @@ class ItemsProblem:
     Sensitive items are not among the baskets: `sensitive` holds those of every record, which are published as
     they are, `confidence` what is promised of them, and `holds` whether each record holds each of them. A
     class with too many holders publishes no items. Where values of a column are protected instead, there are
-    no sensitive items, and records hold values.
+    no sensitive items, and records hold values. Where sensitive items may themselves be known, and items may
+    be dropped, sensitive ones may be, too, from all baskets of a class.
 
     multiset  whether items are written with their numbers: `milk ×2`
     suppress  whether items may also be dropped from their baskets, at the cost of the root
@@ -39,7 +39,7 @@ class ItemsProblem:
     model: KmAnonymity
     class_of_record: np.ndarray | None = None
     sensitive: Baskets | None = None
-    confidence: ItemConfidence | None = None
+    confidence: ItemInference | None = None
     holds: Sequence[np.ndarray] = ()
     multiset: bool = False
     suppress: bool = False
@@ -55,18 +55,23 @@ class ItemsProblem:
         if self.confidence is not None and self.class_of_record is None:
             self._refuse_limit(self.confidence)
 
-    def _refuse_limit(self, confidence: ItemConfidence) -> None:
-        """Refuse a limit below the share of a sensitive item: not even `*` for all items would keep it."""
-        one_label = (self.baskets.sizes > 0).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(one_label)])
-        found = replace(confidence, m=1).survey(offsets, np.zeros(offsets[-1], dtype=np.int64), self.holds)
-        if found.telling:
-            assert found.highest is not None
-            raise InfeasibleError(
-                f"limit = {plain(confidence.asked)} is impossible: a larger share of all baskets, or of "
-                f"those with other items too, holds one of the {confidence.protected}. The limit must be at "
-                f"least {rounded_up(found.highest)} ({found.highest})."
-            )
+    def _refuse_limit(self, confidence: ItemInference) -> None:
+        """Refuse a limit that not even `*` for all other items would keep."""
+        if self.drops_sensitive:
+            return
+        filled = self.baskets.sizes > 0
+        broken = [
+            share
+            for besides, holds in enumerate((self.holds, [held[filled] for held in self.holds]))
+            for _, share in confidence.broken_rules(holds, besides=besides)
+        ]
+        if broken:
+            raise InfeasibleError(confidence.refusal(max(broken)))
+
+    @property
+    def drops_sensitive(self) -> bool:
+        """Whether sensitive items, too, are dropped where the promise cannot be kept otherwise."""
+        return self.suppress and self.confidence is not None and self.confidence.knows_sensitive
 
     @cached_property
     def leaf_of_item(self) -> np.ndarray:

@@ -26,8 +26,7 @@ from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.publication.release import Release
-from kohort.report.facts import check_version
-from kohort.report.html import check_report_path, write_report
+from kohort.report.asked import check_report_path, check_version
 
 __all__ = ["ReleaseFiles"]
 
@@ -180,6 +179,8 @@ class ReleaseFiles:
 
     def _write_report(self, release: Release, draft_of: Mapping[Path, Path], more: dict[str, Any]) -> None:
         if self.report is not None:
+            from kohort.report.html import write_report
+
             making = {**release.origin.making, "release": self.out.name}
             options = {"version": self.report_version, "making": making, **more}
             write_report(release, draft_of[self.report], **options)

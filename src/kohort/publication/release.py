@@ -242,7 +242,8 @@ class Release(VerifiedRelease):
         The internal version shows values of the original; the public one may go with the release. `more` may
         hold `sha256` and `salt` (see `facts`), `making` (the command and the spec) and `progress`.
         """
-        from kohort.report.html import check_report_path, write_report
+        from kohort.report.asked import check_report_path
+        from kohort.report.html import write_report
 
         check_report_path(path)
         with self._outputs(path).drafts() as draft_of:

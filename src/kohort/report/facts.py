@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
-from kohort.errors import InputError
 from kohort.pipeline.release import VerifiedRelease
+from kohort.report.asked import Version, check_version
 from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
 from kohort.report.class_facts import class_size_facts, guess_facts, riskiest_classes
 from kohort.report.public_facts import public_facts
@@ -21,9 +21,8 @@ from kohort.report.published_values import PublishedValues, published_values
 from kohort.risk import assess_risk
 from kohort.utility import measure_utility
 
-__all__ = ["MOST_CHARTS", "Version", "check_version", "report_facts"]
+__all__ = ["MOST_CHARTS", "report_facts"]
 
-Version = Literal["internal", "public"]
 MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 
@@ -67,12 +66,6 @@ def report_facts(
     facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
     run.report("report: charts", 0.8)
     return facts if version == "internal" else public_facts(facts)
-
-
-def check_version(version: str) -> None:
-    """Raise InputError unless the version of a report is one that exists."""
-    if version not in get_args(Version):
-        raise InputError(f"The version of a report must be internal or public. Got {version!r}.")
 
 
 def _table_facts(release: VerifiedRelease) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.errors import InputError, counted
+from kohort.errors import counted
 from kohort.files.checked import write_checked
+from kohort.report.asked import check_report_path
 from kohort.report.facts import report_facts
 from kohort.report.public_facts import public_certificate
 from kohort.report.sections import sections
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["big_figures", "check_report_path", "notebook_page", "report_page", "write_report"]
+__all__ = ["big_figures", "notebook_page", "report_page", "write_report"]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
@@ -37,17 +38,6 @@ def write_report(release: VerifiedRelease, path: str | Path, **options: Any) -> 
         write_pdf(page, Path(path))
     else:
         write_checked(path, page)
-
-
-def check_report_path(path: str | Path) -> None:
-    """Refuse an ending that no report has, and PDF where it cannot be made: best asked before long work."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".html", ".htm", ".pdf"):
-        raise InputError(f"The name of a report must end in .html or .pdf. Got {Path(path).name!r}.")
-    if suffix == ".pdf":
-        from kohort.report.pdf import require_weasyprint
-
-        require_weasyprint()
 
 
 def report_page(facts: dict[str, Any]) -> str:

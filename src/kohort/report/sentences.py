@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kohort import errors
-from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
+from kohort.algorithms import EVERY_ALGORITHM
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report.terminal import dropped_items, number
@@ -121,7 +121,7 @@ def _listed(names: list[str], most: int = 12) -> str:
 
 
 def _algorithm(facts: dict[str, Any]) -> list[str]:
-    known: Any = (ALGORITHMS | ITEMS_ALGORITHMS).get(facts["algorithm"])
+    known: Any = EVERY_ALGORITHM.get(facts["algorithm"])
     if known is None:  # an algorithm of the user's own
         return [f"The release was made by {facts['algorithm']}."]
     with_parameters = ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items())

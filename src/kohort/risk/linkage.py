@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Run
-from kohort.data.forked import require_loop_threads
+from kohort.kernels.threads import in_threads
 from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.risk.linkage_kernel import (
     count_fitting_baskets,
@@ -110,7 +110,6 @@ class ClassIndex:
 
     def blocks(self, known: Sequence[np.ndarray], step: int) -> Iterator[tuple[slice, tuple]]:
         """Blocks of people, and what the kernels need to look them up."""
-        require_loop_threads("Measuring risk")
         n = len(known[0])
         for begin in range(0, n, step):
             block = slice(begin, min(begin + step, n))
@@ -125,9 +124,13 @@ class ClassIndex:
     def fitting(self, known: Sequence[np.ndarray]) -> Iterator[Block]:
         """Blocks of people, and for each of a block's people the classes that fit what is known of them."""
         for block, lookup in self.blocks(known, max(_CELLS // len(self.labels), 1)):
-            sorted_fits = fitting_classes(*lookup)
-            fits = np.empty_like(sorted_fits)
-            fits[:, self.order] = sorted_fits
+            fits = np.empty((len(lookup[0]), len(self.labels)), dtype=bool)
+
+            def fit(some: slice, fits: np.ndarray = fits, lookup: tuple = lookup) -> None:
+                known, *rest = lookup
+                fits[some, self.order] = fitting_classes(known[some], *rest)
+
+            in_threads(fit, np.full(len(fits), len(self.labels)))
             yield block, fits
 
     def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
@@ -135,7 +138,13 @@ class ClassIndex:
         fitting = np.zeros(len(self.labels), dtype=np.int64)
         for block, lookup in self.blocks(known, 2**12):
             run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
-            fitting[self.order] += count_fitting_people(people[block], *lookup)
+            alike = people[block]
+
+            def count(some: slice, alike: np.ndarray = alike, lookup: tuple = lookup) -> np.ndarray:
+                known, *rest = lookup
+                return count_fitting_people(alike[some], known[some], *rest)
+
+            fitting[self.order] += sum(in_threads(count, np.full(len(alike), len(self.labels))))
         return fitting
 
 
@@ -165,11 +174,17 @@ def _in_baskets(
     own: np.ndarray,
 ) -> Lookup:
     """Look people up by their classes and by items of theirs."""
-    require_loop_threads("Measuring risk")
     candidates, place = np.zeros(len(own), dtype=np.int64), np.full(len(own), -1)
     for block, fits in blocks:
-        found = count_fitting_baskets(fits, classes.of_record, baskets, missing, items[block], own[block])
-        candidates[block], place[block] = found
+
+        def count(some: slice, block: slice = block, fits: np.ndarray = fits) -> None:
+            people = slice(block.start + some.start, block.start + some.stop)
+            found = count_fitting_baskets(
+                fits[some], classes.of_record, baskets, missing, items[people], own[people]
+            )
+            candidates[people], place[people] = found
+
+        in_threads(count, np.full(len(fits), len(missing)))
     return Lookup(candidates, place)
 
 

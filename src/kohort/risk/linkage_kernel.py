@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from kohort.kernels.compiled import kernel
 
@@ -38,7 +37,7 @@ def _next_fit(row, known, covered, start, width, labels, ends):
     return row
 
 
-@kernel(parallel=True)
+@kernel
 def fitting_classes(known, covered, start, width, labels, ends):
     """For each person and each class whether every label of the class covers what is known of the person.
 
@@ -48,7 +47,7 @@ def fitting_classes(known, covered, start, width, labels, ends):
     same labels are passed over together.
     """
     fits = np.zeros((len(known), len(labels)), np.bool_)
-    for p in prange(len(known)):
+    for p in range(len(known)):
         row = _next_fit(0, known[p], covered, start, width, labels, ends)
         while row < len(labels):
             fits[p, row] = True
@@ -56,21 +55,19 @@ def fitting_classes(known, covered, start, width, labels, ends):
     return fits
 
 
-@kernel(parallel=True)
+@kernel
 def count_fitting_people(people, known, covered, start, width, labels, ends):
     """How many people each class fits, where people[p] are like person p; see `fitting_classes`."""
-    parts = 8
-    count = np.zeros((parts, len(labels)), np.int64)
-    for part in prange(parts):
-        for p in range(part, len(known), parts):
-            row = _next_fit(0, known[p], covered, start, width, labels, ends)
-            while row < len(labels):
-                count[part, row] += people[p]
-                row = _next_fit(row + 1, known[p], covered, start, width, labels, ends)
-    return count.sum(axis=0)
+    count = np.zeros(len(labels), np.int64)
+    for p in range(len(known)):
+        row = _next_fit(0, known[p], covered, start, width, labels, ends)
+        while row < len(labels):
+            count[row] += people[p]
+            row = _next_fit(row + 1, known[p], covered, start, width, labels, ends)
+    return count
 
 
-@kernel(parallel=True)
+@kernel
 def count_fitting_baskets(fits, class_of_record, baskets, missing, known, own):
     """For each person how many records fit, by their class and by their baskets, and how many before the own.
 
@@ -82,7 +79,7 @@ def count_fitting_baskets(fits, class_of_record, baskets, missing, known, own):
     offsets, first, last = baskets
     candidates = np.zeros(len(known), np.int64)
     earlier = np.full(len(known), -1, np.int64)
-    for p in prange(len(known)):
+    for p in range(len(known)):
         for r in range(len(missing)):
             if not fits[p, class_of_record[r]]:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,14 +39,12 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
     values, number = np.unique(classes[train], return_inverse=True)
     guess = values[np.argmax(np.bincount(number, weights[train]))]
     floor = float(np.average(truth == guess, weights=weights[test]))
-    published = _matrix(after, sides.published_of[train])
 
-    def accuracy_of(known: np.ndarray) -> float:
-        learnt_by = None if sides.weights is None else weights[train]
-        guesses = _predicted(known, classes[train], learnt_by, held_out)
+    def accuracy_of(known: list[Encoded], records: np.ndarray) -> float:
+        guesses = _predicted(_lessons(known, records, classes[train], weights[train]), held_out)
         return float(np.average(guesses == truth, weights=weights[test]))
 
-    ceiling, accuracy = accuracy_of(_matrix(before, train)), accuracy_of(published)
+    ceiling, accuracy = accuracy_of(before, train), accuracy_of(after, sides.published_of[train])
     return {
         "target": target.name,
         "classes": len(values),
@@ -82,13 +80,33 @@ def _matrix(columns: list[Encoded], records: np.ndarray) -> np.ndarray:
     return np.column_stack([column.features(records).astype(np.float32) for column in columns])
 
 
-def _predicted(
-    features: np.ndarray, classes: np.ndarray, weights: np.ndarray | None, tests: np.ndarray
-) -> np.ndarray:
-    """The classes that a model predicts for the tests, learnt from records with these weights."""
+class _Lessons(NamedTuple):
+    """What a model learns from: features, the class of each, and how much it counts."""
+
+    features: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+
+
+def _lessons(
+    columns: list[Encoded], records: np.ndarray, classes: np.ndarray, weights: np.ndarray
+) -> _Lessons:
+    """Records that look alike and have the same class are one lesson that counts as often: less to learn."""
+    look = np.zeros(len(records), dtype=np.int64)
+    for values in (*(column.labels[records] for column in columns), classes):
+        pair = look * (int(values.max()) + 1) + values
+        look = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    first = np.unique(look, return_index=True)[1]
+    return _Lessons(_matrix(columns, records[first]), classes[first], np.bincount(look, weights))
+
+
+def _predicted(lessons: _Lessons, tests: np.ndarray) -> np.ndarray:
+    """The classes that a model predicts for the tests."""
     try:
         from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
     except ImportError:
         raise missing_package("Classification needs", "sklearn") from None
     model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3)
-    return model.fit(features, classes, sample_weight=weights).predict(tests)
+    with threadpool_limits(1):  # so little to learn that more threads only wait for each other
+        return model.fit(lessons.features, lessons.classes, sample_weight=lessons.weights).predict(tests)

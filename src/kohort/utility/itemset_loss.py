@@ -1,9 +1,8 @@
 """What baskets lose for mining: tKd, tKd-ML2, and the relative error of pair supports.
 
-The measures of Terrovitis, Mamoulis and Kalnis (Local and global recoding methods for anonymizing set-valued
-data, VLDB Journal 2011) and of Terrovitis, Liagouris, Mamoulis and Skiadopoulos (Privacy preservation by
-disassociation, PVLDB 2012). Several levels: Han and Fu (Discovery of multiple-level association rules from
-large databases, VLDB 1995).
+By the names that Terrovitis, Liagouris, Mamoulis and Skiadopoulos (Privacy preservation by disassociation,
+PVLDB 2012) gave such measures. Several levels: Han and Fu (Discovery of multiple-level association rules from
+large databases, VLDB 1995). Numbers of sets and pairs, ties, and the counting of labels are our own choice.
 """
 
 from __future__ import annotations

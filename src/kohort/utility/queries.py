@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.forked import require_loop_threads
 from kohort.errors import percent
+from kohort.kernels.threads import in_threads
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
@@ -151,7 +151,6 @@ def _answer(
 def _answer_block(
     values: np.ndarray, counts: np.ndarray, coverings: Sequence[Covering | None], asked: Sequence[Query]
 ) -> np.ndarray:
-    require_loop_threads("Measuring utility by queries")
     start = np.zeros((len(asked), _MOST_COLUMNS), dtype=np.int64)
     columns = np.full((len(asked), _MOST_COLUMNS), -1, dtype=np.int64)
     shares, size = [], 0
@@ -162,4 +161,9 @@ def _answer_block(
             columns[q, j], start[q, j] = column, size
             shares.append(share)
             size += len(share)
-    return answer_counts(np.concatenate(shares), start, columns, values, counts)
+    flat = np.concatenate(shares)
+    parts = in_threads(
+        lambda some: answer_counts(flat, start[some], columns[some], values, counts),
+        np.full(len(asked), len(values)),
+    )
+    return np.concatenate(parts)

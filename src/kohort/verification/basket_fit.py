@@ -56,7 +56,10 @@ def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
     if not problem.suppress:
         fits &= (labels @ under == 0).astype(np.float32) @ leaves.T == 0
     if problem.sensitive is not None:
-        fits &= _same_items(shown_secret, problem.sensitive, first_after, first_before)
+        before_secret = problem.sensitive
+        fits &= _same_items(
+            shown_secret, before_secret, first_after, first_before, may_lack=problem.drops_sensitive
+        )
     fits |= shown.missing[first_after][:, None]
     return BasketFit(after, before, fits)
 
@@ -98,16 +101,19 @@ def _indicator(
     return found
 
 
-def _same_items(after: Baskets, before: Baskets, shown: np.ndarray, original: np.ndarray) -> np.ndarray:
-    """Per published and original basket whether their items are the same, by name."""
-    number: dict[frozenset, int] = {}
+def _same_items(
+    after: Baskets, before: Baskets, shown: np.ndarray, original: np.ndarray, *, may_lack: bool
+) -> np.ndarray:
+    """Per published and original basket whether their items are the same, by name.
 
-    def numbers(baskets: Baskets, records: np.ndarray) -> np.ndarray:
-        found = []
-        for record in records:
-            codes = baskets.items.codes[baskets.offsets[record] : baskets.offsets[record + 1]]
-            held = frozenset(baskets.items.texts[code] for code in codes)
-            found.append(number.setdefault(held, len(number)))
-        return np.array(found)
-
-    return numbers(after, shown)[:, None] == numbers(before, original)
+    may_lack  whether the published ones may also lack some
+    """
+    column = {text: number for number, text in enumerate({*after.items.texts, *before.items.texts})}
+    of_after, of_before = (
+        np.array([column[text] for text in baskets.items.texts], dtype=np.int64)
+        for baskets in (after, before)
+    )
+    told = _indicator(after, shown, len(column), of_after)
+    held = _indicator(before, original, len(column), of_before)
+    fits = told @ (1 - held).T == 0
+    return fits if may_lack else fits & ((1 - told) @ held.T == 0)

@@ -11,7 +11,7 @@ import numpy as np
 from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemConfidence, KmAnonymity, Model
+from kohort.problem.models import ItemInference, KmAnonymity, Model
 from kohort.problem.roles import Roles
 
 __all__ = ["Demands", "ItemsDemand", "Original"]
@@ -50,7 +50,7 @@ class Demands(Protocol):
     def km(self) -> KmAnonymity | None: ...
 
     @property
-    def confidence(self) -> ItemConfidence | None: ...
+    def confidence(self) -> ItemInference | None: ...
 
     @property
     def orders(self) -> Mapping[str, Sequence[str]]: ...

@@ -15,6 +15,8 @@ from kohort.verification.verdict import Check
 
 __all__ = ["CoveredBaskets", "CoveredItems", "cover_baskets", "cover_items", "published_nodes"]
 
+_RECORDS, _ITEMS = 500_000, 4_000_000  # that are handled at once: they bound the memory
+
 
 @dataclass(frozen=True)
 class CoveredItems:
@@ -50,13 +52,24 @@ def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -
         for record, text in zip(problem.sensitive.record_of_item.tolist(), _texts(problem.sensitive))
         if record not in silent
     }
-    different = len(held ^ set(zip(rows[shown.record_of_item].tolist(), _texts(shown))))
-    title = f"sensitive items of {published.name!r}"
-    if different:
-        detail = f"{counted(different, 'sensitive item')} of {published.name!r} are missing or invented."
-    else:
-        detail = f"The sensitive items of {published.name!r} are published as they are."
-    return CoveredBaskets((covered.check, Check(title, not different, detail)), covered.ncp, covered.dropped)
+    told = set(zip(rows[shown.record_of_item].tolist(), _texts(shown)))
+    check = _check_sensitive(published.name, len(held - told), len(told - held), problem, len(held))
+    return CoveredBaskets((covered.check, check), covered.ncp, covered.dropped)
+
+
+def _check_sensitive(name: str, missing: int, invented: int, problem: ItemsProblem, n_items: int) -> Check:
+    """Check sensitive items, some of which are missing: that is right where they may be dropped, too."""
+    dropped = missing if problem.drops_sensitive else 0
+    wrong = missing - dropped + invented
+    detail = f"The sensitive items of {name!r} are published as they are."
+    if wrong:
+        detail = f"{counted(wrong, 'sensitive item')} of {name!r} are missing or invented."
+    elif dropped:
+        detail = (
+            f"The sensitive items of {name!r} are published as they are, but for {dropped:,} of {n_items:,} "
+            f"({percent(dropped / n_items)}) that are dropped."
+        )
+    return Check(f"sensitive items of {name!r}", not wrong, detail)
 
 
 def _texts(baskets: Baskets) -> list[str | None]:
@@ -71,33 +84,71 @@ def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> 
 
     Every original item must be under a published label of its record, every published label above an
     original item of its record. A missing basket says nothing, and costs as much as the root, and so does an
-    item that is left out of its basket, where that is allowed.
+    item that is left out of its basket, where that is allowed. Memory: two numbers per original item.
     """
     original, hierarchy = problem.baskets, problem.hierarchy
     n_leaves = len(hierarchy.leaves)
     leaves = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
-    keys = np.sort(original.record_of_item * n_leaves + leaves[original.items.codes])
-    occurrence, node, unknown = published_nodes(published, hierarchy)
-    record = rows[published.record_of_item[occurrence]] * n_leaves
-    first = np.searchsorted(keys, record + hierarchy.lo[node])
-    after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
-    stands_for = np.bincount(occurrence, weights=after - first, minlength=len(published.items.codes))
-    width = hierarchy.hi[node].astype(np.int64) - hierarchy.lo[node] + 1
-    change = np.zeros(len(keys) + 1, dtype=np.int64)
-    np.add.at(change, first, width)
-    np.add.at(change, after, -width)
-    covering = np.cumsum(change[:-1])
+    keys = original.record_of_item * n_leaves
+    keys += leaves[original.items.codes]
+    keys.sort(kind="stable")
+    covering = np.zeros(len(keys) + 1, dtype=np.int64)
+    unknown = invented = 0
+    for begin in range(0, len(published), _RECORDS):
+        chosen = slice(begin, begin + _RECORDS)
+        alone, unknown = _add_covers(covering, keys, published, chosen, hierarchy, rows)
+        invented += alone
+    np.cumsum(covering, out=covering)
     silent = np.ones(len(original), dtype=bool)
     silent[rows] = published.missing
-    said = ~silent[keys // n_leaves]
-    lost = said & (covering == 0)
-    invented = int((stands_for == 0).sum())
-    penalty = np.where(covering > 1, np.minimum(covering / n_leaves, 1.0), 0.0)
-    penalty[~said | lost] = 1.0
-    ncp = float(penalty.mean()) if len(penalty) else 0.0
-    dropped = int(lost.sum()) if problem.suppress else 0
-    check = _check(published.name, int(lost.sum()) - dropped, invented, unknown, dropped, len(keys))
+    lost, ncp = _lost(keys, covering[:-1], silent, n_leaves)
+    dropped = lost if problem.suppress else 0
+    check = _check(published.name, lost - dropped, invented, unknown, dropped, len(keys))
     return CoveredItems(check, ncp, dropped)
+
+
+def _add_covers(
+    change: np.ndarray,
+    keys: np.ndarray,
+    published: Baskets,
+    records: slice,
+    hierarchy: Hierarchy,
+    rows: np.ndarray,
+) -> tuple[int, int]:
+    """Add the widths of the labels of some records where what they cover begins, and take them where it ends.
+
+    Returns how many labels stand for no original item, and how many labels of all records mean nothing.
+    """
+    sizes = published.sizes[records]
+    first_item = int(published.offsets[records.start])
+    codes = published.items.codes[first_item : first_item + int(sizes.sum())]
+    occurrence, node, unknown = _nodes_of(codes, published, hierarchy)
+    record = np.repeat(rows[records], sizes)[occurrence] * len(hierarchy.leaves)
+    first = np.searchsorted(keys, record + hierarchy.lo[node])
+    after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
+    width = hierarchy.hi[node].astype(np.int64) - hierarchy.lo[node] + 1
+    np.add.at(change, first, width)
+    np.add.at(change, after, -width)
+    stands_for = np.bincount(occurrence, weights=after - first, minlength=len(codes))
+    return int((stands_for == 0).sum()), unknown
+
+
+def _lost(keys: np.ndarray, covering: np.ndarray, silent: np.ndarray, n_leaves: int) -> tuple[int, float]:
+    """How many original items no label covers, and the NCP.
+
+    covering  per original item how many leaves the labels above it cover
+    silent    whether each original record has a missing basket
+    """
+    lost, total = 0, 0.0
+    for begin in range(0, len(keys), _ITEMS):
+        part = slice(begin, begin + _ITEMS)
+        said, covered = ~silent[keys[part] // n_leaves], covering[part]
+        gone = said & (covered == 0)
+        penalty = np.where(covered > 1, np.minimum(covered / n_leaves, 1.0), 0.0)
+        penalty[~said | gone] = 1.0
+        lost += int(gone.sum())
+        total += float(penalty.sum())
+    return lost, total / max(len(keys), 1)
 
 
 def _check(name: str, lost: int, invented: int, unknown: int, dropped: int, n_items: int) -> Check:
@@ -127,14 +178,23 @@ def _check(name: str, lost: int, invented: int, unknown: int, dropped: int, n_it
 
 def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
     """The nodes that each published occurrence may mean, and how many labels mean nothing."""
+    return _nodes_of(published.items.codes, published, hierarchy)
+
+
+def _nodes_of(
+    codes: np.ndarray, published: Baskets, hierarchy: Hierarchy
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The same for some of the occurrences, by the codes of their labels."""
     meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
     start = np.cumsum(number) - number
     flat = np.array([node for nodes in meant for node in nodes], dtype=np.int64)
-    each = number[published.items.codes]
-    occurrence = np.repeat(np.arange(len(published.items.codes)), each)
+    if (number == 1).all():
+        return np.arange(len(codes)), flat[codes], 0
+    each = number[codes]
+    occurrence = np.repeat(np.arange(len(codes)), each)
     within = np.arange(len(occurrence)) - np.repeat(np.cumsum(each) - each, each)
-    return occurrence, flat[start[published.items.codes][occurrence] + within], int((number == 0).sum())
+    return occurrence, flat[start[codes][occurrence] + within], int((number == 0).sum())
 
 
 def _nodes(label: str, hierarchy: Hierarchy) -> list[int]:

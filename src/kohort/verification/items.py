@@ -11,43 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.baskets import Baskets
-from kohort.data.column import Column
-from kohort.problem.models import ItemConfidence, KmAnonymity
+from kohort.problem.models import KmAnonymity
 from kohort.problem.models.km_anonymity import ItemsetSurvey
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.holders import Holders, survey_published
 from kohort.verification.local_support import Levels, labels_nest, survey_locally
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = [
-    "Holders",
-    "holders_of",
-    "verify_baskets",
-    "with_items",
-]
-
-
-class Holders(NamedTuple):
-    """What is promised of sensitive items or values, and who holds them.
-
-    others  the published baskets without sensitive items
-    names   of the sensitive items or values
-    holds   for each of them, whether each record holds it
-    """
-
-    model: ItemConfidence
-    others: Baskets
-    names: Sequence[str | None]
-    holds: list[np.ndarray]
-
-
-def holders_of(
-    published: Baskets, model: ItemConfidence, values: Column | None, *, multiset: bool
-) -> Holders:
-    """Who holds the sensitive items, or the values of a column."""
-    others = published.parted(model.sensitive, multiset=multiset)[0]
-    names = model.sensitive if values is None else values.texts
-    return Holders(model, others, names, model.held(published, values, multiset=multiset))
+__all__ = ["verify_baskets", "with_items"]
 
 
 def verify_baskets(
@@ -102,20 +74,17 @@ def _confidence(
     found: Holders, class_of_record: np.ndarray, *, classes: bool
 ) -> tuple[ModelVerdict, list[Violation]]:
     """Judge every class by itself."""
-    model, others = found.model, found.others
+    model, known = found.model, found.known
     highest, failing, violations = Fraction(0), 0, list[Violation]()
     order = np.argsort(class_of_record, kind="stable")
     for records in np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1):
-        sizes = others.sizes[records]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(offsets[-1]) + np.repeat(others.offsets[records] - offsets[:-1], sizes)
-        survey = model.survey(offsets, others.items.codes[places], [held[records] for held in found.holds])
+        survey = survey_published(found, records)
         highest = max(highest, survey.highest or highest)
         failing += survey.telling > 0
         violations += [
             Violation(
                 int(class_of_record[records[0]]),
-                _named(others, one.items),
+                _named(known, one.items),
                 one.support,
                 str(found.names[one.sensitive]),
                 one.holders,
@@ -124,7 +93,7 @@ def _confidence(
         ]
     verdict = ModelVerdict(
         model=model.name,
-        attribute=others.name if model.attribute is None else model.attribute,
+        attribute=known.name if model.attribute is None else model.attribute,
         promise=model.describe(classes=classes),
         asked=model.asked,
         measured=highest,

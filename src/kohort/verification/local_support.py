@@ -143,7 +143,7 @@ def _real(
     """Records with the nodes between their items and the label that each item is published as."""
     n_leaves = len(hierarchy.leaves)
     leaf = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
-    items = np.sort(original.record_of_item * n_leaves + leaf[original.items.codes])
+    items = np.sort(original.record_of_item * n_leaves + leaf[original.items.codes], kind="stable")
     begin = np.searchsorted(items, rows[record] * n_leaves + hierarchy.lo[node])
     end = np.searchsorted(items, rows[record] * n_leaves + hierarchy.hi[node], side="right")
     sizes = end - begin

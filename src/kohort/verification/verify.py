@@ -18,7 +18,8 @@ from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
-from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
+from kohort.verification.holders import Holders, holders_of
+from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.two_files import Eventless

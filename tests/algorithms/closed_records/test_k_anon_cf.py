@@ -22,6 +22,7 @@ from by_definition.k_anon_cf import (
     total_cost,
 )
 from kohort.algorithms import Run
+from kohort.algorithms.closed_records import k_anon_cf
 from kohort.algorithms.closed_records.greedy_cover import cover_sets
 from kohort.algorithms.closed_records.k_anon import KAnon, disjoint
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
@@ -34,6 +35,7 @@ from kohort.algorithms.mining.closed_records import (
     record_costs,
 )
 from kohort.data.column import code_column
+from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
@@ -172,6 +174,34 @@ def test_regions_give_a_valid_grouping_without_a_guarantee(problem):
     if len(mine_closed_records(problem)) > 4:
         assert groups.guarantee is None
         assert any("regions" in note for note in groups.notes)
+
+
+def test_large_tables_with_too_much_to_mine_are_refused_at_once(monkeypatch):
+    monkeypatch.setattr(k_anon_cf, "_MOST_SPLIT", 100)
+    people = ko.datasets.load_adult(split="train").select(["sex", "age", "education"]).slice(0, 2_000)
+    asked = {
+        "quasi_identifiers": {"sex": ko.flat(), "age": ko.auto(), "education": ko.auto()},
+        "privacy": [ko.KAnonymity(5)],
+    }
+    assert ko.anonymize(people, **asked, algorithm="k-anon-cf").guarantee is not None
+    with pytest.raises(UnsupportedError, match=r"about [0-9,]+ closed records.*Choose improve or mondrian"):
+        ko.anonymize(people, **asked, algorithm=ko.KAnonCF(records=1e-4))
+    monkeypatch.setattr(k_anon_cf, "_MOST_ROWS", 50)
+    with pytest.raises(UnsupportedError, match="up to 50 different records"):
+        ko.anonymize(people, **asked, algorithm="k-anon-cf")
+
+
+def test_the_number_of_closed_records_is_guessed_from_a_sample_too(monkeypatch):
+    people = ko.datasets.load_adult(split="train").select(["sex", "age", "race", "education", "occupation"])
+    problem = ko.anonymize(
+        people,
+        quasi_identifiers=dict.fromkeys(people.column_names, ko.auto()),
+        privacy=[ko.KAnonymity(10)],
+        algorithm="mondrian",
+    ).problem
+    monkeypatch.setattr(k_anon_cf, "_SAMPLE", 8_000)
+    guess, number = k_anon_cf._number_by_sample(problem), len(mine_closed_records(problem))
+    assert number / 3 < guess < number * 3
 
 
 def test_there_is_no_guarantee_for_what_is_not_searched():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.group_costs import joined_by_definition, record_cost_by_definition
 from kohort.algorithms import Run
-from kohort.algorithms.improve.group_search import _GroupSearch, regrouped
+from kohort.algorithms.improve.group_search import GroupSearch, regrouped
 from kohort.algorithms.improve.kernels.group_counts import (
     BLOCK,
     add,
@@ -24,7 +24,6 @@ from kohort.algorithms.improve.kernels.group_rebuilding import gather_groups, po
 from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.nearest_groups import nearest_groups, new_near_groups
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.errors import UnsupportedError
 from small_problems import ShortRun, problem_of, problems
 
 
@@ -98,11 +97,11 @@ def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, see
 def test_counts_stay_right_round_after_round(problem, heat):
     start = Mondrian().solve(problem, Run())
     rows = problem.coded.searched_leaves().astype(np.int64)
-    search = _GroupSearch.of(problem, rows, np.arange(len(rows)))
+    search = GroupSearch.of(problem, rows, np.arange(len(rows)))
     room = max(start.n_groups, len(rows) // problem.k) + 2 * MOST_POOLED
     label = np.unique(start.group_of_record, return_inverse=True)[1]
     groups = new_groups(search.cells, rows, label, start.n_groups, room, problem.k)
-    regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat)
+    regroup(search.cells, search.promises, groups, rows, problem.seed, 30, heat, 2)
     numbers, label = np.unique(groups.group, return_inverse=True)
     anew = new_groups(search.cells, rows, label, len(numbers), len(numbers), problem.k)
     assert np.bincount(label).min() >= problem.k
@@ -124,7 +123,7 @@ def test_counts_stay_right_round_after_round(problem, heat):
 @given(problems(), st.sampled_from([ejected, dissolved]), st.floats(0, 3), st.integers(0, 2**32 - 1))
 def test_a_round_adds_what_it_says_or_nothing_at_all(problem, step, allowed, seed):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
-    search = _GroupSearch.of(problem, rows, np.arange(len(rows)))
+    search = GroupSearch.of(problem, rows, np.arange(len(rows)))
     start = Mondrian().solve(problem, Run())
     label = np.unique(start.group_of_record, return_inverse=True)[1]
     groups = new_groups(search.cells, rows, label, start.n_groups, len(rows), problem.k)
@@ -225,14 +224,6 @@ def test_large_groups_are_cut_first():
     assert everything.verdict.classes == 1
     one = Mondrian().solve(problem_of({"a": ["p"] * 9 + ["q"] * 9}, {"a": ko.flat()}, 18), Run())
     assert total_by_definition(problem, regrouped(problem, one, Run(), 0.0)) == 0
-
-
-def test_hierarchies_with_too_many_leaves_are_refused(monkeypatch):
-    monkeypatch.setattr("kohort.algorithms.refusals._MOST_PAIRS", 3)
-    with pytest.raises(UnsupportedError, match="too many leaves"):
-        adult(50, 5, "hierarchy", algorithm="improve")
-    release = adult(50, 5, "hierarchy", algorithm="auto", time_limit=5)
-    assert release.algorithm == "mondrian" and "too many leaves" in release.notes[0]
 
 
 def test_a_pool_is_gathered_into_groups_of_k_and_lies_together_again_after_polishing():

@@ -154,3 +154,24 @@ def test_suppress_is_for_items_and_must_be_a_switch():
         ko.anonymize(pa.table({"a": ["x", "y"]}), spec=spec)
     with pytest.raises(InputError, match="suppress"):
         ko.Items("items", suppress="yes")
+
+
+@pytest.mark.parametrize(
+    "algorithm", [ko.AprioriItems(), ko.AprioriItems(refine=False), ko.VerticalItems()], ids=str
+)
+@pytest.mark.parametrize(
+    ("bought", "fanout", "m"),
+    [
+        ([["i1", "i2"], ["i0", "i5"], ["i2"], [], [], [], [], ["i3"], [], ["i1"]], 3, 3),
+        ([["i1", "i3", "i4"], ["i0", "i2", "i3"], ["i3"], ["i1"], ["i0", "i3"]], 2, 2),
+    ],
+)
+def test_an_item_that_comes_back_under_a_label_makes_no_itemset_rare(algorithm, bought, fanout, m):
+    """Items are dropped when they are rare, and come back where a node above them is published later."""
+    release = ko.anonymize(
+        pa.table({"items": bought}),
+        items=ko.Items("items", hierarchy=ko.order("frequency", fanout=fanout), suppress=True),
+        privacy=[ko.KmAnonymity(2, m)],
+        algorithm=algorithm,
+    )
+    assert release.verdict.holds

@@ -96,3 +96,32 @@ def test_wrong_files_of_baskets_write_nothing(tmp_path, text, spec, exit_code, s
     assert result.exit == exit_code
     assert says in result.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["baskets.txt", "spec.yaml"]
+
+
+@EVERY
+@DROPPING
+@pytest.mark.parametrize(
+    "promise", [ko.ItemConfidence(["s"], 0.6, 99), ko.RhoUncertainty(["s", "t"], 0.6, 99)]
+)
+def test_sensitive_items_and_an_m_above_the_longest_basket(name, suppress, promise):
+    baskets = [[*basket, *("s", "t")[:number]] for number, basket in enumerate(BOUGHT[:2])] + BOUGHT * 2
+    release = ko.anonymize(
+        pa.table({"items": pa.array(baskets, pa.list_(pa.string()))}),
+        items=ko.Items("items", TREE, suppress=suppress),
+        privacy=[ko.KmAnonymity(2, 99), promise],
+        algorithm=name,
+    )
+    assert release.verdict.holds
+
+
+@pytest.mark.parametrize("name", ["apriori-items", "local-items"])
+def test_a_basket_of_ten_thousand_items_beside_a_sensitive_one(name):
+    long = [f"i{number}" for number in range(10_000)]
+    baskets = [[*long, "s"], *([f"i{n % 40}", f"i{n % 30 + 40}"] for n in range(120))]
+    release = ko.anonymize(
+        pa.table({"items": baskets}),
+        items={"items": None},
+        privacy=[ko.KmAnonymity(2, 2), ko.ItemConfidence(["s"], 0.3, 2)],
+        algorithm=name,
+    )
+    assert release.verdict.holds

@@ -8,7 +8,7 @@ from by_definition import itemsets as twin
 from items_cases import items_cases
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_confidence import short_of_room
-from kohort.algorithms.items.kernels.item_cuts import kept_nodes
+from kohort.algorithms.items.kernels.item_cuts import kept_nodes, supports
 from kohort.algorithms.items.kernels.itemsets import (
     Baskets,
     collapsed,
@@ -147,3 +147,4 @@ def test_the_nodes_that_are_kept_and_the_baskets_of_every_node(case, data):
         wanted = [b for b, basket in enumerate(items) if node in twin.shown(basket, parent, everything)]
         lists = search.lists
         assert lists.basket[lists.start[node] : lists.start[node + 1]].tolist() == wanted
+        assert supports(lists)[node] == sum(int(search.baskets.weight[b]) for b in wanted)

@@ -13,7 +13,7 @@ from by_definition.itemsets import highest_confidence
 from items_cases import items_cases
 from kohort.algorithms import Run
 from kohort.data.baskets import code_baskets
-from kohort.errors import InfeasibleError, InputError, UnsupportedError
+from kohort.errors import InfeasibleError, InputError
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemConfidence, KmAnonymity
 
@@ -24,6 +24,8 @@ ALL = [
     ko.DirectItems(),
     ko.DirectItems(refine=False),
     ko.VerticalItems(parts=2),
+    ko.OptimalItems(),
+    ko.OptimalItems(most_cuts=3),
 ]
 
 
@@ -101,6 +103,9 @@ def test_what_is_published_costs_no_less_than_the_best_cut_and_no_more_than_the_
     costs = [twin.ncp(c) for c in twin.all_cuts() if twin.is_anonymous(c, case.k, case.m) and fine(c)]
     found = problem.ncp(ko.AprioriItems().solve(problem, Run()).node_of_occurrence)
     assert min(costs) - 1e-12 <= found <= max(costs) + 1e-12
+    best = ko.OptimalItems().solve(problem, Run())
+    assert problem.ncp(best.node_of_occurrence) == pytest.approx(min(costs))
+    assert best.bound == pytest.approx(min(costs))
 
 
 @given(drawn=sensitive_cases())
@@ -204,7 +209,6 @@ def test_a_sensitive_item_that_is_in_no_basket_is_told():
         ({"m": 0}, InputError, "'m'"),
         ({"sensitive": "test"}, InputError, "list of items"),
         ({"sensitive": []}, InputError, "list of items"),
-        ({"algorithm": "optimal-items"}, UnsupportedError, "apriori-items, vertical-items or direct-items"),
         ({"items": {"bought": ko.groups({"test": ["bread", "rolls", "milk"]})}}, InputError, "named like"),
     ],
 )

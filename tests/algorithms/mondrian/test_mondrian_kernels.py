@@ -19,17 +19,14 @@ from by_definition.mondrian import (
     record_cost,
     value_cuts,
 )
-from kohort.algorithms.kernels.generalization import part_cost
-from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts
-from kohort.algorithms.mondrian.kernels.cut_parts import deal_out, part_records
-from kohort.algorithms.mondrian.kernels.group_summaries import Sample, summaries
-from kohort.algorithms.mondrian.kernels.node_children import dense, pool_children
-from kohort.algorithms.mondrian.kernels.people import new_marks
+from cutting_steps import deal_out, find_cuts, part_records, table_in_order
+from kohort.algorithms.mondrian.cut_table import new_workspace
+from kohort.algorithms.mondrian.kernels.cut_table import Sample, Summary
+from kohort.algorithms.mondrian.kernels.group_summaries import cost_of, summarize
+from kohort.algorithms.mondrian.kernels.node_children import child_bins, pool_children
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
-NOBODY = np.zeros(0, dtype=np.int32)  # every record is that of another person
-ALIKE = np.zeros(0)  # every record counts the same in the cost
 KINDS = {TreeDomain: "tree", IntervalDomain: "interval", SetDomain: "set"}
 KIND_PLAIN = ("integer", "float", "date", "boolean", "plain")
 
@@ -70,27 +67,21 @@ def groups(draw):
     return case, problem, order, np.array(bounds[:-1]), np.array(bounds[1:])
 
 
-def found_cuts(problem, order, starts, ends, *, strict, widest=False, masses=ALIKE):
-    rows = problem.coded.searched_leaves()[order]
-    cuts = find_cuts(rows, NOBODY, masses, starts, ends, problem.coded.tables, problem.k, strict, widest, 16)
+def found_cuts(problem, order, starts, ends, **options):
+    cuts = find_cuts(table_in_order(problem, order, **options), starts, ends, 16)
     return [[tuple(cut) for cut in of_group if cut[0] >= 0] for of_group in cuts.tolist()]
 
 
 @given(groups())
 def test_a_record_of_a_group_costs_what_the_closure_of_the_group_costs(drawn):
     case, problem, order, starts, ends = drawn
-    attributes, tables = plain_attributes(case, problem), problem.coded.tables
-    for start, end in zip(starts, ends):
-        group = order[start:end]
-        rows = problem.coded.searched_leaves()[group]
-        _, lo, hi, words = summaries(
-            Sample(rows, 0, 1, len(group), 1, False, NOBODY, new_marks(0), ALIKE),
-            np.zeros(len(group), dtype=np.int64),
-            1,
-            tables,
-        )
-        cost = part_cost(tables, lo[0], hi[0], words[0])
-        assert cost == pytest.approx(record_cost(attributes, group.tolist()), abs=1e-9)
+    attributes, table = plain_attributes(case, problem), table_in_order(problem, order)
+    bins = new_workspace(table, problem.n_records, 1).bins
+    for start, end in zip(starts.tolist(), ends.tolist()):
+        bins.of[:] = 0
+        summarize(table.records, table.tables, bins, Sample(start, 1, end - start, 1), 1)
+        cost = cost_of(Summary(bins.lo[0], bins.hi[0], bins.words[0]), table.tables)
+        assert cost == pytest.approx(record_cost(attributes, order[start:end].tolist()), abs=1e-9)
 
 
 @given(groups(), st.booleans())
@@ -121,7 +112,7 @@ def test_cuts_between_values_cost_what_the_weights_of_their_records_say(drawn, s
     case, problem, order, starts, ends = drawn
     attributes, n = plain_attributes(case, problem), problem.n_records
     masses = np.array(data.draw(st.lists(st.floats(0.1, 9), min_size=n, max_size=n)))
-    found = found_cuts(problem, order, starts, ends, strict=strict, masses=masses[order])
+    found = found_cuts(problem, order, starts, ends, strict=strict, masses=masses)
     for number, cuts in enumerate(found):
         group = order[starts[number] : ends[number]].tolist()
         for j, attribute in enumerate(attributes):
@@ -163,11 +154,11 @@ def test_cuts_into_children_score_what_they_save_per_bit(drawn, strict):
 def test_records_go_to_the_parts_that_the_cut_says(drawn, strict, widest):
     case, problem, order, starts, ends = drawn
     attributes = plain_attributes(case, problem)
-    rows, tables = problem.coded.searched_leaves()[order], problem.coded.tables
-    cuts = find_cuts(rows, NOBODY, ALIKE, starts, ends, tables, problem.k, strict, widest, 1)[:, 0]
-    parts, n_parts = part_records(rows, NOBODY, starts, ends, cuts, tables, problem.k, strict)
+    table = table_in_order(problem, order, strict=strict, widest=widest)
+    cuts = find_cuts(table, starts, ends, 1)
+    parts, n_parts = part_records(table, starts, ends, cuts)
     place = 0
-    for number, (way, j, where, extra) in enumerate(cuts.tolist()):
+    for number, (way, j, where, extra) in enumerate(cuts[:, 0].tolist()):
         group = order[starts[number] : ends[number]].tolist()
         part = parts[place : place + len(group)].tolist()
         place += len(group)
@@ -206,20 +197,20 @@ def test_the_widest_attribute_comes_first_and_is_cut_most_evenly(drawn, strict):
 @given(groups(), st.randoms(use_true_random=False))
 def test_dealing_out_sorts_by_part_and_keeps_the_order_inside(drawn, random):
     _, problem, order, starts, ends = drawn
-    rows, records = problem.coded.searched_leaves()[order], order.copy()
+    table = table_in_order(problem, order)
     n_parts = [random.randint(1, 3) for _ in starts]
     parts = np.array(
         [random.randrange(n) for n, size in zip(n_parts, (ends - starts).tolist()) for _ in range(size)],
         dtype=np.int32,
     )
-    deal_out(rows, records, starts, ends, parts, np.array(n_parts))
+    deal_out(table, starts, ends, parts, np.array(n_parts))
     expected = [
         record
         for start, end in zip(starts, ends)
         for _, record in sorted(zip(parts[start:end], order[start:end]), key=lambda pair: pair[0])
     ]
-    assert records.tolist() == expected
-    assert (rows == problem.coded.searched_leaves()[expected]).all()
+    assert table.records.number.tolist() == expected
+    assert (table.records.rows == table_in_order(problem, expected).records.rows).all()
 
 
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 9)), min_size=1))
@@ -238,11 +229,11 @@ def test_a_domain_of_more_values_than_bins_is_cut_at_the_ends_of_bins(strict):
     rng = np.random.default_rng(3)
     ages = rng.integers(0, 200, 600)
     problem = _problem_of({"age": ages.tolist()}, k=5)
-    rows, tables = problem.coded.searched_leaves(), problem.coded.tables
+    table, rows = table_in_order(problem, np.arange(600), strict=strict), problem.coded.searched_leaves()
     starts, ends = np.array([0]), np.array([len(rows)])
-    cut = find_cuts(rows, NOBODY, ALIKE, starts, ends, tables, 5, strict, False, 4)[0]
-    assert (cut[0].way, cut[0].attribute) == (BY_VALUE, 0)
-    parts, _ = part_records(rows, NOBODY, starts, ends, np.ascontiguousarray(cut[:1]), tables, 5, strict)
+    cuts = find_cuts(table, starts, ends, 4)
+    assert (cuts[0, 0].way, cuts[0, 0].attribute) == (BY_VALUE, 0)
+    parts, _ = part_records(table, starts, ends, cuts)
     left, right = rows[parts == 0, 0], rows[parts == 1, 0]
     assert left.max() < right.min()
     width = rows.max() + 1
@@ -263,13 +254,20 @@ def _problem_of(columns, k):
 
 
 def test_small_children_are_pooled_with_records_that_others_can_spare():
-    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, False)
-    assert apart.tolist() == [True, False, True] and (donor, borrowed) == (0, 2)
-    apart, donor, borrowed = pool_children(np.array([9, 1, 4]), 3, True)  # whole children, the smallest first
-    assert apart.tolist() == [True, False, False] and (donor, borrowed) == (-1, 0)
+    apart = np.empty(3, dtype=bool)
+    assert pool_children(np.array([9, 1, 4]), 3, False, apart) == (0, 2)
+    assert apart.tolist() == [True, False, True]
+    assert pool_children(np.array([9, 1, 4]), 3, True, apart) == (-1, 0)  # whole children, the smallest first
+    assert apart.tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize("n_places", [10, 10_000])
-def test_places_that_occur_are_numbered_in_rising_order(n_places):
-    number, count = dense(np.array([7, 2, 7, 9]), n_places)
-    assert number.tolist() == [1, 0, 1, 2] and count == 3
+@pytest.mark.parametrize(("n_values", "expected"), [(10, [7, 2, 7, 9]), (1_000, [1, 0, 1, 2])])
+def test_children_keep_their_places_or_are_numbered_where_few_of_many_occur(n_values, expected):
+    texts = [f"v{i:04}" for i in range(n_values)]
+    problem = _problem_of({"x": [*(texts[i] for i in (7, 2, 7, 9)), *texts]}, k=2)
+    table = table_in_order(problem, np.arange(problem.n_records))
+    space, found = new_workspace(table, 4, 1), np.empty(4, dtype=np.int32)
+    some = Sample(0, 1, 4, 1)
+    n_bins = child_bins(table.records.rows, table.tables, table.children, space.sorting, some, 0, 0, found)
+    assert found.tolist() == expected
+    assert n_bins == (n_values if n_values == 10 else 3)

@@ -7,23 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from by_definition import people as slow
-from kohort.algorithms.mondrian.kernels.cut_parts import people_in_parts
-from kohort.algorithms.mondrian.kernels.group_summaries import Sample
+from kohort.algorithms.mondrian.kernels.cut_table import MAX_BINS, Edges, Marks, Pooling, Sample
 from kohort.algorithms.mondrian.kernels.people import (
     cuts_for_people,
-    new_marks,
     people_beside,
     people_of_parts,
     pooled_children,
 )
 
-NO_ROWS = np.zeros((0, 1), dtype=np.int32)
 
-
-def sample_of(persons, need, strict=False, before=0):
-    """A sample whose rows begin after some others."""
+def sample_of(persons, need, before=0):
+    """A sample whose records begin after some others, the persons of all, and marks for them."""
     whose = np.array([0] * before + list(persons), dtype=np.int32)
-    return Sample(NO_ROWS, before, 1, len(persons), need, strict, whose, new_marks(8), np.zeros(0))
+    notes, current = np.zeros((8, 2), dtype=np.int32), np.zeros(1, dtype=np.int32)
+    marks = Marks(notes, current, np.empty(len(whose), dtype=np.int32))
+    return Sample(before, 1, len(persons), need), whose, marks
+
+
+def edges():
+    numbers = [np.empty(MAX_BINS, dtype=np.int64) for _ in range(4)]
+    return Edges(numbers[0], numbers[1], np.empty(MAX_BINS + 1), numbers[2], numbers[3])
 
 
 @st.composite
@@ -38,19 +41,20 @@ def parted(draw, most_parts=5):
 @given(case=parted(), before=st.integers(0, 2), need=st.integers(1, 5))
 def test_people_beside_every_bin(case, before, need):
     persons, bins, n_bins = case
-    sample = sample_of(persons, need, before=before)
+    (sample, whose, marks), beside = sample_of(persons, need, before), edges()
     for _ in range(2):  # the marks of an earlier call do not matter
-        left, right = people_beside(sample, np.array(bins), n_bins)
-        expected = slow.people_beside(persons, bins, n_bins)
-        assert (left.tolist(), right.tolist()) == expected
+        people_beside(whose, marks, beside, sample, np.array(bins, dtype=np.int32), n_bins)
+        found = beside.left[:n_bins].tolist(), beside.right[:n_bins].tolist()
+        assert found == slow.people_beside(persons, bins, n_bins)
 
 
 @given(case=parted(), need=st.integers(1, 5))
 def test_cuts_inside_a_bin_leave_enough_people(case, need):
     persons, bins, n_bins = case
-    sample = sample_of(persons, need)
-    left, right = people_beside(sample, np.array(bins), n_bins)
-    found = cuts_for_people(sample, np.array(bins), left, right)
+    (sample, whose, marks), beside = sample_of(persons, need), edges()
+    bin_of = np.array(bins, dtype=np.int32)
+    people_beside(whose, marks, beside, sample, bin_of, n_bins)
+    found = cuts_for_people(whose, marks, beside, sample, bin_of, n_bins)
     if len(set(persons)) >= need:
         assert found == slow.cuts_for_people(persons, bins, n_bins, need)
 
@@ -59,23 +63,9 @@ def test_cuts_inside_a_bin_leave_enough_people(case, need):
 def test_people_of_parts(case):
     persons, parts, n_parts = case
     expected = [len({p for p, part in zip(persons, parts) if part == number}) for number in range(n_parts)]
-    assert people_of_parts(sample_of(persons, 1), np.array(parts), n_parts).tolist() == expected
-
-
-@given(cases=st.lists(parted(), min_size=1, max_size=3))
-def test_people_in_the_parts_of_several_groups(cases):
-    persons = np.array([person for case in cases for person in case[0]], dtype=np.int32)
-    parts = np.array([part for case in cases for part in case[1]], dtype=np.int32)
-    ends = np.cumsum([len(case[0]) for case in cases])
-    starts = ends - [len(case[0]) for case in cases]
-    n_parts = np.array([case[2] for case in cases])
-    found = people_in_parts(NO_ROWS, persons, starts, ends, parts, n_parts).tolist()
-    expected = [
-        len({p for p, part in zip(whose, part_of) if part == number})
-        for whose, part_of, n in cases
-        for number in range(n)
-    ]
-    assert found == expected
+    (sample, whose, marks), people = sample_of(persons, 1), np.empty(n_parts, dtype=np.int64)
+    people_of_parts(whose, marks, sample, np.array(parts, dtype=np.int32), people)
+    assert people.tolist() == expected
 
 
 @given(case=parted(), need=st.integers(1, 4), strict=st.booleans())
@@ -83,7 +73,11 @@ def test_pooled_children_have_enough_people(case, need, strict):
     """A child that stays apart, less what it lends, has `need` people, and so has the pool, if possible."""
     persons, child, n_children = case
     size = np.bincount(child, minlength=n_children)
-    apart, donor, borrowed = pooled_children(sample_of(persons, need, strict), np.array(child), size)
+    sample, whose, marks = sample_of(persons, need)
+    apart = np.empty(n_children, dtype=bool)
+    pooling = Pooling(apart, np.empty(n_children, dtype=np.int32), np.empty(n_children, dtype=np.int64))
+    child_of = np.array(child, dtype=np.int32)
+    donor, borrowed = pooled_children(whose, marks, pooling, sample, strict, child_of, size)
     pool, lent = set(), 0
     left = {c: set() for c in range(n_children)}
     for person, c in zip(persons, child):

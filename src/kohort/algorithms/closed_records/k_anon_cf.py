@@ -14,7 +14,10 @@ from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, gu
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.refusals import refuse_without_hierarchies
 from kohort.algorithms.run import Run
+from kohort.data.dataset import distinct_rows
+from kohort.errors import UnsupportedError
 from kohort.parameters import Within
+from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
@@ -23,6 +26,9 @@ __all__ = ["KAnonCF"]
 
 _BYTES_PER_RECORD = 48  # weight, cost, key, place in the heap and start; 4 more per attribute
 _FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # closed records that are mined before their number is estimated
+_MOST_SPLIT = 200_000  # records; larger tables are looked at before, by samples, and not split
+_MOST_ROWS, _ROWS_SAMPLE = 300_000, 2_000_000  # different records, among at most so many
+_SAMPLE = 20_000  # records from which the number of closed records is estimated
 _MOST_ESTIMATED = 1e8  # closed records; greater estimates are too uncertain to be stated
 
 
@@ -67,6 +73,24 @@ class KAnonCF(Algorithm):
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)
         refuse_without_hierarchies(problem)
+        self._refuse_endless(problem)
+
+    def _refuse_endless(self, problem: Problem) -> None:
+        """Raise UnsupportedError for a large table that could not be covered in reasonable time."""
+        if problem.n_records <= _MOST_SPLIT:
+            return
+        if len(_sample(problem, _ROWS_SAMPLE)[1]) > _MOST_ROWS:
+            raise UnsupportedError(
+                f"k-anon-cf is for tables of up to {_MOST_ROWS:,} different records; this one has more. "
+                "Choose improve or mondrian."
+            )
+        expected = _number_by_sample(problem)
+        if expected > self.records * 1e6:
+            raise UnsupportedError(
+                f"k-anon-cf would have to mine {_in_words(expected)} closed records, but 'records' allows "
+                f"{self.records:g} million, and a table of {problem.n_records:,} records takes too long to "
+                "split. Choose improve or mondrian, fewer quasi-identifiers, or a larger k."
+            )
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         found = self._covered(problem, run.share_of_time(SHARE_BEFORE))
@@ -133,6 +157,22 @@ class KAnonCF(Algorithm):
             return None
         closed = self._mined(part, k, run, max(most, 1) if may_refuse else 2**62)
         return closed if closed.complete else None
+
+
+def _sample(problem: Problem, n_records: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """The different rows among about so many records of the table, their counts, and the stride."""
+    stride = -(-problem.n_records // n_records)
+    rows = np.column_stack([a.leaf_of_code[a.column.codes[::stride]] for a in problem.attributes])
+    leaves, counts, _ = distinct_rows(rows)
+    return leaves, counts.astype(np.int64), stride
+
+
+def _number_by_sample(problem: Problem) -> float:
+    """An estimate of the number of closed records from a sample of the table, in about a second."""
+    leaves, counts, stride = _sample(problem, _SAMPLE)
+    coded = problem.coded
+    sample = MinedRows(lineages_of(coded.hierarchies, leaves), coded.node_start, counts)
+    return guess_number(sample, problem.k, run=Run(), copies=stride)
 
 
 def _low_memory_note(n_records: int) -> str:

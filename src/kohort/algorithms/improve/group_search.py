@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +23,7 @@ from kohort.problem.encoding.layout import TREE, CellCosts, Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["regrouped"]
+__all__ = ["GroupSearch", "cut_large", "regrouped"]
 
 _AT_A_TIME = 25_000_000  # cells read between two looks at the clock
 _PATIENCE = 12  # times the number of groups: rounds in which the cost must fall by the share `worth` to go on
@@ -45,8 +46,8 @@ def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Group
     """
     rows = problem.coded.searched_rows[problem.rows.of_record]
     kept = np.flatnonzero(~groups.withheld)
-    search = _GroupSearch.of(problem, rows[kept], kept)
-    group = _cut_large(problem, rows, groups.group_of_record[kept], kept)
+    search = GroupSearch.of(problem, rows[kept], kept)
+    group = cut_large(problem, rows[kept], groups.group_of_record[kept])
     total, group = _lowered(problem, search, group, run, worth)
     _check(problem.coded.tables, search.rows, group, total)
     of_record = np.full(problem.n_records, -1, dtype=np.int32)
@@ -55,7 +56,7 @@ def regrouped(problem: Problem, groups: Groups, run: Run, worth: float) -> Group
 
 
 def _lowered(
-    problem: Problem, search: _GroupSearch, group: np.ndarray, run: Run, worth: float
+    problem: Problem, search: GroupSearch, group: np.ndarray, run: Run, worth: float
 ) -> tuple[float, np.ndarray]:
     """The least cost found in stretches of rounds, and the groups that have it."""
     n_groups, is_hot = int(group.max()) + 1, worth < _WORTH_HEATING
@@ -118,15 +119,16 @@ class _Heat:
 
 
 @dataclass(frozen=True, eq=False)
-class _GroupSearch:
+class GroupSearch:
     """The records to regroup, the costs of their cells, and the rules that their groups must satisfy."""
 
     cells: CellCosts
     rows: np.ndarray
     promises: Promises
+    drawn: int = 1  # records that are drawn for a round, which begins with the one whose group costs most
 
     @classmethod
-    def of(cls, problem: Problem, rows: np.ndarray, kept: np.ndarray) -> _GroupSearch:
+    def of(cls, problem: Problem, rows: np.ndarray, kept: np.ndarray) -> GroupSearch:
         promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
         return cls(problem.coded.cell_costs, rows, promises._replace(value=promises.value[kept]))
 
@@ -152,7 +154,7 @@ class _GroupSearch:
         share = -(-rounds // len(parts))
         with ThreadPoolExecutor(2) as pool, run.until_failure() as regrouping:
             doing = [
-                pool.submit(self._regrouped, group, part, (*seed, number), share, regrouping, heat)
+                pool.submit(self.regrouped_part, group, part, (*seed, number), share, regrouping, heat.now)
                 for number, part in enumerate(parts)
             ]
             done = [one.result() for one in doing]
@@ -185,16 +187,19 @@ class _GroupSearch:
         number[order] = np.arange(len(order))
         return number[label]
 
-    def _regrouped(
+    def regrouped_part(
         self,
         group: np.ndarray,
         part: np.ndarray,
         seed: tuple[int, int, int],
         rounds: int,
         run: Run,
-        heat: _Heat,
+        heat: Callable[[], float],
     ) -> tuple[float, np.ndarray]:
-        """The total cost of one part of the records after its rounds, and their groups, numbered from 0."""
+        """The total cost of one part of the records after its rounds, and their groups, numbered from 0.
+
+        heat  how much a round may add to the cost now
+        """
         rows, labels = self.rows[part], self._numbered(group[part], part)
         n_groups, k = int(labels.max()) + 1, self.promises.k
         room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
@@ -211,15 +216,15 @@ class _GroupSearch:
             if run.out_of_time:
                 break
             some = min(at_a_time, rounds - begin)
-            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat.now())
+            regroup(self.cells, promises, groups, rows, int(rng.integers(2**31)), some, heat(), self.drawn)
         return total_cost(groups.counts), np.unique(groups.group, return_inverse=True)[1]
 
 
-def _cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The groups, those of 2k or more cut into runs of sorted records where k-anonymity is the only model."""
     if any(model.attribute is not None for model in problem.models):
         return group
-    order = np.lexsort((*rows[kept].T, group))
+    order = np.lexsort((*rows.T, group))
     start = np.searchsorted(group[order], group[order])
     size = np.bincount(group)[group[order]]
     chunk = np.minimum((np.arange(len(order)) - start) // problem.k, size // problem.k - 1)

@@ -18,13 +18,14 @@ from kohort.algorithms.improve.assignment_search import AssignmentSearch
 from kohort.algorithms.improve.group_search import regrouped
 from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.subset_bound import subset_bound
-from kohort.algorithms.refusals import refuse_other_costs, refuse_wide_hierarchies
+from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run, Standing
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.hierarchy import Hierarchy
@@ -52,6 +53,11 @@ _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # 
 _SHARE_FOR_WITHHOLDING = 0.3
 _SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
 _ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
+_MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
+_IN_REGIONS = (
+    "This table was searched region by region, without closed records; the bound is the weaker one, from "
+    "nearest records."
+)
 _TOO_MANY = (
     "This table has too many closed records to search them in the time and memory allowed. The search broke "
     "groups up and rebuilt them without closed records, and the bound is the weaker one, from nearest "
@@ -67,7 +73,8 @@ class Improve(Algorithm):
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
     together are repeatedly dissolved and rebuilt. For tight labels and free intervals there are no
-    closed records to mine: there, and where they are too many, only the last step is done.
+    closed records to mine: there, and where they are too many, only the last step is done. So it is in
+    tables of more than 100,000 records, region by region; memory is then O(records * attributes).
 
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
 
@@ -114,7 +121,6 @@ class Improve(Algorithm):
             raise UnsupportedError(
                 "improve needs privacy models that still hold when two classes are united. Choose mondrian."
             )
-        refuse_wide_hierarchies(problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
@@ -137,8 +143,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     """
     asked = run.seconds_left is not None
     worth = _WORTH_ANY_TIME if asked else _WORTH_IT
-    run = run.at_most(SECONDS)
+    run = run if asked else run.at_most(SECONDS)
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
+    if _is_large(problem):
+        found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
+        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     if not _can_mine(problem):
         found = regrouped(problem, given, run, worth)
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
@@ -171,6 +180,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     proof = None if bound is None else priced.prices.proof(priced.closed)
     found = Groups(search.groups(), bound=bound, proof=proof)
     return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
+
+
+def _is_large(problem: Problem) -> bool:
+    """Whether the table is searched region by region: for its many records, or many leaves of a column."""
+    return problem.n_records > _MOST_TOGETHER or has_wide_hierarchies(problem)
 
 
 def _is_short(problem: Problem, run: Run) -> bool:
@@ -220,7 +234,8 @@ def _cover(problem: Problem, closed: ClosedRecords, run: Run) -> Groups | None:
 
 def _weak_bound(problem: Problem, run: Run) -> float | None:
     """A lower bound on the least cost that needs no closed records; None if none can be proven in time."""
-    bounds = (subset_bound(problem, run), lower_bound(problem, run))
+    by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
+    bounds = (by_subsets, lower_bound(problem, run))
     return max((bound for bound in bounds if bound is not None), default=None)
 
 

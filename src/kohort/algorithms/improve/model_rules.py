@@ -51,8 +51,11 @@ def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return unit, row_of_unit
 
 
-def promises_of(problem: Problem, unit: np.ndarray, n_slots: int) -> Promises:
-    """The rules of slots, with room to tally the values of each open slot. Memory: records / k * values."""
+def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int | None = None) -> Promises:
+    """The rules of slots, with room to tally the values of each open slot. Memory: records / k * values.
+
+    n_tallies  how many slots are tallied at a time; None: as many as can be open
+    """
     names = _attributes(problem)
     starts = dict(zip(names, np.cumsum([0, *(problem.sensitive[n].n_values for n in names)])))
     n_values = sum(problem.sensitive[name].n_values for name in names)
@@ -73,7 +76,9 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int) -> Promises:
         codes = problem.sensitive[name].column.codes + starts[name]
         value[unit, place] = codes
         share += np.bincount(codes, minlength=n_values) / problem.n_records
-    n_tallies = 2 * problem.n_records // problem.k + 4 if models else 0
+    if n_tallies is None:
+        n_tallies = 2 * problem.n_records // problem.k + 4
+    n_tallies = n_tallies if models else 0
     return Promises(
         k=problem.k,
         rules=rules,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
@@ -15,7 +15,14 @@ from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["AprioriItems", "climb_until_safe", "protect_and_refine", "repair_by_size", "repair_notes"]
+__all__ = [
+    "AprioriItems",
+    "climb_until_safe",
+    "protect_and_refine",
+    "repair_by_size",
+    "repair_notes",
+    "sensitive_items",
+]
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,6 @@ class AprioriItems(ItemsAlgorithm):
     promise: ClassVar[str] = "no bound on the loss"
 
     refine: bool = True
-
-    @classmethod
-    def meets(cls, model: type[Any]) -> bool:
-        return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
@@ -95,15 +98,25 @@ def protect_and_refine(
 
     Returns how many nodes were published as their children again, and the search for sensitive items.
     """
-    sensitive = None
-    if problem.confidence is not None:
-        leaves, holds = problem.leaves[part.occurrences], [held[part.records] for held in problem.holds]
-        sensitive = SensitiveItems(part.offsets, leaves, holds, problem.confidence, search)
+    sensitive = sensitive_items(problem, part, search)
+    if sensitive is not None:
         sensitive.repair(run)
+        # an item that was dropped comes back under a label, and may make itemsets rare again
+        while search.cut.may_drop and search.first_rare(problem.model.m):
+            repair_by_size(search, problem.model.m, run)
+            sensitive.repair(run)
     if not refine:
         return 0, sensitive
     may_publish = None if sensitive is None else sensitive.may_publish
     return refine_cut(search, problem.model.m, run, may_publish=may_publish), sensitive
+
+
+def sensitive_items(problem: ItemsProblem, part: ItemsClass, search: CutSearch) -> SensitiveItems | None:
+    """The search for itemsets of a class that imply something sensitive; None where nothing is."""
+    if problem.confidence is None:
+        return None
+    leaves, holds = problem.leaves[part.occurrences], [held[part.records] for held in problem.holds]
+    return SensitiveItems(part.offsets, leaves, holds, problem.confidence, search)
 
 
 def repair_notes(

@@ -45,8 +45,8 @@ class ItemsClass:
             return False
         filled = self.records[np.diff(self.offsets) > 0]
         return not all(
-            problem.confidence.allows_shares([held[records] for held in problem.holds])
-            for records in (self.records, filled)
+            problem.confidence.allows_shares([held[records] for held in problem.holds], besides=besides)
+            for besides, records in enumerate((self.records, filled))
         )
 
     def alone(self, problem: ItemsProblem) -> ItemsProblem:
@@ -89,7 +89,7 @@ def cut_class(problem: ItemsProblem, part: ItemsClass, run: Run, cut: Cut) -> tu
     if problem.confidence is not None and (nodes == DROPPED).any():
         shown = np.diff(part.reduced(nodes != DROPPED).offsets) > 0
         holders = [held[part.records[shown]] for held in problem.holds]
-        if not problem.confidence.allows_shares(holders):
+        if not problem.confidence.allows_shares(holders, besides=1):
             search = part.search(replace(problem, suppress=False))
             notes = [*cut(search, part, run), _NOT_DROPPED]
             nodes = search.node_of_leaf()[leaves]

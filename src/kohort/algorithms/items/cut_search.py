@@ -14,6 +14,7 @@ from kohort.algorithms.items.kernels.item_cuts import (
     drop,
     generalize,
     kept_nodes,
+    supports,
     tid_lists,
 )
 from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
@@ -97,9 +98,18 @@ class CutSearch:
         All of them are repaired unless time runs out.
         """
         run.report("itemsets", 0.0)
-        suspects = self._above_rare(size)
-        if suspects is None:
-            return 0
+        repairs, suspects = 0, self._above_rare(size)
+        while suspects is not None:
+            found = self._repair_among(suspects, size, run)
+            repairs += found
+            if not found or not self.cut.may_drop or run.out_of_time:
+                break
+            # a dropped item comes back where a node above it is published, and that may make itemsets rare
+            suspects = self._above_rare(size)
+        return repairs
+
+    def _repair_among(self, suspects: np.ndarray, size: int, run: Run) -> int:
+        """Visit the itemsets of these nodes once, and repair those that are rare; return how many."""
         open_baskets, nodes = self.shown_as(suspects & ~self.cut.below & ~self.cut.dropped)
         prefix = np.full(size, -1, dtype=np.int64)
         walk = Walk(
@@ -150,7 +160,8 @@ class CutSearch:
     def _above_rare(self, size: int) -> np.ndarray | None:
         """Whether each node is above (or at) a node of a rare itemset of the cut; None if none is rare.
 
-        Only such nodes can be in a rare itemset of the walk: if that is rare, so are the itemsets below it.
+        Only such nodes can be in a rare itemset of the walk: if that is rare, so are the itemsets below it,
+        unless these were dropped.
         """
         nodes = self._in_rare(size)
         if not len(nodes):
@@ -232,8 +243,7 @@ def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists,
     )
     tree = item_tree(hierarchy, count)
     lists = tid_lists(baskets, tree)
-    total = np.concatenate([[0], np.cumsum(lists.weight[lists.basket])])
-    support = total[lists.start[1:]] - total[lists.start[:-1]]
+    support = supports(lists)
     order = np.lexsort((np.arange(n), -(tree.hi - tree.lo), -support))
     node = order[(support[order] > 0) & (order > 0)]
     tree.rank[node] = np.arange(len(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.items.apriori import AprioriItems, climb_until_safe, protect_and_refine, repair_notes
@@ -33,10 +33,6 @@ class DirectItems(ItemsAlgorithm):
     promise: ClassVar[str] = "no bound on the loss"
 
     refine: bool = True
-
-    @classmethod
-    def meets(cls, model: type[Any]) -> bool:
-        return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         m = problem.model.m

@@ -30,8 +30,9 @@ class ImproveItems(ItemsAlgorithm):
 
     Begins with two recodings: that of local-items, and the cut of apriori-items, from which each basket then
     descends by itself. From the better one, again and again one to three subtrees of the hierarchy are
-    collapsed to their top nodes in all baskets, which is safe, and taken down again in another order. What
-    costs more than before is undone, so that the loss is never above that of either start.
+    collapsed to their top nodes in all baskets and taken down again in another order. Collapsing is safe but
+    where items are sensitive; then a subtree whose top node would imply one stays as it is. What costs more
+    than before is undone, so that the loss is never above that of either start.
 
     rounds  how many times subtrees are collapsed; a time limit may end the search before
 

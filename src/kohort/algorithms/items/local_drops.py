@@ -65,14 +65,23 @@ def lowered_by_drops(recoding: LocalRecoding, run: Run) -> LocalRecoding:
         if run.out_of_time:
             break
         kept = recoding.kept & ~proposed(recoding)
-        too_few = recoding.part.reduced(kept).filled < recoding.problem.model.k
-        if too_few or (kept == recoding.kept).all():
+        if (kept == recoding.kept).all() or not _may_show(recoding, kept):
             continue
         other = LocalRecoding(recoding.problem, recoding.part, kept)
         other.search.descend(run)
         if other.costs().sum() < recoding.costs().sum():
             recoding = other
     return recoding
+
+
+def _may_show(recoding: LocalRecoding, kept: np.ndarray) -> bool:
+    """Whether the baskets with some kept items may show that they have any: as `*`, to begin with."""
+    problem, part = recoding.problem, recoding.part
+    shown = part.records[np.diff(part.reduced(kept).offsets) > 0]
+    if len(shown) < problem.model.k:
+        return False
+    holders = [held[shown] for held in problem.holds]
+    return problem.confidence is None or problem.confidence.allows_shares(holders, besides=1)
 
 
 def _at_the_root(recoding: LocalRecoding) -> np.ndarray:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from kohort.algorithms.items.class_cuts import ItemsClass
 from kohort.algorithms.items.item_tree import item_tree
 from kohort.algorithms.items.kernels.item_cuts import tid_lists
 from kohort.algorithms.items.kernels.itemsets import Baskets
+from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
 from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
+from kohort.algorithms.items.local_rules import local_rules
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 
@@ -26,6 +30,7 @@ class LocalSearch:
 
     def __init__(self, problem: ItemsProblem, part: ItemsClass) -> None:
         hierarchy = problem.hierarchy
+        self.problem, self.part = problem, part
         self.k, self.m = problem.model.k, problem.model.m
         self.parent = hierarchy.parent.astype(np.int64)
         self.width = hierarchy.hi.astype(np.int64) - hierarchy.lo + 1
@@ -51,6 +56,13 @@ class LocalSearch:
         """The search for all baskets as one class."""
         return cls(problem, ItemsClass.of(problem, np.arange(len(problem.baskets))))
 
+    @cached_property
+    def rules(self) -> LocalRules | None:
+        """What known items must not imply; None where nothing is sensitive."""
+        if self.problem.confidence is None:
+            return None
+        return local_rules(self.problem, self.part)
+
     @property
     def cost(self) -> int:
         """The sum over occurrences of the leaves each is published as; an exact item costs nothing."""
@@ -75,17 +87,27 @@ class LocalSearch:
                 run.report("nodes of every level", (level + i / len(nodes)) / n_levels)
                 if run.out_of_time:
                     return moved
-                moved += split_node(self.cuts, node, child_of, self.m, self.k)
+                moved += self._split(node, child_of)
         return moved
+
+    def _split(self, node: int, child_of: np.ndarray) -> int:
+        """Publish a node as its children where that is safe; return in how many baskets."""
+        if self.rules is None:
+            return split_node(self.cuts, node, child_of, self.m, self.k)
+        return split_node_with_room(self.cuts, node, child_of, self.m, self.k, self.rules)
 
     def collapse(self, node: int) -> np.ndarray:
         """Publish everything under a node as this node; return whether each node is in its subtree.
 
-        Safe: whatever supported a node of the subtree supports this one.
+        Whatever supported a node of the subtree supports this one. Known items may imply something sensitive
+        then: where they do, nothing is changed, and no node is said to be in the subtree.
         """
         under, last = self.cuts.leaf, self.cuts.last[node]
+        before, numbers = self.cuts.node.copy(), np.arange(len(self.parent))
         self.cuts.node[(under >= node) & (under <= last) & (self.cuts.node > node)] = node
-        numbers = np.arange(len(self.parent))
+        if self.rules is not None and tells_at(self.cuts, node, self.rules):
+            self.cuts.node[:] = before
+            return np.zeros(len(numbers), dtype=bool)
         return (numbers >= node) & (numbers <= last)
 
     def inner_costs(self) -> np.ndarray:

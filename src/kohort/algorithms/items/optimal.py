@@ -8,11 +8,15 @@ from heapq import heappop, heappush
 from typing import Annotated, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.apriori import AprioriItems, repair_by_size
+from kohort.algorithms.items.apriori import (
+    AprioriItems,
+    protect_and_refine,
+    repair_by_size,
+    sensitive_items,
+)
 from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
-from kohort.algorithms.items.refine_cut import refine
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
@@ -27,7 +31,8 @@ class OptimalItems(ItemsAlgorithm):
 
     The paper goes through all cuts from the bottom up. Here a cut with a rare itemset is followed only by
     those that generalize one of its nodes, and the cheapest cut is examined first, so the first one without a
-    rare itemset is optimal. Starts from apriori-items, and falls back to it after `most_cuts` cuts or at the
+    rare itemset is optimal. An itemset that implies something sensitive is treated as a rare one: as long as
+    its nodes stay, it does. Starts from apriori-items, and falls back to it after `most_cuts` cuts or at the
     time limit, with a lower bound on the least loss.
 
     Exponential in the number of items in the worst case; memory for `most_cuts` cuts.
@@ -47,8 +52,8 @@ class OptimalItems(ItemsAlgorithm):
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         bounds: list[float] = []
 
-        def cut(search: CutSearch, _: ItemsClass, run: Run) -> list[str]:
-            least = self._best_cut(search, problem.model.m, run)
+        def cut(search: CutSearch, part: ItemsClass, run: Run) -> list[str]:
+            least = self._best_cut(problem, part, search, run)
             bounds.append(least)
             if least == search.cost:
                 return []
@@ -59,11 +64,12 @@ class OptimalItems(ItemsAlgorithm):
             return found
         return replace(found, bound=bounds[0] / len(problem.hierarchy.leaves) / max(len(problem.leaves), 1))
 
-    def _best_cut(self, search: CutSearch, m: int, run: Run) -> int:
+    def _best_cut(self, problem: ItemsProblem, part: ItemsClass, search: CutSearch, run: Run) -> int:
         """Leave the best cut in the search, and return a lower bound on the least cost."""
-        start = _Open(0, 0, _copied(search.cut), frozenset())
+        start, m = _Open(0, 0, _copied(search.cut), frozenset()), problem.model.m
         repair_by_size(search, m, run)
-        refine(search, m, run)
+        protect_and_refine(problem, part, search, run, refine=True)
+        sensitive = sensitive_items(problem, part, search)
         best = _copied(search.cut)
         most = search.cost
         heap, made = [start], 1
@@ -77,6 +83,8 @@ class OptimalItems(ItemsAlgorithm):
                 break
             search.cut = state.cut
             rare = search.first_rare(m)
+            if not rare and sensitive is not None:
+                rare = sensitive.first_short()
             if not rare:
                 return least
             for child in _children(search, state, rare):

@@ -12,19 +12,34 @@ from kohort.algorithms.items.kernels.item_cuts import any_gone, repair
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.problem.models import ItemConfidence
+from kohort.problem.models import ItemInference
 
-__all__ = ["SensitiveItems"]
+__all__ = ["SensitiveItems", "rooms_of"]
 
 _AT_ONCE = 10_000  # itemsets that are collected before they are repaired
+
+
+def rooms_of(
+    confidence: ItemInference, holds: Sequence[np.ndarray], n_records: int
+) -> list[tuple[int, np.ndarray]]:
+    """For every rule how many items may be known, and the room that it leaves in each record."""
+    limit = confidence.limit_among(n_records)
+    if limit.denominator * (n_records + 1) >= 2**62:
+        raise InputError("The limit on the confidence has too many digits. Round it.")
+    return [
+        (rule.m, limit.numerator * rule.known - limit.denominator * rule.held)
+        for rule in confidence.rules(holds)
+        if rule.m > 0
+    ]
 
 
 class SensitiveItems:
     """A search for a cut within a limit on confidence, by the room that the limit leaves in each basket.
 
     Generalizing may take room away from other itemsets, so these are examined again until all have enough.
-    This terminates, since the cut only rises and the root has room; k^m-anonymity survives it.
-    Memory: O(distinct baskets * sensitive items).
+    This terminates, since the cut only rises and the root has room; k^m-anonymity survives it. Where
+    sensitive items may be known, each set of them leaves room of its own, in the baskets that hold it.
+    Memory: O(distinct baskets * rules): one for each sensitive item and set of them that may be known.
     """
 
     def __init__(
@@ -32,22 +47,22 @@ class SensitiveItems:
         offsets: np.ndarray,
         leaves: np.ndarray,
         holds: Sequence[np.ndarray],
-        confidence: ItemConfidence,
+        confidence: ItemInference,
         search: CutSearch,
     ) -> None:
-        self.search, self.m = search, min(confidence.m, search.longest)
+        self.search = search
         self.repairs = self.climbed = 0
-        limit = confidence.asked
-        if limit.denominator * len(offsets) >= 2**62:
-            raise InputError("The 'limit' on the confidence has too many digits. Round it.")
-        leaves = leaves.astype(np.int32)
-        per_item = [
-            collapsed(Baskets(offsets, leaves, limit.numerator - limit.denominator * held)).weight
-            for held in holds
-        ]
+        rooms, leaves = rooms_of(confidence, holds, len(offsets) - 1), leaves.astype(np.int32)
+        self.sizes = [min(m, search.longest) for m, _ in rooms]
+        per_rule = [collapsed(Baskets(offsets, leaves, room)).weight for _, room in rooms]
         n = len(search.baskets.weight)
-        self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_item])
+        self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_rule])
         self.lists = search.lists._replace(rooms=self.rooms)
+
+    @property
+    def m(self) -> int:
+        """The size of the largest itemsets that must have room."""
+        return max(self.sizes, default=0)
 
     def repair(self, run: Run) -> None:
         """Repair itemsets of one node, then of up to two, and so on to m, until none is short of room.
@@ -55,18 +70,25 @@ class SensitiveItems:
         Each is repaired at the least cost; when time is out, all nodes of such itemsets are generalized level
         by level instead.
         """
-        n_items = self.rooms.shape[1]
+        n_rules = len(self.sizes)
         for size in range(1, self.m + 1):
-            item = settled = rounds = 0
-            while settled < n_items:
+            rule = settled = rounds = 0
+            while settled < n_rules:
                 run.report("sensitive items", (size - 1 / (rounds + 1)) / self.m)
-                short = self._short_among(self._baskets(item), self.search.published, size, most=_AT_ONCE)
+                short = self._short(rule, size, most=_AT_ONCE)
                 if len(short):
                     self._repair_each(short, run)
                     settled, rounds = 0, rounds + 1
                 else:
-                    settled, item = settled + 1, (item + 1) % n_items
+                    settled, rule = settled + 1, (rule + 1) % n_rules
         run.report("sensitive items", 1.0)
+
+    def first_short(self) -> list[int]:
+        """The nodes of an itemset of the cut that is short of room; empty if there is none."""
+        for rule, size in enumerate(self.sizes):
+            for itemset in self._short(rule, size, most=1):
+                return itemset[itemset >= 0].tolist()
+        return []
 
     def may_publish(self, node: int, shown: list[int]) -> bool:
         """Whether every itemset would still have room if nodes were published in place of one node."""
@@ -77,8 +99,9 @@ class SensitiveItems:
             if (self.rooms[tids].sum(axis=0) < 0).any():
                 return False
             keep[child] = False
-            for item in range(self.rooms.shape[1]) if self.m > 1 else ():
-                if len(self._short_among(picked(self._baskets(item), tids), keep, self.m - 1, most=1)):
+            for rule, size in enumerate(self.sizes):
+                within = picked(self._baskets(rule), tids)
+                if size > 1 and len(self._short_among(within, keep, size - 1, most=1)):
                     return False
             keep[child] = True
         return True
@@ -98,12 +121,17 @@ class SensitiveItems:
                 repair(search.tree, search.cut, self.lists, nodes, search.k)
                 self.repairs += 1
 
+    def _short(self, rule: int, size: int, *, most: int) -> np.ndarray:
+        """Itemsets of up to `size` nodes of the cut that are short of room by a rule; -1 in unused places."""
+        size = min(size, self.sizes[rule])
+        return self._short_among(self._baskets(rule), self.search.published, size, most=most)
+
     def _short_among(self, baskets: Baskets, keep: np.ndarray, size: int, *, most: int) -> np.ndarray:
         shown, nodes = self.search.shown_as(keep, baskets)
         found, number = np.empty((most, size), dtype=np.int64), np.zeros(1, dtype=np.int64)
         short_of_room(shown, len(nodes), size, found, number, np.full(size, -1, dtype=np.int64), 0)
         return np.append(nodes, -1)[found[: number[0]]]
 
-    def _baskets(self, item: int) -> Baskets:
-        """The distinct baskets, weighted by the room for one sensitive item."""
-        return self.search.baskets._replace(weight=np.ascontiguousarray(self.rooms[:, item]))
+    def _baskets(self, rule: int) -> Baskets:
+        """The distinct baskets, weighted by the room that a rule leaves in them."""
+        return self.search.baskets._replace(weight=np.ascontiguousarray(self.rooms[:, rule]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -40,10 +40,6 @@ class VerticalItems(ItemsAlgorithm):
 
     parts: Annotated[int, Within(1, 1_000_000)] = 4
     refine: bool = True
-
-    @classmethod
-    def meets(cls, model: type[Any]) -> bool:
-        return True
 
     def solve(self, problem: ItemsProblem, run: Run) -> ItemNodes:
         def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.telling_items import solve_items
 from kohort.algorithms.items.trade import Trade, best_trade, trade_notes
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
@@ -73,7 +74,7 @@ class WithItems:
 
     def _baskets(self, problem: Problem, run: Run) -> TableAndItems:
         assert problem.items is not None
-        nodes = self.items.solve(problem.items, run)
+        nodes = solve_items(self.items, problem.items, run)
         ncp = problem.items.ncp(nodes.node_of_occurrence)
         is_least = nodes.bound is not None and nodes.bound >= ncp - 1e-12
         nobody = np.zeros(problem.n_records, dtype=bool)
@@ -94,7 +95,7 @@ class WithItems:
         columns = [recoding.apply(attribute) for attribute in problem.attributes]
         classes = distinct_rows(np.column_stack([self._shown(column) for column in columns]))[2]
         posed = replace(problem.items, class_of_record=classes)
-        nodes = self.items.solve(posed, run)
+        nodes = solve_items(self.items, posed, run)
         losses = np.array([self._loss(*both, problem.masses) for both in zip(problem.attributes, columns)])
         trade = Trade(size, losses, problem.weights, posed.ncp(nodes.node_of_occurrence))
         found = TableAndItems(

@@ -62,8 +62,8 @@ def part_cost(tables, lo, hi, words):
         elif hi[attribute] >= tables.loners_from[attribute]:
             total += tables.full[attribute]
         else:
-            values = 0
-            for word in range(tables.word_start[attribute], tables.word_start[attribute + 1]):
+            values, first = 0, tables.word_start[attribute]
+            for word in range(first + (lo[attribute] >> 6), first + (hi[attribute] >> 6) + 1):
                 values += ones(words[word])
             total += tables.base[attribute] + tables.slope[attribute] * (values - 1)
     return total

@@ -13,7 +13,7 @@ import numpy as np
 from kohort.algorithms.kernels.generalization import range_cost
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
-from kohort.problem.encoding.layout import SET
+from kohort.problem.encoding.layout import SET, TREE
 
 __all__ = ["BoxTree", "box_tree", "distances", "nearest_rows", "pairs_within"]
 
@@ -26,7 +26,8 @@ class BoxTree(NamedTuple):
     through all attributes, are cells[p].
 
     Box i has the places start[i] to end[i]; its halves are left[i] and left[i] + 1, or left[i] is -1;
-    lo and hi are its least and greatest cells.
+    lo and hi are its least and greatest cells. first_leaf is that of each node of the hierarchies, counted
+    inside its attribute.
     """
 
     order: np.ndarray
@@ -36,6 +37,7 @@ class BoxTree(NamedTuple):
     left: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
+    first_leaf: np.ndarray
 
 
 @kernel
@@ -70,7 +72,26 @@ def box_tree(tables, leaves):
     cells = np.empty((n, r), np.int32)
     for place in range(n):
         cells[place] = leaves[order[place]] + tables.leaf_start
-    return BoxTree(order, cells, start[:used], end[:used], left[:used], lo[:used], hi[:used])
+    first_leaf = _first_leaves(tables)
+    return BoxTree(order, cells, start[:used], end[:used], left[:used], lo[:used], hi[:used], first_leaf)
+
+
+@kernel
+def _first_leaves(tables):
+    """The first leaf of every node, counted inside its attribute. O(nodes)."""
+    first = np.full(len(tables.parent), -1, np.int32)
+    r = len(tables.leaf_start)
+    for j in range(r):
+        if tables.kind[j] != TREE:
+            continue
+        start = tables.leaf_start[j]
+        end = tables.leaf_start[j + 1] if j + 1 < r else len(tables.leaf_node)
+        for leaf in range(start, end):
+            node = tables.leaf_node[leaf]
+            while node >= 0 and first[node] < 0:
+                first[node] = leaf - start
+                node = tables.parent[node]
+    return first
 
 
 @kernel
@@ -89,7 +110,7 @@ def nearest_rows(tables, counts, tree, k, first, last):
     costs, seen = np.empty(len(tables.leaf_cost)), np.full(tree.cells.shape[1], -1, np.int32)
     for place in range(first, last):
         row, own = tree.order[place], tree.cells[place]
-        _look_from(tables, own, seen, costs)
+        _look_from(tables, tree.first_leaf, own, seen, costs)
         missing = k - counts[row]
         if missing <= 0:
             radius[place - first] = _distance(costs, own, np.inf)
@@ -147,7 +168,7 @@ def pairs_within(tables, tree, reach, room, first, last):
     costs, seen = np.empty(len(tables.leaf_cost)), np.full(tree.cells.shape[1], -1, np.int32)
     for place in range(first, last):
         own = tree.cells[place]
-        _look_from(tables, own, seen, costs)
+        _look_from(tables, tree.first_leaf, own, seen, costs)
         depth, stack[0] = 1, 0
         while depth > 0:
             depth -= 1
@@ -189,9 +210,9 @@ def distances(tables, leaves, one, other):
 
 
 @kernel
-def _look_from(tables, own, seen, costs):
+def _look_from(tables, first_leaf, own, seen, costs):
     """Fill `costs`: for every leaf of every attribute, the cost of a cell published as the closure of that
-    leaf and the row's own. Attributes with the same leaf as in `seen` are kept. O(leaves * height)."""
+    leaf and the row's own. Attributes with the same leaf as in `seen` are kept. O(leaves)."""
     r = len(own)
     for j in range(r):
         if own[j] == seen[j]:
@@ -200,8 +221,26 @@ def _look_from(tables, own, seen, costs):
         start = tables.leaf_start[j]
         end = tables.leaf_start[j + 1] if j + 1 < r else len(costs)
         mine = own[j] - start
+        if tables.kind[j] == TREE:
+            _look_up(tables, first_leaf, start, mine, costs)
+            continue
         for leaf in range(end - start):
             costs[start + leaf] = _pair_cost(tables, j, min(leaf, mine), max(leaf, mine))
+
+
+@kernel
+def _look_up(tables, first_leaf, start, mine, costs):
+    """Fill the costs of one hierarchy: ring by ring, the leaves that an ancestor of `mine` adds."""
+    costs[start + mine] = tables.leaf_cost[start + mine]
+    node, lo, hi = tables.leaf_node[start + mine], mine, mine
+    while node >= 0:
+        cost, first, last = tables.node_cost[node], first_leaf[node], tables.last_leaf[node]
+        for leaf in range(first, lo):
+            costs[start + leaf] = cost
+        for leaf in range(hi + 1, last + 1):
+            costs[start + leaf] = cost
+        lo, hi = first, last
+        node = tables.parent[node]
 
 
 @kernel

@@ -18,6 +18,7 @@ __all__ = ["ClosedRecords", "MinedRows", "guess_number", "mine", "mine_closed_re
 
 _SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
 _RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: k is divided by 1.5 until 30,000 are found
+_LEAST_SAMPLED = 5  # records of a sample that a closed record must have to be counted
 _FLATTENING = 1.4  # their growth falls in proportion to this power of log k, as observed on Adult
 
 
@@ -159,18 +160,22 @@ def _first_records(table: MinedRows, k: int) -> tuple[list[tuple], list[MiningTa
     return found, tasks
 
 
-def guess_number(table: MinedRows, k: int, *, run: Run) -> float:
+def guess_number(table: MinedRows, k: int, *, run: Run, copies: float = 1.0) -> float:
     """An estimate of the number of closed records, mostly within a factor of two, in a few seconds.
+
+    copies  how many records each one stands for, where the table is a sample: k is that of the whole table
 
     Mines those with large supports first, then with smaller ones, until there are some ten thousand. From
     there, their number is assumed to grow by a power of 1 / k that falls with k as it does on real tables.
     A far extrapolation shows no more than that there are many.
     """
-    frequent = int(table.counts.sum())
+    frequent = int(table.counts.sum() * copies)
     sizes: list[tuple[float, float]] = []
     while not sizes or sizes[-1][1] < math.log(_ENOUGH / 3):
         frequent = max(k, int(frequent / _RUNG))
-        mined = mine(table, frequent, max_records=_ENOUGH, max_support_rows=0, run=run)
+        if copies > 1 and frequent < _LEAST_SAMPLED * copies:
+            break
+        mined = mine(table, math.ceil(frequent / copies), max_records=_ENOUGH, max_support_rows=0, run=run)
         if not mined.complete:
             break
         if frequent == k:

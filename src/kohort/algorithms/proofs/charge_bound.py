@@ -35,7 +35,7 @@ def lower_bound(problem: Problem, run: Run) -> float | None:
 
     None also when the time is up.
     """
-    if not problem.cost.metric or len(problem.rows.counts) > _MOST_ROWS:
+    if not problem.cost.metric or problem.coded.has_more_rows_than(_MOST_ROWS):
         return None
     try:
         graph = NeighbourGraph.of(problem)

@@ -95,6 +95,7 @@ class CountingPeople:
             f"Solved in {counted(len(layers.of_layer), 'layer')}, in which nobody has two records "
             f"({counted(len(layers.left_over), 'record')} beside them)."
         )
+        _withhold_fewer(group_of_record, layers.same_as, problem.max_withheld)
         return Groups(group_of_record[layers.same_as], notes=(note,))
 
     def _timed(self, run: Run, share: float) -> Run:
@@ -113,6 +114,18 @@ class CountingPeople:
         except UnsupportedError:
             return (KAnonymity.name,)
         return met
+
+
+def _withhold_fewer(group_of_record: np.ndarray, same_as: np.ndarray, most: int) -> None:
+    """Make groups of withheld records that, with those that go together with them, are more than `most`.
+
+    A layer counts one record where a person has several that look alike.
+    """
+    withheld = same_as[group_of_record[same_as] < 0]
+    records, together = np.unique(withheld, return_counts=True)
+    order = np.argsort(together, kind="stable")
+    too_many = records[order][np.cumsum(together[order]) > most]
+    group_of_record[too_many] = group_of_record.max(initial=-1) + 1 + np.arange(len(too_many))
 
 
 def _kept_by_whole_table(problem: Problem) -> Problem:

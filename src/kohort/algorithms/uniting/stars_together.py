@@ -13,6 +13,7 @@ from kohort.data.domain import STAR
 from kohort.errors import counted
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
+from kohort.recoding.partitions import Partitions
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["StarsTogether"]
@@ -51,10 +52,24 @@ class StarsTogether:
         alike = starred | recoding.withheld
         few_enough = self.can_be_left_out or not starred.any() or alike.sum() <= problem.max_withheld
         if _satisfies(problem, alike) or (few_enough and not _compares_with_whole_table(problem)):
-            return recoding
+            return _unproven(recoding) if starred.any() and not problem.cost.separable else recoding
         if not isinstance(recoding, Groups):
             return self.inner.solve(problem.varied(suppression=0.0), run)
         return _united_with_stars(problem, recoding, alike, run)
+
+
+def _unproven(recoding: Recoding) -> Recoding:
+    """The recoding without what a search over partitions has proven: it counted stars in two classes.
+
+    A cost by the sizes of classes may be lower where missing values look like withheld records.
+    """
+    if not isinstance(recoding, Partitions):
+        return recoding
+    note = (
+        "Nothing is proven about the cost: missing values are published as `*`, as withheld records are, and "
+        "the search counted the two apart."
+    )
+    return replace(recoding, search={}, notes=(note,))
 
 
 def _united_with_stars(problem: Problem, groups: Groups, alike: np.ndarray, run: Run) -> Groups:

@@ -20,6 +20,9 @@ from kohort.problem.encoding.tables import leaf_numbers, tables_of
 __all__ = ["Coded", "DistinctRows"]
 
 
+_SAMPLED = 4  # records of a sample for each distinct row that is looked for
+
+
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
     """Distinct rows of leaves with counts; `of_record` says which one each record is."""
@@ -56,6 +59,19 @@ class Coded:
     def rows(self) -> DistinctRows:
         """The distinct records with their counts: most work is done on these."""
         return DistinctRows(*distinct_rows(self.leaves))
+
+    def has_more_rows_than(self, limit: int) -> bool:
+        """Whether there are more distinct rows than `limit`; a sample of the records is asked first.
+
+        The sample has no more distinct rows than the table, so that large tables are seldom collapsed for it.
+        """
+        n_records = len(self.attributes[0].column)
+        if "rows" not in self.__dict__ and n_records > _SAMPLED * limit:
+            some = slice(None, None, n_records // (_SAMPLED * limit))
+            sample = np.column_stack([a.leaf_of_code[a.column.codes[some]] for a in self.attributes])
+            if len(distinct_rows(sample)[1]) > limit:
+                return True
+        return len(self.rows.counts) > limit
 
     def searched_leaves(self) -> np.ndarray:
         """The leaf of each cell as numbered in `tables`, records by attributes.

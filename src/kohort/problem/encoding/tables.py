@@ -13,7 +13,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, Cost, SeparableCost
 from kohort.problem.encoding.layout import ORDERED, SET, TREE, Tables
 
-__all__ = ["leaf_numbers", "of_present_leaves", "tables_of"]
+__all__ = ["attribute_of_node", "leaf_numbers", "of_present_leaves", "tables_of"]
 
 
 def tables_of(attributes: Sequence[Attribute], cost: Cost, weights: np.ndarray) -> Tables:
@@ -52,9 +52,9 @@ def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.nd
     """
     ends = np.append(tables.leaf_start, len(tables.leaf_cost))
     kept, last_leaf, renumbered = [], tables.last_leaf.copy(), np.empty_like(leaves)
-    attribute_of_node = _attribute_of_node(tables)
+    of_node = attribute_of_node(tables)
     for a, (start, end) in enumerate(pairwise(ends)):
-        present, here = np.arange(end - start), attribute_of_node == a
+        present, here = np.arange(end - start), of_node == a
         if tables.kind[a] == TREE:
             present = np.unique(leaves[:, a])
             last_leaf[here] = np.searchsorted(present, tables.last_leaf[here], side="right") - 1
@@ -66,7 +66,7 @@ def of_present_leaves(tables: Tables, leaves: np.ndarray) -> tuple[Tables, np.nd
     return tables._replace(leaf_start=leaf_start, last_leaf=last_leaf, **by_leaf), renumbered
 
 
-def _attribute_of_node(tables: Tables) -> np.ndarray:
+def attribute_of_node(tables: Tables) -> np.ndarray:
     """The attribute of each node: nodes are side by side, each attribute's root first."""
     roots = np.flatnonzero(tables.parent < 0)
     trees = np.flatnonzero(tables.kind == TREE)

@@ -46,10 +46,11 @@ _N_NEAR = 6  # near groups that are looked for; one to four of them are pooled w
 
 
 @kernel
-def regroup(cells, promises, groups, rows, seed, rounds, heat):
+def regroup(cells, promises, groups, rows, seed, rounds, heat, drawn):
     """Make `rounds` rounds of ruin and recreate; return how many of them lowered the cost.
 
-    heat  how much a round may add to the cost, on average over the rounds that add anything
+    heat   how much a round may add to the cost, on average over the rounds that add anything
+    drawn  how many records are drawn for a round, which begins with the one whose group costs most
 
     O(groups * attributes + pool^2 * attributes) per round.
     """
@@ -63,6 +64,10 @@ def regroup(cells, promises, groups, rows, seed, rounds, heat):
             if groups.counts.cost[groups.group[record]] > _EPSILON:
                 break
             record = np.random.randint(len(rows))
+        for _ in range(drawn - 1):
+            other = np.random.randint(len(rows))
+            if groups.counts.cost[groups.group[other]] > groups.counts.cost[groups.group[record]]:
+                record = other
         allowed = _EPSILON - heat * np.log(1 - np.random.random())
         chance = np.random.random()
         if chance < _DISSOLVING:

@@ -15,6 +15,7 @@ __all__ = [
     "first_places",
     "next_places",
     "one_bit",
+    "ones",
     "sorted_in_place",
 ]
 
@@ -120,14 +121,14 @@ def count_up_to(bits, rows, places, k):
         for place in places:
             common &= bits.rows[rows[place], word]
         if common:
-            total += _ones(common)
+            total += ones(common)
             if total >= k:
                 break
     return total
 
 
 @lean
-def _ones(word):
+def ones(word):
     """How many bits of a word are 1."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))

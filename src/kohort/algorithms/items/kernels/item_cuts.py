@@ -22,6 +22,7 @@ __all__ = [
     "kept_nodes",
     "nested",
     "repair",
+    "supports",
     "tid_lists",
 ]
 
@@ -95,19 +96,16 @@ def kept_nodes(baskets, tree, number):
     """
     n = len(tree.parent)
     nearest = np.full(n + 1, -1, np.int64)  # the first kept node from each node up; the last entry is no node
+    depth = np.zeros(n + 1, np.int64)  # how many kept nodes there are from each node up
     for node in range(n):
         nearest[node] = node if number[node] >= 0 else nearest[tree.parent[node]]
-    seen, size = np.full(n, -1, np.int64), 0
-    for b in range(len(baskets.weight)):
-        for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
-            node = nearest[tree.leaf_node[leaf]]
-            while node >= 0 and seen[node] != b:
-                seen[node] = b
-                size += 1
-                node = nearest[tree.parent[node]]
-    start, nodes = np.zeros(len(baskets.start), np.int64), np.empty(size, np.int32)
-    seen[:] = -1
-    filled = 0
+        depth[node] = depth[tree.parent[node]] + (number[node] >= 0)
+    most = np.int64(0)
+    for leaf in baskets.nodes:
+        most += depth[tree.leaf_node[leaf]]
+    # nodes above several items count once: the rest of the array is never touched, and takes no memory
+    start, nodes = np.zeros(len(baskets.start), np.int64), np.empty(most, np.int32)
+    seen, filled = np.full(n, -1, np.int64), 0
     for b in range(len(baskets.weight)):
         for leaf in baskets.nodes[baskets.start[b] : baskets.start[b + 1]]:
             node = nearest[tree.leaf_node[leaf]]
@@ -118,7 +116,17 @@ def kept_nodes(baskets, tree, number):
                 node = nearest[tree.parent[node]]
         start[b + 1] = filled
         sorted_in_place(nodes[start[b] : filled], filled - start[b])
-    return Baskets(start, nodes, baskets.weight)
+    return Baskets(start, nodes[:filled], baskets.weight)
+
+
+@kernel
+def supports(lists):
+    """How many records have an item under each node."""
+    support = np.zeros(len(lists.start) - 1, np.int64)
+    for node in range(len(support)):
+        for at in range(lists.start[node], lists.start[node + 1]):
+            support[node] += lists.weight[lists.basket[at]]
+    return support
 
 
 @lean

@@ -24,7 +24,7 @@ from kohort.algorithms.items.kernels.bit_rows import (
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["LocalCuts", "split_node"]
+__all__ = ["LocalCuts", "keep_for_others", "may_split", "move", "split_node", "supporters_in_order"]
 
 _KNOWN = 1 << 16  # itemsets with enough support that are remembered
 
@@ -55,12 +55,18 @@ def split_node(cuts, node, child_of, m, k):
     Baskets with few nodes come first where baskets must keep the node for the sake of others.
     O(occurrences in the baskets under the node * height + sets of up to m of their nodes).
     """
-    baskets, n_own = _supporters_in_order(cuts, node)
-    may = _may_split(cuts, node, child_of, baskets[:n_own], m, k)
+    baskets, n_own = supporters_in_order(cuts, node)
+    may = may_split(cuts, node, child_of, baskets[:n_own], m, k)
     if may.any() and not may.all():
-        _keep_for_others(cuts, node, baskets, may, m, k)
+        keep_for_others(cuts, node, baskets, may, m, k)
+    return move(cuts, node, child_of, baskets, may)
+
+
+@kernel
+def move(cuts, node, child_of, baskets, may):
+    """Publish a node as its children in those of the baskets that may; return how many these are."""
     moved = 0
-    for i in range(n_own):
+    for i in range(len(may)):
         if may[i]:
             moved += 1
             for at in range(cuts.start[baskets[i]], cuts.start[baskets[i] + 1]):
@@ -84,7 +90,7 @@ def _supporters(cuts, node):
 
 
 @kernel
-def _supporters_in_order(cuts, node):
+def supporters_in_order(cuts, node):
     """The baskets that support a node, and how many of them publish it; these come first, small ones first.
 
     The others publish a node above it.
@@ -133,7 +139,7 @@ def _published(cuts, basket, node, child_of, split, found):
 
 
 @kernel
-def _may_split(cuts, node, child_of, baskets, m, k):
+def may_split(cuts, node, child_of, baskets, m, k):
     """Whether each basket may publish the node as its children: all sets of its new nodes have support."""
     may = np.ones(len(baskets), np.bool_)
     child = node + 1
@@ -229,7 +235,7 @@ def _some_short(bits, rows, places, k):
 
 
 @kernel
-def _keep_for_others(cuts, node, baskets, may, m, k):
+def keep_for_others(cuts, node, baskets, may, m, k):
     """Take back permission from baskets whose support of the node others need, until none needs more.
 
     baskets  those that support the node; the first len(may) of them publish it

@@ -1,176 +1,120 @@
-"""The best cuts of many groups at once: between values, inside a value, into the children of a node.
+"""The best cuts of a group: between values, inside a value, into the children of a node.
 
-Records lie in one array, a group is a run of it. Groups are independent of each other, so threads share
-them and the result does not depend on how many there are.
+Records lie in one array, a group is a run of it. What is found for a group depends on its records alone.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import lowest_node, part_cost, range_cost
+from kohort.algorithms.kernels.generalization import lowest_node, ones, range_cost
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, BY_VALUE, SAMPLE, Sample
 from kohort.algorithms.mondrian.kernels.group_summaries import (
-    Sample,
     absorb,
-    bin_masses,
-    summaries,
-    whole_cost,
+    cost_of,
+    find_ranges,
+    of_bin,
+    replace_by,
+    summarize,
 )
-from kohort.algorithms.mondrian.kernels.node_children import children_of, dense
-from kohort.algorithms.mondrian.kernels.people import (
-    cuts_for_people,
-    new_marks,
-    people_beside,
-    pooled_children,
-)
-from kohort.kernels.compiled import kernel
-from kohort.kernels.sorting import places_among, sorted_copy
-from kohort.problem.encoding.layout import SET, TREE, Tables
+from kohort.algorithms.mondrian.kernels.node_children import child_bins
+from kohort.algorithms.mondrian.kernels.people import cuts_for_people, people_beside, pooled_children
+from kohort.algorithms.mondrian.kernels.value_bins import value_bins
+from kohort.kernels.compiled import lean
+from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["BY_CHILD", "BY_FREQUENCY", "BY_VALUE", "SAMPLE", "find_cuts"]
-
-BY_VALUE, BY_FREQUENCY, BY_CHILD = 0, 1, 2  # ways to cut: between values, inside a value, into children
-MAX_BINS = 64
-SAMPLE = 20_000  # larger groups choose their cut on every s-th record
-_CUT = np.dtype([("way", np.int64), ("attribute", np.int64), ("where", np.int64), ("extra", np.int64)])
+__all__ = ["find_best_cuts"]
 
 
-class BestCuts(NamedTuple):
-    """The best cuts of a group so far, and their scores, the least first."""
-
-    cuts: np.recarray
-    scores: np.ndarray
-
-
-def find_cuts(
-    rows: np.ndarray,
-    persons: np.ndarray,
-    masses: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    tables: Tables,
-    k: int,
-    strict: bool,
-    widest: bool,
-    n_cuts: int,
-) -> np.recarray:
-    """The best cuts of each group (start..end of `rows`), cheapest first: way, attribute, where, extra.
-
-    persons  of each row; empty where every row is that of another person: then k counts rows
-    masses   how much each row counts in the cost; empty where all count the same
+@lean
+def find_best_cuts(table, space, start, end):
+    """Write the best cuts of the group from start to before end to `space.best`, the cheapest first.
 
     way -1: no more cuts. The cost of a cut is the total cost of the records when each is published as the
     closure of its part, over all attributes; `widest` instead ranks attributes by the group's range and cuts
-    in the middle.
-    O(records * attributes^2) per call, on a sample of each group that is larger than SAMPLE.
+    in the middle. O(records * attributes^2), on a sample of a group that is larger than SAMPLE.
     """
-    cuts = np.full((len(starts), n_cuts), -1, dtype=_CUT).view(np.recarray)
-    _fill_cuts(rows, persons, masses, starts, ends, tables, k, strict, widest, cuts)
-    return cuts
+    records, tables, rules, group = table.records, table.tables, table.rules, space.group
+    for place in range(len(space.best.scores)):
+        space.best.cuts[place].way = -1
+        space.best.scores[place] = np.inf
+    total = end - start
+    stride = max(1, total // SAMPLE)
+    size, need = (total + stride - 1) // stride, max(1, (rules.k + stride - 1) // stride)
+    sample = Sample(start, stride, size, need)
+    find_ranges(records.rows, start, end, group.lo, group.hi)  # of all records: the node must cover each
+    for j in range(len(tables.kind)):
+        lo, hi = np.int64(group.lo[j]), np.int64(group.hi[j])
+        if lo == hi:
+            continue
+        group_range = -1.0
+        if rules.widest:
+            group_range = _group_range(records.rows, tables, group.words, sample, j, lo, hi)
+        if tables.kind[j] == TREE:
+            _child_cut(table, space, sample, lowest_node(tables, j, lo, hi), j, group_range)
+            continue
+        for way in range(BY_FREQUENCY + 1 if tables.kind[j] == SET else BY_VALUE + 1):
+            _value_cuts(table, space, sample, way, j, group_range)
 
 
-@kernel
-def _fill_cuts(rows, persons, masses, starts, ends, tables, k, strict, widest, cuts):
-    """Write the best cuts of each group into `cuts`; see `find_cuts`."""
-    r = rows.shape[1]
-    marks = new_marks(persons.max() + 1 if len(persons) else 0)
-    for g in range(len(starts)):
-        best_cuts = BestCuts(cuts[g], np.full(cuts.shape[1], np.inf))
-        start, total = starts[g], ends[g] - starts[g]
-        stride = max(1, total // SAMPLE)
-        m = (total + stride - 1) // stride
-        need = max(1, (k + stride - 1) // stride)
-        sample = Sample(rows, start, stride, m, need, strict, persons, marks, masses)
-        for j in range(r):
-            lo, hi = _least_and_greatest(rows, start, ends[g], j)
-            if lo == hi:
-                continue
-            values = np.empty(m, np.int64)
-            for i in range(m):
-                values[i] = rows[start + i * stride, j]
-            group_range = _group_range(tables, j, values, lo, hi) if widest else -1.0
-            if tables.kind[j] == TREE:
-                node = lowest_node(tables, j, lo, hi)
-                _child_cut(sample, node, j, tables, group_range, best_cuts)
-                continue
-            for way in range(BY_FREQUENCY + 1 if tables.kind[j] == SET else BY_VALUE + 1):
-                if way == BY_FREQUENCY:
-                    for i in range(m):
-                        values[i] = tables.frequency_rank[tables.leaf_start[j] + values[i]]
-                _value_cuts(sample, values, way, j, tables, group_range, best_cuts)
-
-
-@kernel
-def _least_and_greatest(rows, start, end, attribute):
-    """The least and greatest leaf of a group, from all its records: the node to cut must cover each."""
-    lo = hi = rows[start, attribute]
-    for row in range(start + 1, end):
-        leaf = rows[row, attribute]
-        lo, hi = min(lo, leaf), max(hi, leaf)
-    return lo, hi
-
-
-@kernel
-def _group_range(tables, attribute, values, lo, hi):
+@lean
+def _group_range(rows, tables, words, sample, attribute, lo, hi):
     """Cost of a cell that covers all values of a group in one attribute: its normalised range."""
-    if tables.kind[attribute] == SET and hi < tables.loners_from[attribute]:
-        _, distinct = dense(values - lo, hi - lo + 1)
-        return tables.base[attribute] + tables.slope[attribute] * (distinct - 1)
-    return range_cost(tables, attribute, lo, hi)
+    if tables.kind[attribute] != SET or hi >= tables.loners_from[attribute]:
+        return range_cost(tables, attribute, lo, hi)
+    distinct = 0
+    words[:] = 0
+    for i in range(sample.size):
+        leaf = np.int64(rows[sample.start + i * sample.stride, attribute])
+        words[leaf >> 6] |= np.uint64(1) << np.uint64(leaf & 63)
+    for w in range(len(words)):
+        distinct += ones(words[w])
+    return tables.base[attribute] + tables.slope[attribute] * (distinct - 1)
 
 
-@kernel
-def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
+@lean
+def _value_cuts(table, space, sample, way, attribute, group_range):
     """Offer the cheapest and the most even cut of a group between two values (or inside one).
 
     Records with a value below `where`, and the first `extra` of those with that value, go left.
     O(records * attributes + bins * attributes * height).
     """
-    bin_of, first, last = _value_bins(values)
-    n_bins = len(first)
-    size, lo, hi, words = summaries(sample, bin_of, n_bins, tables)
-    mass = bin_masses(sample, bin_of, size)
-    total_mass = mass.sum()
-    m, need = len(values), sample.need
-    fewest, most, of_people = need, m - need, len(sample.persons) > 0
+    records, tables, bins, edges, side = table.records, table.tables, space.bins, space.edges, space.side
+    persons, m, need, of_people = records.persons, sample.size, sample.need, len(records.persons) > 0
+    n_bins = value_bins(records.rows, tables, space.sorting, edges, sample, way, attribute, bins.of)
+    summarize(records, tables, bins, sample, n_bins)
+    fewest, most = need, m - need
+    inside_too = not table.rules.strict and sample.stride == 1
     if of_people:
-        left_people, right_people = people_beside(sample, bin_of, n_bins)
-        if not sample.strict and sample.stride == 1:
-            fewest, most = cuts_for_people(sample, bin_of, left_people, right_people)
-    right_cost = np.zeros(n_bins + 1)
-    right_lo, right_hi, right_words = lo[n_bins - 1].copy(), hi[n_bins - 1].copy(), words[n_bins - 1].copy()
-    for b in range(n_bins - 1, -1, -1):
-        absorb(right_lo, right_hi, right_words, lo[b], hi[b], words[b])
-        right_cost[b] = part_cost(tables, right_lo, right_hi, right_words)
-    best, best_where, best_extra = np.inf, -1, 0
-    even, even_where, even_extra, even_score = 2 * m + 1, -1, 0, np.inf
-    left, left_mass = 0, 0.0
-    left_lo, left_hi, left_words = lo[0].copy(), hi[0].copy(), words[0].copy()
+        people_beside(persons, space.marks, edges, sample, bins.of, n_bins)
+        if inside_too:
+            fewest, most = cuts_for_people(persons, space.marks, edges, sample, bins.of, n_bins)
+    total_mass = _costs_from_right(tables, bins, side, edges.right_cost, n_bins)
+    size, mass, right_cost = bins.size, bins.mass, edges.right_cost
+    best, best_where, best_extra = np.inf, np.int64(-1), np.int64(0)
+    even, even_where, even_extra, even_score = 2 * m + 1, np.int64(-1), np.int64(0), np.inf
+    left, left_mass = np.int64(0), 0.0
     for b in range(n_bins):
         if size[b] == 0:
             continue
-        absorb(left_lo, left_hi, left_words, lo[b], hi[b], words[b])
-        left_cost = part_cost(tables, left_lo, left_hi, left_words)
-        for trial in range(4):
+        _widen(side, of_bin(bins, b), tables.word_start, left == 0)
+        left_cost = cost_of(side, tables)
+        for trial in range(4 if inside_too and edges.first[b] == edges.last[b] else 1):
             # cut between this bin and the next, or inside a value: the fewest, the most, or half go left
             inside = trial > 0
             n_left = left + size[b]
             if inside:
-                if sample.strict or sample.stride > 1 or first[b] != last[b]:
-                    break
                 n_left = fewest if trial == 1 else (most if trial == 2 else m // 2)
                 if n_left <= left or n_left >= left + size[b]:
                     continue
-            elif of_people and (left_people[b] < need or right_people[b] < need):
+            elif of_people and (edges.left[b] < need or edges.right[b] < need):
                 continue
             if n_left < need or m - n_left < need:
                 continue
             rest_cost = right_cost[b] if inside else right_cost[b + 1]
             to_left = left_mass + mass[b] * (n_left - left) / size[b]
             score = left_cost * to_left + rest_cost * (total_mass - to_left) - right_cost[0] * total_mass
-            where = first[b] if inside else last[b] + 1
+            where = edges.first[b] if inside else edges.last[b] + 1
             extra = n_left - left if inside else 0
             if score < best:
                 best, best_where, best_extra = score, where, extra
@@ -182,83 +126,129 @@ def _value_cuts(sample, values, way, attribute, tables, group_range, best_cuts):
     if best_where < 0:
         return
     if group_range >= 0:
-        _offer(best_cuts, way, attribute, even_where, even_extra, -group_range)
+        _offer(space.best, way, attribute, even_where, even_extra, -group_range)
         return
-    _offer(best_cuts, way, attribute, best_where, best_extra, best)
+    _offer(space.best, way, attribute, best_where, best_extra, best)
     if even_where != best_where or even_extra != best_extra:
-        _offer(best_cuts, way, attribute, even_where, even_extra, even_score)
+        _offer(space.best, way, attribute, even_where, even_extra, even_score)
 
 
-@kernel
-def _value_bins(values):
-    """At most MAX_BINS bins of neighbouring values: the bin of each, and every bin's first and last value."""
-    lo, hi = values.min(), values.max()
-    if hi - lo < MAX_BINS:
-        n_bins = hi - lo + 1
-        first = np.arange(lo, hi + 1)
-        return values - lo, first, first
-    ordered = sorted_copy(values)
-    first = np.empty(MAX_BINS, np.int64)
-    last = np.empty(MAX_BINS, np.int64)
-    n_bins = 0
-    position = 0
-    while position < len(ordered):
-        # the last bin takes the rest; others end with the run of the value that fills their share
-        end = len(ordered) if n_bins == MAX_BINS - 1 else position + max(1, len(ordered) // MAX_BINS)
-        end = min(end, len(ordered))
-        while end < len(ordered) and ordered[end] == ordered[end - 1]:
-            end += 1
-        first[n_bins], last[n_bins] = ordered[position], ordered[end - 1]
-        n_bins += 1
-        position = end
-    return places_among(last[:n_bins], values), first[:n_bins], last[:n_bins]
+@lean
+def _widen(summary, other, word_start, is_first):
+    """Widen a summary so that it covers another, or begin with this one."""
+    if is_first:
+        replace_by(summary, other)
+    else:
+        absorb(summary, other, word_start)
 
 
-@kernel
-def _child_cut(sample, node, attribute, tables, group_range, best_cuts):
+@lean
+def _costs_from_right(tables, bins, side, right_cost, n_bins):
+    """Write the cost of a record of the bins from each one on; return the mass of all bins."""
+    right_cost[n_bins] = 0.0
+    is_first, total = True, 0.0
+    for b in range(n_bins - 1, -1, -1):
+        right_cost[b] = right_cost[b + 1]
+        if bins.size[b]:
+            _widen(side, of_bin(bins, b), tables.word_start, is_first)
+            right_cost[b] = cost_of(side, tables)
+            is_first = False
+    for b in range(n_bins):
+        total += bins.mass[b]
+    return total
+
+
+@lean
+def _child_cut(table, space, sample, node, attribute, group_range):
     """Offer the cut of a group into the children of its node, small ones pooled.
 
     Its score is the cost saved per bit of the split: many small parts leave nothing to cut along other
     attributes, so a cut into many parts must save more than a cut in two. A split counts as
     at least half a bit.
     """
-    m = sample.size
-    child, n_children = children_of(sample, attribute, node, tables)
-    size, lo, hi, words = summaries(sample, child, n_children, tables)
-    mass = bin_masses(sample, child, size)
-    apart, donor, borrowed = pooled_children(sample, child, size)
-    if not apart.any():
+    records, tables, bins = table.records, table.tables, space.bins
+    n_children = child_bins(
+        records.rows, tables, table.children, space.sorting, sample, attribute, node, bins.of
+    )
+    summarize(records, tables, bins, sample, n_children)
+    donor, borrowed = pooled_children(
+        records.persons,
+        space.marks,
+        space.pooling,
+        sample,
+        table.rules.strict,
+        bins.of,
+        bins.size[:n_children],
+    )
+    apart = space.pooling.apart[:n_children]
+    score = -group_range
+    if not _any(apart):
         return
-    if group_range >= 0:
-        _offer(best_cuts, BY_CHILD, attribute, node, 0, -group_range)
-        return
-    before = whole_cost(lo, hi, words, tables) * mass.sum()
-    after = 0.0
-    bits = 0.0
-    pooled = borrowed
-    pooled_mass = mass[donor] * borrowed / size[donor] if donor >= 0 else 0.0
-    pool = -1
+    if group_range < 0:
+        before = _whole_cost(tables, bins, space.side, n_children)
+        bits = _bits_of_split(bins.size, apart, sample.size, donor, borrowed)
+        score = (_cost_of_split(tables, bins, apart, donor, borrowed) - before) / max(0.5, bits / sample.size)
+    # typed numbers: a kernel is compiled again for literal ones
+    _offer(space.best, np.int64(BY_CHILD), attribute, node, np.int64(0), score)
+
+
+@lean
+def _any(flags):
+    found = False
+    for flag in flags:
+        found = found or flag
+    return found
+
+
+@lean
+def _whole_cost(tables, bins, side, n_children):
+    """Total cost of all records of a group that these children make up."""
+    mass, is_first = 0.0, True
     for c in range(n_children):
+        if bins.size[c]:
+            mass += bins.mass[c]
+            _widen(side, of_bin(bins, c), tables.word_start, is_first)
+            is_first = False
+    return cost_of(side, tables) * mass
+
+
+@lean
+def _bits_of_split(size, apart, n_records, donor, borrowed):
+    """The entropy of the split into children and pool, times the number of records."""
+    bits, pooled = 0.0, borrowed
+    for c in range(len(apart)):
         if apart[c]:
             kept = size[c] - (borrowed if c == donor else 0)
-            after += part_cost(tables, lo[c], hi[c], words[c]) * (mass[c] * kept / size[c])
-            bits += kept * np.log2(m / kept)
+            bits += kept * np.log2(n_records / kept)
         else:
             pooled += size[c]
+    return bits + (pooled * np.log2(n_records / pooled) if pooled > 0 else 0.0)
+
+
+@lean
+def _cost_of_split(tables, bins, apart, donor, borrowed):
+    """Total cost of all records after the split. Changes the summary of the first child that is pooled."""
+    size, mass = bins.size, bins.mass
+    after, pool = 0.0, np.int64(-1)
+    pooled_mass = mass[donor] * borrowed / size[donor] if donor >= 0 else 0.0
+    for c in range(len(apart)):
+        if apart[c]:
+            kept = size[c] - (borrowed if c == donor else 0)
+            after += cost_of(of_bin(bins, c), tables) * (mass[c] * kept / size[c])
+        elif size[c]:
             pooled_mass += mass[c]
             if pool < 0:
                 pool = c
             else:
-                absorb(lo[pool], hi[pool], words[pool], lo[c], hi[c], words[c])
+                absorb(of_bin(bins, pool), of_bin(bins, c), tables.word_start)
     if pool >= 0:
         if donor >= 0:
-            absorb(lo[pool], hi[pool], words[pool], lo[donor], hi[donor], words[donor])
-        after += part_cost(tables, lo[pool], hi[pool], words[pool]) * pooled_mass
-        bits += pooled * np.log2(m / pooled)
-    _offer(best_cuts, BY_CHILD, attribute, node, 0, (after - before) / max(0.5, bits / m))
+            absorb(of_bin(bins, pool), of_bin(bins, donor), tables.word_start)
+        after += cost_of(of_bin(bins, pool), tables) * pooled_mass
+    return after
 
 
-@kernel
+@lean
 def _offer(best, way, attribute, where, extra, score):
     """Insert a cut into the best ones if it is among them; of equal scores the first stays ahead."""
     cuts, scores = best.cuts, best.scores

@@ -1,116 +1,151 @@
-"""Carry out the cuts of many groups: find the part of each record, then sort the records by part."""
+"""Carry out a cut: find the part of each record of a group, then sort its records by part."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.best_cuts import BY_CHILD, BY_FREQUENCY
-from kohort.algorithms.mondrian.kernels.group_summaries import Sample
-from kohort.algorithms.mondrian.kernels.node_children import children_of
-from kohort.algorithms.mondrian.kernels.people import new_marks, people_of_parts, pooled_children
-from kohort.kernels.compiled import kernel
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Sample
+from kohort.algorithms.mondrian.kernels.node_children import child_bins
+from kohort.algorithms.mondrian.kernels.people import people_of_parts, pooled_children
+from kohort.kernels.compiled import lean
 
-__all__ = ["deal_out", "part_records", "people_in_parts"]
+__all__ = ["deal_group", "part_group", "parts_hold"]
 
 
-@kernel
-def part_records(rows, persons, starts, ends, cuts, tables, k, strict):
-    """The part of each record after one cut per group, and the number of parts of each group.
+@lean
+def part_group(table, space, start, end, cut, part):
+    """Write the part of each record of a group after a cut; return the number of parts.
 
-    Records are listed group after group. In a cut into children, part 0 is the pool, which may be empty.
-    Groups whose cut has way -1 stay whole.
+    In a cut into children, part 0 is the pool, which may be empty. With way -1 the group stays whole.
     """
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    for g in range(len(starts)):
-        offsets[g + 1] = offsets[g] + ends[g] - starts[g]
-    parts = np.zeros(offsets[-1], np.int32)
-    n_parts = np.ones(len(starts), np.int64)
-    marks, nothing = new_marks(persons.max() + 1 if len(persons) else 0), np.zeros(0)
-    for g in range(len(starts)):
-        part = parts[offsets[g] : offsets[g + 1]]
-        if cuts[g].way == BY_CHILD:
-            whole = Sample(rows, starts[g], 1, ends[g] - starts[g], k, strict, persons, marks, nothing)
-            n_parts[g] = _part_by_child(whole, cuts[g], tables, part)
-        elif cuts[g].way >= 0:
-            n_parts[g] = _part_by_value(rows, starts[g], ends[g], cuts[g], tables, part)
-    return parts, n_parts
-
-
-@kernel
-def people_in_parts(rows, persons, starts, ends, parts, n_parts):
-    """How many different people each part has, part after part, group after group; see `part_records`."""
-    marks, nothing = new_marks(persons.max() + 1), np.zeros(0)
-    people = np.empty(n_parts.sum(), np.int64)
-    first, first_part = 0, 0
-    for g in range(len(starts)):
-        m = ends[g] - starts[g]
-        group = Sample(rows, starts[g], 1, m, 1, True, persons, marks, nothing)
-        own = people[first_part : first_part + n_parts[g]]
-        own[:] = people_of_parts(group, parts[first : first + m], n_parts[g])
-        first += m
-        first_part += n_parts[g]
-    return people
-
-
-@kernel
-def _part_by_child(whole, cut, tables, part):
-    m = whole.size
-    child, n_children = children_of(whole, cut.attribute, cut.where, tables)
-    size = np.bincount(child, minlength=n_children)
-    apart, donor, borrowed = pooled_children(whole, child, size)
-    number = np.zeros(n_children, np.int64)
-    n_parts = 1  # part 0 is the pool
-    for c in range(n_children):
-        if apart[c]:
-            number[c] = n_parts
-            n_parts += 1
-    for i in range(m):
-        c = child[i]
-        if c == donor and borrowed > 0:
-            borrowed -= 1
-            part[i] = 0
-        else:
-            part[i] = number[c]
-    return n_parts
-
-
-@kernel
-def _part_by_value(rows, start, end, cut, tables, part):
-    way, attribute, where, extra = cut.way, cut.attribute, cut.where, cut.extra
-    for i in range(end - start):
-        value = rows[start + i, attribute]
-        if way == BY_FREQUENCY:
-            value = tables.frequency_rank[tables.leaf_start[attribute] + value]
-        left = value < where
-        if value == where and extra > 0:
-            extra -= 1
-            left = True
-        part[i] = 0 if left else 1
+    if cut.way < 0:
+        part[:] = 0
+        return 1
+    if cut.way == BY_CHILD:
+        return _part_by_child(table, space, Sample(start, 1, end - start, table.rules.k), cut, part)
+    _part_by_value(table.records.rows[start:end], table.tables, cut, part)
     return 2
 
 
-@kernel
-def deal_out(rows, records, starts, ends, parts, n_parts):
-    """Sort the records of each group by part, in place and stably.
+@lean
+def _part_by_child(table, space, whole, cut, part):
+    records, pooling = table.records, space.pooling
+    n_children = child_bins(
+        records.rows, table.tables, table.children, space.sorting, whole, cut.attribute, cut.where, part
+    )
+    size = space.bins.size[:n_children]
+    size[:] = 0
+    for i in range(whole.size):
+        size[part[i]] += 1
+    donor, borrowed = pooled_children(
+        records.persons, space.marks, pooling, whole, table.rules.strict, part, size
+    )
+    n_parts = 1  # part 0 is the pool
+    for c in range(n_children):
+        pooling.number[c] = 0
+        if pooling.apart[c]:
+            pooling.number[c] = n_parts
+            n_parts += 1
+    for i in range(whole.size):
+        if part[i] == donor and borrowed > 0:
+            borrowed -= 1
+            part[i] = 0
+        else:
+            part[i] = pooling.number[part[i]]
+    return n_parts
 
-    parts, n_parts  the result of `part_records`
+
+@lean
+def _part_by_value(rows, tables, cut, part):
+    where, extra, first = cut.where, cut.extra, tables.leaf_start[cut.attribute]
+    for i in range(len(rows)):
+        value = np.int64(rows[i, cut.attribute])
+        if cut.way == BY_FREQUENCY:
+            value = tables.frequency_rank[first + value]
+        part[i] = 0 if value < where else 1
+        if value == where and extra > 0:
+            extra -= 1
+            part[i] = 0
+
+
+@lean
+def parts_hold(persons, space, k, start, part, n_parts):
+    """Whether a cut leaves two parts or more that all have k records, or k people.
+
+    In a cut into more than two, parts that have fewer are first moved into part 0, the pool. The sizes of
+    the parts are left in `space.moving`.
     """
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    for g in range(len(starts)):
-        offsets[g + 1] = offsets[g] + ends[g] - starts[g]
-    for g in range(len(starts)):
-        start, m = starts[g], ends[g] - starts[g]
-        part = parts[offsets[g] : offsets[g + 1]]
-        place = np.zeros(n_parts[g] + 1, np.int64)
+    size, people = space.moving.size[:n_parts], space.pooling.people[:n_parts]
+    _count_parts(persons, space.marks, start, part, size, people)
+    if n_parts > 2 and _move_small_parts(k, part, people):
+        _count_parts(persons, space.marks, start, part, size, people)
+    used = 0
+    for p in range(n_parts):
+        if size[p]:
+            used += 1
+            if people[p] < k:
+                return False
+    return used > 1
+
+
+@lean
+def _count_parts(persons, marks, start, part, size, people):
+    """Count the records of each part, and its people (the records, where each is of another person)."""
+    size[:] = 0
+    for i in range(len(part)):
+        size[part[i]] += 1
+    if len(persons):
+        people_of_parts(persons, marks, Sample(start, 1, len(part), 1), part, people)
+    else:
+        for p in range(len(size)):
+            people[p] = size[p]
+
+
+@lean
+def _move_small_parts(k, part, people):
+    """Move the records of parts that have fewer than k people into part 0; return whether there are any."""
+    found = False
+    for p in range(len(people)):
+        found = found or 0 < people[p] < k
+    if found:
+        for i in range(len(part)):
+            if people[part[i]] < k:
+                part[i] = 0
+    return found
+
+
+@lean
+def deal_group(records, moving, start, part, n_parts):
+    """Sort the records of a group by part, in place and stably."""
+    place, m = moving.place, len(part)
+    place[: n_parts + 1] = 0
+    for i in range(m):
+        place[part[i] + 1] += 1
+    place[0] = start
+    for p in range(n_parts):
+        place[p + 1] += place[p]
+    _copy(records, moving, start, m)
+    for i in range(m):
+        to = place[part[i]]
+        place[part[i]] += 1
+        records.number[to] = moving.number[i]
+        for w in range(moving.packed.shape[1]):
+            records.packed[to, w] = moving.packed[i, w]
+        if len(records.persons):
+            records.persons[to] = moving.persons[i]
+        if len(records.masses):
+            records.masses[to] = moving.masses[i]
+
+
+@lean
+def _copy(records, moving, start, m):
+    for i in range(m):
+        moving.number[i] = records.number[start + i]
+        for w in range(moving.packed.shape[1]):
+            moving.packed[i, w] = records.packed[start + i, w]
+    if len(records.persons):
         for i in range(m):
-            place[part[i] + 1] += 1
-        for p in range(n_parts[g]):
-            place[p + 1] += place[p]
-        old_rows = rows[start : start + m].copy()
-        old_records = records[start : start + m].copy()
+            moving.persons[i] = records.persons[start + i]
+    if len(records.masses):
         for i in range(m):
-            to = start + place[part[i]]
-            place[part[i]] += 1
-            for j in range(rows.shape[1]):
-                rows[to, j] = old_rows[i, j]
-            records[to] = old_records[i]
+            moving.masses[i] = records.masses[start + i]

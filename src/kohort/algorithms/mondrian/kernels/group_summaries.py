@@ -1,83 +1,111 @@
-"""Summaries of groups of records: least and greatest leaves, sets of values, and the cost of a record."""
+"""Summaries of bins of records: least and greatest leaves, sets of values, and the cost of a record."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from kohort.algorithms.kernels.generalization import part_cost
-from kohort.kernels.compiled import kernel
+from kohort.algorithms.mondrian.kernels.cut_table import Summary
+from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET
 
-__all__ = ["Sample", "absorb", "bin_masses", "summaries", "whole_cost"]
+__all__ = ["absorb", "cost_of", "find_ranges", "of_bin", "replace_by", "summarize"]
 
 
-class Sample(NamedTuple):
-    """The records of a group, or every `stride`-th of them, and how many, or whose, a part must have."""
-
-    rows: np.ndarray  # the rows of all groups
-    start: int  # the first row of this group
-    stride: int  # from one row of the sample to the next
-    size: int  # rows in the sample
-    need: int  # rows of the sample, or people in it, that a part must have
-    strict: bool  # whether rows with equal values stay together
-    persons: np.ndarray  # the person of each row; empty where every row is that of another person
-    marks: NamedTuple  # notes on each person, see `people`
-    masses: np.ndarray  # how much each row counts in the cost; empty where all count 1
-
-
-@kernel
-def summaries(sample, bin_of, n_bins, tables):
-    """For each bin of records: their number, least and greatest leaf per attribute, and sets of values."""
-    rows, start, stride = sample.rows, sample.start, sample.stride
-    r = rows.shape[1]
-    n_words = tables.word_start[r]
-    size = np.zeros(n_bins, np.int64)
-    lo = np.full((n_bins, r), np.int64(2**31 - 1))
-    hi = np.full((n_bins, r), np.int64(-1))
-    words = np.zeros((n_bins, n_words), np.uint64)
-    for i in range(len(bin_of)):
-        b = bin_of[i]
-        row = start + i * stride
-        size[b] += 1
-        for j in range(r):
+@lean
+def find_ranges(rows, start, end, lo, hi):
+    """Write the least and greatest leaves of the rows from start to before end."""
+    for j in range(rows.shape[1]):
+        lo[j] = hi[j] = rows[start, j]
+    for row in range(start + 1, end):
+        for j in range(rows.shape[1]):
             leaf = rows[row, j]
-            if leaf < lo[b, j]:
-                lo[b, j] = leaf
-            if leaf > hi[b, j]:
-                hi[b, j] = leaf
-            if tables.kind[j] == SET:
-                word = tables.word_start[j] + (leaf >> 6)
-                words[b, word] |= np.uint64(1) << np.uint64(leaf & 63)
-    return size, lo, hi, words
+            lo[j] = min(lo[j], leaf)
+            hi[j] = max(hi[j], leaf)
 
 
-@kernel
-def bin_masses(sample, bin_of, size):
+@lean
+def summarize(records, tables, bins, sample, n_bins):
+    """For each bin: its records, their mass, least and greatest leaf per attribute, and sets of values.
+
+    The bin of each record of the sample is in `bins.of`. An empty bin has no summary.
+    """
+    rows, lo, hi, size = records.rows, bins.lo, bins.hi, bins.size
+    size[:n_bins] = 0
+    for i in range(sample.size):
+        b, row = bins.of[i], sample.start + i * sample.stride
+        if size[b] == 0:
+            for j in range(rows.shape[1]):
+                lo[b, j] = hi[b, j] = rows[row, j]
+        else:
+            for j in range(rows.shape[1]):
+                leaf = rows[row, j]
+                lo[b, j] = min(lo[b, j], leaf)
+                hi[b, j] = max(hi[b, j], leaf)
+        size[b] += 1
+    _weigh(records.masses, bins, sample, n_bins)
+    if bins.words.shape[1]:
+        _collect_values(rows, tables, bins, sample, n_bins)
+
+
+@lean
+def _weigh(masses, bins, sample, n_bins):
     """How much the records of each bin count in the cost: their number, unless they weigh."""
-    if len(sample.masses) == 0:
-        return size.astype(np.float64)
-    mass = np.zeros(len(size))
-    for i in range(len(bin_of)):
-        mass[bin_of[i]] += sample.masses[sample.start + i * sample.stride]
-    return mass
+    for b in range(n_bins):
+        bins.mass[b] = 0.0 if len(masses) else bins.size[b]
+    if len(masses):
+        for i in range(sample.size):
+            bins.mass[bins.of[i]] += masses[sample.start + i * sample.stride]
 
 
-@kernel
-def absorb(lo, hi, words, other_lo, other_hi, other_words):
-    """Widen one summary, in place, so that it covers another."""
+@lean
+def _collect_values(rows, tables, bins, sample, n_bins):
+    """The set of values of each bin, for attributes that publish sets."""
+    words = bins.words
+    for b in range(n_bins):
+        if bins.size[b]:
+            words[b] = 0
+    for j in range(len(tables.kind)):
+        if tables.kind[j] == SET:
+            for i in range(sample.size):
+                leaf = np.int64(rows[sample.start + i * sample.stride, j])
+                word = tables.word_start[j] + (leaf >> 6)
+                words[bins.of[i], word] |= np.uint64(1) << np.uint64(leaf & 63)
+
+
+@lean
+def of_bin(bins, b):
+    """The summary of a bin, as views: for kernels that count no references, not for Python."""
+    return Summary(bins.lo[b], bins.hi[b], bins.words[b])
+
+
+@lean
+def replace_by(summary, other):
+    """Overwrite a summary with another."""
+    for j in range(len(summary.lo)):
+        summary.lo[j] = other.lo[j]
+        summary.hi[j] = other.hi[j]
+    for w in range(len(summary.words)):
+        summary.words[w] = other.words[w]
+
+
+@lean
+def absorb(summary, other, word_start):
+    """Widen a summary, in place, so that it covers another."""
+    lo, hi, words = summary.lo, summary.hi, summary.words
     for j in range(len(lo)):
-        lo[j] = min(lo[j], other_lo[j])
-        hi[j] = max(hi[j], other_hi[j])
-    for w in range(len(words)):
-        words[w] |= other_words[w]
+        lo[j] = min(lo[j], other.lo[j])
+        hi[j] = max(hi[j], other.hi[j])
+    if len(words):
+        for j in range(len(word_start) - 1):
+            if word_start[j] < word_start[j + 1]:  # a set has no values beyond its least and greatest
+                first, last = np.int64(other.lo[j]) >> 6, np.int64(other.hi[j]) >> 6
+                for w in range(word_start[j] + first, word_start[j] + last + 1):
+                    words[w] |= other.words[w]
 
 
-@kernel
-def whole_cost(lo, hi, words, tables):
-    """Cost of one record of the group that these parts make up."""
-    all_lo, all_hi, all_words = lo[0].copy(), hi[0].copy(), words[0].copy()
-    for part in range(1, len(lo)):
-        absorb(all_lo, all_hi, all_words, lo[part], hi[part], words[part])
-    return part_cost(tables, all_lo, all_hi, all_words)
+@lean
+def cost_of(summary, tables):
+    """Cost of one record of those that are summed up."""
+    r = len(tables.kind)
+    return part_cost(tables, summary.lo[:r], summary.hi[:r], summary.words)

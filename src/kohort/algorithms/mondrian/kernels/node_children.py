@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
-import numpy as np
+from kohort.kernels.compiled import lean
+from kohort.kernels.sorting import insert_values, merge_values, place_among
 
-from kohort.algorithms.kernels.generalization import child_of
-from kohort.kernels.compiled import kernel
-from kohort.kernels.sorting import distinct_values, places_among
+__all__ = ["child_bins", "largest_and_smallest", "pool_children", "sort_values"]
 
-__all__ = ["children_of", "dense", "largest_and_smallest", "pool_children"]
+_SHORT = 16  # runs of at most this many values are sorted by insertion
 
 
-@kernel
-def dense(places, n_places):
-    """Number the places that occur from 0 in rising order; return the number of each, and how many occur.
+@lean
+def child_bins(rows, tables, children, sorting, sample, attribute, node, bin_of):
+    """Write the child of `node` that covers each record of a sample; return the number of bins.
 
-    Where few of the possible places occur, they are sorted instead of looked up in a table.
+    Bins are numbered in the order of the children. Where few of many children occur, those that do are
+    numbered from 0; else a bin is the child's place among its siblings, and may be empty.
     """
-    if n_places <= 4 * len(places) + 64:
-        number = np.zeros(n_places, np.int64)
-        for place in places:
-            number[place] = 1
-        count = 0
-        for place in range(n_places):
-            if number[place]:
-                number[place] = count
-                count += 1
-        return number[places], count
-    distinct = distinct_values(places)
-    return places_among(distinct, places), len(distinct)
+    first = children.start[attribute] + children.depth[node] * _n_leaves(tables, attribute)
+    for i in range(sample.size):
+        bin_of[i] = children.place[first + rows[sample.start + i * sample.stride, attribute]]
+    if tables.n_children[node] <= 4 * sample.size + 64:
+        return tables.n_children[node]
+    for i in range(sample.size):
+        sorting.ordered[i] = bin_of[i]
+    sort_values(sorting, sample.size)
+    count = 0
+    for i in range(sample.size):
+        if i == 0 or sorting.ordered[i] != sorting.ordered[i - 1]:
+            sorting.merged[count] = sorting.ordered[i]
+            count += 1
+    for i in range(sample.size):
+        bin_of[i] = place_among(sorting.merged[:count], bin_of[i])
+    return count
 
 
-@kernel
+@lean
+def _n_leaves(tables, attribute):
+    starts = tables.leaf_start
+    end = starts[attribute + 1] if attribute + 1 < len(starts) else len(tables.leaf_cost)
+    return end - starts[attribute]
+
+
+@lean
+def sort_values(sorting, n):
+    """Sort the first n values of `sorting.ordered`, in place. O(n log n)."""
+    here, there, width = sorting.ordered, sorting.merged, _SHORT
+    for start in range(0, n, _SHORT):
+        insert_values(here, start, min(start + _SHORT, n))
+    while width < n:
+        for start in range(0, n, 2 * width):
+            merge_values(here, there, start, min(start + width, n), min(start + 2 * width, n))
+        for i in range(n):
+            here[i] = there[i]
+        width *= 2
+
+
+@lean
 def largest_and_smallest(size, apart):
     """The first largest and the first smallest of the children that are parts of their own; -1 if none is."""
     largest, smallest = -1, -1
@@ -44,17 +69,17 @@ def largest_and_smallest(size, apart):
     return largest, smallest
 
 
-@kernel
-def pool_children(size, need, strict):
+@lean
+def pool_children(size, need, strict, apart):
     """Decide which children of a node become parts of their own and which are pooled.
 
     Children with fewer than `need` records are pooled. A pool that is too small itself borrows records
     from the largest child that can spare them (not if strict), else takes in the smallest unpooled child.
-    Returns whether each child is a part of its own, the child that lends records (or -1), and how many.
+    Writes whether each child is a part of its own; returns the child that lends records (or -1), how many.
     """
-    apart = size >= need
     pooled = 0
     for c in range(len(size)):
+        apart[c] = size[c] >= need
         if not apart[c]:
             pooled += size[c]
     while 0 < pooled < need:
@@ -62,17 +87,7 @@ def pool_children(size, need, strict):
         if smallest < 0:
             break
         if not strict and size[donor] - (need - pooled) >= need:
-            return apart, donor, need - pooled
+            return donor, need - pooled
         apart[smallest] = False
         pooled += size[smallest]
-    return apart, -1, 0
-
-
-@kernel
-def children_of(sample, attribute, node, tables):
-    """The child of `node` that covers each record, numbered from 0, and how many children occur."""
-    rows, start, stride = sample.rows, sample.start, sample.stride
-    places = np.empty(sample.size, np.int64)
-    for i in range(sample.size):
-        places[i] = tables.sibling[child_of(tables, attribute, node, rows[start + i * stride, attribute])]
-    return dense(places, tables.n_children[node])
+    return -1, 0

@@ -1,0 +1,23 @@
+"""Costs of cells over pairs of the few leaves that the records of a region have."""
+
+from __future__ import annotations
+
+from kohort.algorithms.kernels.generalization import range_cost
+from kohort.kernels.compiled import lean
+
+__all__ = ["fill_pairs"]
+
+
+@lean
+def fill_pairs(tables, attribute, leaves, costs):
+    """Write the cost of a cell from leaf lo to leaf hi to costs[lo, hi], for lo <= hi; 0 for others.
+
+    leaves  the leaves that occur, ascending; costs are numbered by their places here
+
+    O(leaves^2 * height).
+    """
+    for lo in range(len(leaves)):
+        for hi in range(lo):
+            costs[lo, hi] = 0.0
+        for hi in range(lo, len(leaves)):
+            costs[lo, hi] = range_cost(tables, attribute, leaves[lo], leaves[hi])

@@ -1,0 +1,186 @@
+"""The search of mondrian: records in the order of their groups, cut on all cores to the end."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+
+from kohort.algorithms.mondrian.cut_table import cut_table, cut_table_of, new_workspace
+from kohort.algorithms.mondrian.kernels.cut_table import (
+    CUT,
+    CUT_UP,
+    DEAL,
+    FIND,
+    PART,
+    Rules,
+    Steps,
+    Workspace,
+)
+from kohort.algorithms.mondrian.kernels.descent import cut_groups
+from kohort.algorithms.mondrian.satisfying_parts import satisfying
+from kohort.algorithms.run import Run
+from kohort.kernels.threads import thread_count
+from kohort.problem.encoding.layout import Tables
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["Cutting", "cells_of"]
+
+_SUBTREE = 65_536  # records, about, that fit the cache of a core
+_SHARE = 262_144  # records that a thread cuts between two looks at the clock
+_LEAST_SHARE = 2_048
+_NO_CUTS = np.empty((0, 0), dtype=CUT).view(np.recarray)
+_NO_PARTS, _NO_NUMBERS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+_STOPPED = "Stopped at the time limit: some groups could still be cut."
+
+
+def cells_of(rows: np.ndarray, tables: Tables, size: int) -> np.ndarray:
+    """The cell of each row, where rows are cut into cells of `size` or more as mondrian cuts records.
+
+    rows    as `compact_rows` gives them; they are moved
+    tables  the costs by which cuts are chosen
+    """
+    table, is_start = cut_table(rows, tables, Rules(size, False, False)), np.zeros(len(rows), dtype=bool)
+    whole = Steps(CUT_UP, _NO_CUTS, _NO_PARTS, _NO_NUMBERS)
+    ends = np.array([0]), np.array([len(rows)])
+    cut_groups(table, new_workspace(table, len(rows), 4), *ends, 0, is_start, whole)
+    cell = np.empty(len(rows), dtype=np.int64)
+    is_start[0] = True
+    cell[table.records.number] = np.cumsum(is_start) - 1
+    return cell
+
+
+class Cutting:
+    """The records in the order of their groups, and where each group starts.
+
+    Groups do not depend on each other, so that the order in which they are cut, and by how many threads,
+    does not matter to the result.
+    """
+
+    def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
+        self.problem = problem
+        self.only_k = all(model.attribute is None for model in problem.models)
+        self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
+        self.table = cut_table_of(problem, strict=strict, widest=widest)
+        self.is_start = np.zeros(problem.n_records, dtype=bool)
+        self.is_start[0] = True
+        self._free: list[Workspace] = []
+
+    def cut_up(self, run: Run) -> Groups:
+        """The groups that cannot be cut any more; as they are, when the time is up.
+
+        Large groups are cut first, until each fits into a cache; these are then cut to the end.
+        """
+        run.report("cutting groups", 0.0)
+        coarse = max(self.problem.n_records // 8, _LEAST_SHARE)
+        for largest in (coarse, min(coarse, _SUBTREE), 0):
+            if not self._cut_down_to(largest, run):
+                return self.groups(_STOPPED)
+        run.report("cutting groups", 1.0)
+        return self.groups()
+
+    def _cut_down_to(self, largest: int, run: Run) -> bool:
+        """Cut all groups until none that can be cut has more records; return whether there was time to."""
+        starts = np.flatnonzero(self.is_start)
+        ends = np.append(starts[1:], len(self.is_start))
+        large = ends - starts >= max(largest + 1, 2 * self.problem.k)
+        starts, ends = starts[large], ends[large]
+        shares = _shares(ends - starts)
+
+        def cut(share: slice) -> bool:
+            return not running.out_of_time and self._cut_share(starts[share], ends[share], largest, running)
+
+        with ThreadPoolExecutor(thread_count()) as pool, run.until_failure() as running:
+            cutting = [pool.submit(cut, share) for share in shares]
+            for share, cut_up in zip(shares, cutting):
+                run.report("cutting groups", 0.0 if largest else starts[share.start] / len(self.is_start))
+                cut_up.result()
+        return all(cut_up.result() for cut_up in cutting)
+
+    def _cut_share(self, starts: np.ndarray, ends: np.ndarray, largest: int, run: Run) -> bool:
+        """Cut some groups until each has at most `largest` records; return whether there was time to."""
+        space = self._workspace(int((ends - starts).max()))
+        if self.only_k:
+            self._do(space, starts, ends, Steps(CUT_UP, _NO_CUTS, _NO_PARTS, _NO_NUMBERS), largest)
+        while not self.only_k and len(starts):
+            if run.out_of_time:
+                return False
+            starts, ends = self._cut_by_models(space, starts, ends)
+            self.is_start[starts] = True
+            large = ends - starts >= max(largest + 1, 2 * self.problem.k)
+            starts, ends = starts[large], ends[large]
+        self._free.append(space)
+        return True
+
+    def _workspace(self, largest: int) -> Workspace:
+        """Room to work on groups of up to `largest` records: such that was used before, or a new one."""
+        while self._free:
+            space = self._free.pop()
+            if len(space.moving.part) >= largest:
+                return space
+        return new_workspace(self.table, largest, self.n_cuts)
+
+    def _cut_by_models(
+        self, space: Workspace, starts: np.ndarray, ends: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Cut each group once, by its best cut that satisfies the models, if there is one.
+
+        Returns the starts and ends of the new groups.
+        """
+        cuts = np.empty((len(starts), self.n_cuts), dtype=CUT).view(np.recarray)
+        self._do(space, starts, ends, Steps(FIND, cuts, _NO_PARTS, _NO_NUMBERS))
+        found = [(starts[:0], ends[:0])]
+        for attempt in range(self.n_cuts):
+            possible = cuts["way"][:, attempt] >= 0
+            starts, ends, cuts = starts[possible], ends[possible], cuts[possible].view(np.recarray)
+            if not starts.size:
+                break
+            tried = np.ascontiguousarray(cuts[:, attempt : attempt + 1]).view(np.recarray)
+            succeeded, *parts = self._cut_where_satisfied(space, starts, ends, tried)
+            found.append((parts[0], parts[1]))
+            left = ~succeeded
+            starts, ends, cuts = starts[left], ends[left], cuts[left].view(np.recarray)
+        new_starts, new_ends = zip(*found)
+        return np.concatenate(new_starts), np.concatenate(new_ends)
+
+    def _cut_where_satisfied(
+        self, space: Workspace, starts: np.ndarray, ends: np.ndarray, cuts: np.recarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Carry out one cut per group where it satisfies the models.
+
+        Returns whether each group was cut, and the starts and ends of the new parts.
+        """
+        sizes = ends - starts
+        parts, n_parts = np.empty(sizes.sum(), dtype=np.int32), np.empty(len(starts), dtype=np.int64)
+        self._do(space, starts, ends, Steps(PART, cuts, parts, n_parts))
+        before = np.cumsum(sizes) - sizes
+        group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
+        records = self.table.records.number[np.arange(len(parts)) + np.repeat(starts - before, sizes)]
+        parted = satisfying(self.problem, records, group, parts, n_parts)
+        kept = parted.cut
+        dealt = Steps(DEAL, _NO_CUTS, parted.parts[kept[group]], n_parts[kept])
+        self._do(space, starts[kept], ends[kept], dealt)
+        return kept, *parted.runs(starts)
+
+    def _do(
+        self, space: Workspace, starts: np.ndarray, ends: np.ndarray, steps: Steps, largest: int = 0
+    ) -> None:
+        cut_groups(self.table, space, starts, ends, largest, self.is_start, steps)
+
+    def groups(self, *notes: str) -> Groups:
+        """The group of each record, numbered in the order of the groups."""
+        group_of_record = np.empty(len(self.is_start), dtype=np.int32)
+        group_of_record[self.table.records.number] = np.cumsum(self.is_start, dtype=np.int32) - 1
+        return Groups(group_of_record, notes=notes)
+
+
+def _shares(sizes: np.ndarray) -> list[slice]:
+    """Runs of groups, about as large as a thread should cut at a time; several for each thread."""
+    total = np.cumsum(sizes)
+    if not len(total):
+        return []
+    share = int(np.clip(total[-1] // 16, _LEAST_SHARE, _SHARE))
+    bounds = np.unique(np.searchsorted(total, np.arange(share, total[-1], share)) + 1)
+    return [slice(a, b) for a, b in pairwise([0, *bounds[bounds < len(sizes)], len(sizes)])]

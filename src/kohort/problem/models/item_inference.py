@@ -1,0 +1,240 @@
+"""What promises about sensitive items have in common: who holds them, and which itemsets imply one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from kohort.data.baskets import Baskets
+from kohort.data.column import Column
+from kohort.errors import InputError
+from kohort.problem.models.exact import at_most, largest_ratio
+from kohort.problem.models.itemsets import Itemsets, ItemTable, itemsets_of
+
+__all__ = ["InferenceRule", "InferenceSurvey", "ItemInference", "TellingItemset", "item_texts"]
+
+
+class TellingItemset(NamedTuple):
+    """An itemset that implies a sensitive item: `holders` of the `support` records that have it hold that."""
+
+    items: tuple[int, ...]
+    sensitive: int
+    support: int
+    holders: int
+
+
+@dataclass
+class InferenceSurvey:
+    """The result of examining every itemset: the highest confidence, and the itemsets above the limit.
+
+    `listed` holds the first of those, at most as many as were wanted.
+    """
+
+    highest: Fraction | None = None
+    telling: int = 0
+    listed: list[TellingItemset] = field(default_factory=list)
+
+
+class InferenceRule(NamedTuple):
+    """Of the records in `known` that have any m other items, too large a share may not be in `held`.
+
+    known  the records that hold the sensitive items that somebody knows; all of them where none is known
+    held   those of them that also hold the sensitive item that must not be implied
+    m      how many other items may be known besides
+    items  the numbers of the known sensitive items, and last that of the implied one
+    """
+
+    known: np.ndarray
+    held: np.ndarray
+    m: int
+    items: tuple[int, ...]
+
+
+class ItemInference:
+    """A limit on how sure m known items of a record make somebody of a sensitive item.
+
+    sensitive  the sensitive items; none where the values of a column are protected instead
+    attribute  that column
+    m          how many items others may know
+    asked      the limit on the confidence
+    strict     whether a confidence must stay below the limit; otherwise it may reach it
+    knows_sensitive  whether sensitive items may be among those that others know
+    """
+
+    name: ClassVar[str]
+    spec_key: ClassVar[str]
+    only_counts: ClassVar[bool] = False
+    strict: ClassVar[bool] = False
+    knows_sensitive: ClassVar[bool] = False
+    sensitive: Sequence[str]
+    attribute: str | None
+    m: int
+
+    @property
+    def asked(self) -> Fraction:
+        raise NotImplementedError
+
+    @property
+    def protected(self) -> str:
+        """What is protected, in words: more than one of them."""
+        return "sensitive items" if self.attribute is None else f"values of {self.attribute!r}"
+
+    def describe(self, *, classes: bool = False) -> str:
+        """The promise in words, without a full stop: within `classes`."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as JSON holds them."""
+        raise NotImplementedError
+
+    def refusal(self, share: Fraction) -> str:
+        """Why the promise is impossible where sensitive items alone imply one with this confidence."""
+        raise NotImplementedError
+
+    def held(self, baskets: Baskets, values: Column | None, *, multiset: bool = False) -> list[np.ndarray]:
+        """Whether each record holds each sensitive item, or each value of the column: an array for each."""
+        if values is None:
+            return baskets.holders(self.sensitive, multiset=multiset)
+        return [values.codes == code for code in range(len(values.texts))]
+
+    def rules(self, holds: Sequence[np.ndarray]) -> Iterator[InferenceRule]:
+        """All rules that follow for records that hold sensitive items, `holds` as `held` returns it."""
+        for number, held in enumerate(holds):
+            yield InferenceRule(np.ones(len(held), dtype=bool), held, self.m, (number,))
+
+    def broken_rules(
+        self, holds: Sequence[np.ndarray], *, besides: int = 0
+    ) -> Iterator[tuple[InferenceRule, Fraction]]:
+        """The rules that records break by their sensitive items alone, each with its confidence.
+
+        besides  1 where it is known of these records that they have other items: one item less is known then
+        """
+        for rule in self.rules(holds):
+            holders, support = int(rule.held.sum()), int(rule.known.sum())
+            if support and rule.m >= besides and not self.allows(np.array([holders]), np.array([support]))[0]:
+                yield rule, Fraction(holders, support)
+
+    def allows_shares(self, holds: Sequence[np.ndarray], *, besides: int = 0) -> bool:
+        """Whether some records may hold their sensitive items if nothing else of them is known.
+
+        besides  1 where it is known that they have other items
+        """
+        return next(self.broken_rules(holds, besides=besides), None) is None
+
+    def allows(self, holders: np.ndarray, support: np.ndarray) -> np.ndarray:
+        """Where this many holders among the records that fit are not too many."""
+        p, q = self.asked.numerator, self.asked.denominator
+        return ~at_most(support, p, holders, q) if self.strict else at_most(holders, q, support, p)
+
+    def limit_among(self, n_records: int) -> Fraction:
+        """The highest confidence that is allowed among this many records.
+
+        Shares of n records that are below p/q are at most p/q - 1/(q n).
+        """
+        return self.asked - Fraction(int(self.strict), self.asked.denominator * max(n_records, 1))
+
+    def survey(
+        self,
+        offsets: np.ndarray,
+        items: np.ndarray,
+        holds: Sequence[np.ndarray],
+        *,
+        sensitive_of: np.ndarray | None = None,
+        most: int = 100_000,
+    ) -> InferenceSurvey:
+        """Look at every itemset of up to m items of every record; list up to `most` that break the rule.
+
+        Record r has the distinct items items[offsets[r]:offsets[r + 1]], and holds sensitive item number s if
+        holds[s][r]. O(itemsets of up to m items in all records * sensitive items).
+
+        sensitive_of  per item the number of the sensitive item that it is, or -1: an itemset does not imply
+                      what it contains. None: no item is sensitive
+        """
+        found, sizes = InferenceSurvey(), np.diff(offsets)
+        record = np.repeat(np.arange(len(sizes)), sizes)
+        others = items >= 0 if sensitive_of is None else sensitive_of[items] < 0
+        filled = np.bincount(record[others], minlength=len(sizes)) > 0
+        for s, held in enumerate(holds):
+            for fitting in (held, held[filled]):
+                if len(fitting):
+                    n, holders = np.array([len(fitting)]), np.array([fitting.sum()])
+                    self.judge(found, n, holders, s, most, lambda _: ())
+        self._survey_sets(found, sizes, items, holds, sensitive_of, self.m, most)
+        if sensitive_of is not None:  # known sensitive items, and that there are others: the last known item
+            alone = ~others & filled[record]
+            of_filled = np.bincount(record[alone], minlength=len(sizes))
+            self._survey_sets(found, of_filled, items[alone], holds, sensitive_of, self.m - 1, most)
+        return found
+
+    def _survey_sets(
+        self,
+        found: InferenceSurvey,
+        sizes: np.ndarray,
+        items: np.ndarray,
+        holds: Sequence[np.ndarray],
+        sensitive_of: np.ndarray | None,
+        m: int,
+        most: int,
+    ) -> None:
+        """Look at every set of up to m items of records that have so many items, one record after another."""
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        table, order = ItemTable.of(np.arange(len(sizes)), offsets, items)
+        secret = None if sensitive_of is None else sensitive_of[order]
+        for size in range(1, min(m, int(sizes.max(initial=0))) + 1):
+            for part in itemsets_of(table, size):
+                self._judge_part(found, part, holds, order, secret, most)
+
+    def _judge_part(
+        self,
+        found: InferenceSurvey,
+        part: Itemsets,
+        holds: Sequence[np.ndarray],
+        order: np.ndarray,
+        secret: np.ndarray | None,
+        most: int,
+    ) -> None:
+        if not len(part.key):
+            return
+        keys, number = np.unique(part.key, return_inverse=True)
+        support = np.bincount(number)
+        for s, held in enumerate(holds):
+            may = ~part.contain(keys, np.flatnonzero(secret == s)) if secret is not None else keys >= 0
+            holders = np.bincount(number[held[part.group]], minlength=len(keys))
+            chosen = keys[may]
+
+            def items(i: int, chosen: np.ndarray = chosen) -> tuple[int, ...]:
+                return tuple(sorted(order[list(part.items(int(chosen[i])))].tolist()))
+
+            self.judge(found, support[may], holders[may], s, most, items)
+
+    def judge(
+        self,
+        found: InferenceSurvey,
+        support: np.ndarray,
+        holders: np.ndarray,
+        sensitive: int,
+        most: int,
+        items: Callable[[int], tuple[int, ...]],
+    ) -> None:
+        """Record how many of the records with each of some itemsets hold one sensitive item."""
+        if not len(support):
+            return
+        highest = largest_ratio(holders, support)
+        found.highest = highest if found.highest is None else max(found.highest, highest)
+        telling = np.flatnonzero(~self.allows(holders, support))
+        found.telling += len(telling)
+        for i in telling[: max(most - len(found.listed), 0)].tolist():
+            found.listed.append(TellingItemset(items(i), sensitive, int(support[i]), int(holders[i])))
+
+
+def item_texts(model: str, sensitive: object) -> tuple[str, ...]:
+    """The names of sensitive items, each once; raises InputError for what is no list of texts."""
+    if isinstance(sensitive, Sequence) and not isinstance(sensitive, str):
+        texts = tuple(dict.fromkeys(sensitive))
+        if texts and all(isinstance(text, str) and text for text in texts):
+            return texts
+    raise InputError(f"The 'sensitive' parameter of {model} must be a list of items, as texts.")
