@@ -41,8 +41,8 @@ from kohort.sources import (
     arrow_table,
     dataset_of,
     events_or_file,
-    frame_or_file,
     named_files,
+    original_of,
     records_of,
     spec_and_folder,
     table_and_spec,
@@ -206,21 +206,23 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
-        source = frame_or_file(data, read.shape, header=header)
-        beside_it = events_or_file(events, header)
         request = read.request(beside=beside, key=key, engine=engine)
         reads = named_files(data, events, spec, *read.files(beside=beside))
         origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
         with shown_progress(progress) as report:
+            source = original_of(data, request, read.shape, header=header, progress=report)
+            beside_it = events_or_file(events, header)
             return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
-    source = frame_or_file(data, header=header)
-    beside_it = events_or_file(events, header)
-    tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
-    proposed = proposed_hierarchies(given, tables)
-    request = request_of(given, proposed)
+    request = request_of(given, {})
     reads = named_files(data, events, *hierarchy_files(quasi_identifiers, items))
     origin = Origin(reads=reads, making=_name_of(data))
     with shown_progress(progress) as report:
+        source = original_of(data, request, header=header, progress=report)
+        beside_it = events_or_file(events, header)
+        tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
+        proposed = proposed_hierarchies(given, tables)
+        if proposed:
+            request = request_of(given, proposed)
         return release_of(
             source,
             request,

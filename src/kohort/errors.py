@@ -25,6 +25,7 @@ __all__ = [
     "UnsupportedError",
     "counted",
     "did_you_mean",
+    "in_bytes",
     "percent",
 ]
 
@@ -82,3 +83,12 @@ def percent(share: float) -> str:
     ('10 %', '0.0348 %')
     """
     return f"{100 * share:.3g} %"
+
+
+def in_bytes(size: int) -> str:
+    """A number of bytes in text.
+
+    >>> in_bytes(2_400_000_000), in_bytes(12_000_000)
+    ('2.4 GB', '12 MB')
+    """
+    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

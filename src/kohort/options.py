@@ -136,7 +136,7 @@ class Options:
         str,
         Option(
             "where to compute",
-            flag="Where to compute: local.",
+            flag="Where to compute: local; memory or streaming also say how the file is held.",
             in_spec=False,
             check=_known_engine,
         ),

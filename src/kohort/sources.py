@@ -15,7 +15,10 @@ from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
+from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
+from kohort.pipeline import Request
+from kohort.publication.opening import open_original
 
 __all__ = [
     "arrow_table",
@@ -23,6 +26,7 @@ __all__ = [
     "events_or_file",
     "frame_or_file",
     "named_files",
+    "original_of",
     "records_of",
     "spec_and_folder",
     "table_and_spec",
@@ -50,6 +54,20 @@ def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -
     return data
 
 
+def original_of(
+    data: Any,
+    request: Request,
+    shape: BasketShape | None = None,
+    *,
+    header: bool | None,
+    progress: Any = None,
+) -> Any:
+    """A dataframe as it is, or the file of a path: read into memory, or in batches where it is large."""
+    if isinstance(data, (str, Path)):
+        return open_original(data, request, shape, progress=progress, header=header)
+    return frame_or_file(data, shape, header=header)
+
+
 def events_or_file(events: Any, header: bool | None) -> Any:
     """A table of events, as `frame_or_file` gives it, or None; `header` counts where it is a file."""
     if events is None:
@@ -64,7 +82,7 @@ def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> D
 
 def records_of(source: Any) -> Dataset:
     """The records of a dataframe or of a file that was read."""
-    return Dataset(source.table if isinstance(source, TableFile) else source)
+    return source.dataset if isinstance(source, (TableFile, StreamedFile)) else Dataset(source)
 
 
 def arrow_table(dataset: Dataset) -> pa.Table:

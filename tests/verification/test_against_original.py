@@ -10,10 +10,10 @@ import kohort as ko
 from kohort.data.column import code_column
 from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute, tight_domain
+from kohort.verification import against_original
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
-    check_coverage,
     matching_rows,
 )
 from kohort.verification.reading import read_column
@@ -40,6 +40,10 @@ def same(after, before, rows=None):
 
 
 # -- coverage --------------------------------------------------------------------------------------
+
+
+def check_coverage(published, read, rows):
+    return against_original.check_coverage(read, against_original.label_pairs(published, read, rows))
 
 
 def test_values_that_do_not_cover_their_original_are_counted():

@@ -199,11 +199,12 @@ def release_file(
 
     from kohort.io.data_files import read_data
     from kohort.publication import release_of
+    from kohort.publication.opening import open_original
 
     if progress is not None:
         progress("reading", 0.0)
     start = time.perf_counter()
-    file = read_data(data, origin.shape, **reading.options())
+    file = open_original(data, request, origin.shape, progress=progress, **reading.options())
     second = None if events is None else read_data(events, **reading.options_of_events())
     seconds = {"read": time.perf_counter() - start}
     return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)

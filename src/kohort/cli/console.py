@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from kohort.cli.time_left import TimeLeft, in_words
 
 if TYPE_CHECKING:
+    from kohort.io.streamed_files import StreamedFile
     from kohort.io.tables import TableFile
 
 __all__ = ["Output"]
@@ -47,7 +48,7 @@ class Output:
         if not self.quiet:
             self.errors.print(f"[dim]{_escaped(text)}[/dim]")
 
-    def notes(self, *files: TableFile | None) -> None:
+    def notes(self, *files: TableFile | StreamedFile | None) -> None:
         """Print the notes about files that were read."""
         for note in [note for file in files if file is not None for note in file.notes]:
             self.note(note)

@@ -25,7 +25,16 @@ from kohort.data.times import (
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["Column", "Kind", "code_column", "number_of", "text_of", "unsigned_zero", "whole_number"]
+__all__ = [
+    "Column",
+    "Kind",
+    "code_column",
+    "number_of",
+    "refuse_uncodable",
+    "text_of",
+    "unsigned_zero",
+    "whole_number",
+]
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
@@ -58,6 +67,10 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def at(self, rows: np.ndarray | slice) -> np.ndarray:
+        """The codes of some records."""
+        return self.codes[rows]
 
     @property
     def ordered(self) -> bool:
@@ -196,18 +209,23 @@ def number_of(text: str | None) -> Decimal | None:
     return Decimal(text) if text and _FLOAT.fullmatch(text) and not _has_leading_zero(text) else None
 
 
-def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
-    """Codes (-1 where missing) and the distinct values in use, in any order."""
-    if pa.types.is_nested(values.type):
+def refuse_uncodable(name: str, kind: pa.DataType) -> None:
+    """Raise InputError for a column whose type has no single value per record."""
+    if pa.types.is_nested(kind):
         raise InputError(
             f"Column {name!r} holds lists or structures, which have no single value per record. "
             "Give it the role items, insensitive or identifier."
         )
-    if isinstance(values.type, pa.BaseExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):
         raise InputError(
-            f"Column {name!r} holds values of the type {values.type.extension_name}. Convert them to text, "
+            f"Column {name!r} holds values of the type {kind.extension_name}. Convert them to text, "
             "or give it the role insensitive or identifier."
         )
+
+
+def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
+    """Codes (-1 where missing) and the distinct values in use, in any order."""
+    refuse_uncodable(name, values.type)
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     if isinstance(values, pa.Array):

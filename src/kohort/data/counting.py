@@ -1,27 +1,51 @@
-"""Counting pairs of codes: distinct pairs are few even where records are many."""
+"""Counting codes and pairs of codes: distinct pairs are few even where records are many."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-__all__ = ["count_nearly_sorted", "count_pairs"]
+from kohort.data.column import Column
+
+__all__ = ["Pairs", "codes_at", "count_codes", "count_nearly_sorted", "count_pairs", "stretches_of"]
+
+AT_ONCE = 1 << 20  # records that are counted at a time, since counting needs eight bytes for each
+_DENSE = 1 << 22  # pairs up to which each has a counter of its own
+
+Codes = np.ndarray | Column
+Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def codes_at(codes: Codes, rows: np.ndarray | slice) -> np.ndarray:
+    """The codes of some records."""
+    return codes.at(rows) if isinstance(codes, Column) else codes[rows]
+
+
+def count_codes(codes: Codes, n_codes: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """How often each code occurs, or how much its records weigh together. O(n).
+
+    >>> count_codes(np.array([2, 0, 2]), 3)
+    array([1, 0, 2])
+    """
+    counts = np.zeros(n_codes, dtype=np.int64 if weights is None else np.float64)
+    for rows in stretches_of(len(codes)):
+        counts += np.bincount(codes_at(codes, rows), None if weights is None else weights[rows], n_codes)
+    return counts
 
 
 def count_pairs(
-    left: np.ndarray, right: np.ndarray, n_left: int, n_right: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    left: Codes, right: Codes, n_left: int, n_right: int, chosen: np.ndarray | None = None
+) -> Pairs:
     """The distinct pairs of two columns of codes, and how often each occurs. O(n), or O(n log n) if sparse.
+
+    chosen  per record whether it is counted; None: all are
 
     >>> count_pairs(np.array([0, 1, 0]), np.array([2, 0, 2]), 2, 3)
     (array([0, 1]), array([2, 0]), array([2, 1]))
     """
-    key = left.astype(np.int64) * n_right
-    key += right
-    if n_left * n_right <= 4 * len(key) + 1024:
-        counts = np.bincount(key, minlength=n_left * n_right)
-        pairs = np.flatnonzero(counts)
-        return pairs // n_right, pairs % n_right, counts[pairs]
-    pairs, counts = np.unique(key, return_counts=True)
+    count = _count_densely if n_left * n_right <= _DENSE else _count_sparsely
+    pairs, counts = count(_pair_keys(left, right, n_right, chosen), n_left * n_right)
     return pairs // n_right, pairs % n_right, counts
 
 
@@ -40,3 +64,38 @@ def count_nearly_sorted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return keys, np.ones(len(keys), dtype=np.int64)
     places = np.flatnonzero(first)
     return keys[places], np.diff(np.append(places, len(keys)))
+
+
+def stretches_of(n_records: int, at_once: int = AT_ONCE) -> Iterator[slice]:
+    """Stretches of records that together are all of them."""
+    for start in range(0, n_records, at_once):
+        yield slice(start, min(start + at_once, n_records))
+
+
+def _pair_keys(left: Codes, right: Codes, n_right: int, chosen: np.ndarray | None) -> Iterator[np.ndarray]:
+    """A number for each pair, a stretch of records at a time."""
+    for rows in stretches_of(len(left)):
+        key = codes_at(left, rows).astype(np.int64)
+        key *= n_right
+        key += codes_at(right, rows)
+        yield key if chosen is None else key[chosen[rows]]
+
+
+def _count_densely(keys: Iterator[np.ndarray], n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+    counts = np.zeros(n_keys, dtype=np.int64)
+    for part in keys:
+        counts += np.bincount(part, minlength=n_keys)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
+def _count_sparsely(keys: Iterator[np.ndarray], n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+    counted = [np.unique(part, return_counts=True) for part in keys]
+    if not counted:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if len(counted) == 1:
+        return counted[0]
+    every, which = np.unique(np.concatenate([found for found, _ in counted]), return_inverse=True)
+    counts = np.zeros(len(every), dtype=np.int64)
+    np.add.at(counts, which, np.concatenate([count for _, count in counted]))
+    return every, counts

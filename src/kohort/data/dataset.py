@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -13,9 +13,12 @@ import pyarrow as pa
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
 from kohort.data.forked import require_polars_threads
+from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.taking import take_records
+from kohort.data.value_codes import value_codes
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "distinct_rows", "row_keys"]
 
 
 class Dataset:
@@ -60,12 +63,33 @@ class Dataset:
                 "Convert it to one type, such as text."
             ) from None
 
+    def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
+        """The given records of a column, in the given order."""
+        return take_records(self.arrow(name), rows)
+
+    def taken_columns(self, names: Sequence[str], rows: np.ndarray) -> dict[str, pa.ChunkedArray | pa.Array]:
+        """The given records of some columns, in the given order."""
+        return {name: self.taken(name, rows) for name in names}
+
     def field(self, name: str) -> pa.Field:
         """The column's type in Arrow, with what else a file may have said about it (labels of SPSS)."""
         native = self.frame.to_native()
         if isinstance(native, pa.Table):
             return native.schema.field(name)
         return pa.field(name, self.arrow(name).type)
+
+    def formulas_in(self, name: str) -> int:
+        """How many texts of a column spreadsheet programs take for formulas."""
+        values = self.arrow(name)
+        return sum(map(count_formulas, values.chunks)) if holds_texts(values.type) else 0
+
+    def value_codes(self, name: str) -> np.ndarray:
+        """Numbers for the values of a column that depend on them alone: see `value_codes`."""
+        return value_codes(self.arrow(name))
+
+    def hands_on(self, name: str, other: Dataset) -> bool:
+        """Whether the column is that of another table, handed on batch by batch without being held."""
+        return False
 
     def _missing_texts(self, name: str) -> Collection[str]:
         """The values that a file calls missing, such as refused; dataframes have none."""
@@ -83,22 +107,29 @@ class Dataset:
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct rows, how often each occurs, and the row of each record. O(n log n).
 
-    Columns are folded into one integer key; where the key would overflow, what is there so far is
-    renumbered first.
+    Columns are folded into one integer key: see `row_keys`.
     """
-    key = np.zeros(len(codes), dtype=np.int64)
-    size = 1
-    for column in codes.T:
+    key = row_keys(codes.T) if codes.shape[1] else np.zeros(len(codes), dtype=np.int64)
+    _, first, row_of_record, counts = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )
+    return codes[first], counts, row_of_record
+
+
+def row_keys(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """A number for each row of some columns of codes: equal for equal rows, and in the order of the rows.
+
+    Where the number would overflow, what is there so far is renumbered first.
+    """
+    key, size = np.zeros(1, dtype=np.int64), 1
+    for column in columns:
         width = int(column.max()) + 1 if len(column) else 1
         if size * width > 2**62:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
         key = key * width + column
         size *= width
-    _, first, row_of_record, counts = np.unique(
-        key, return_index=True, return_inverse=True, return_counts=True
-    )
-    return codes[first], counts, row_of_record
+    return key
 
 
 def _eager_frame(data: Any) -> nw.DataFrame:

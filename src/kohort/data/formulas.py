@@ -7,28 +7,25 @@ A text file of cells has no types: a spreadsheet program that opens it computes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["escaped", "formula_cells", "unescaped"]
+if TYPE_CHECKING:
+    from kohort.data.dataset import Dataset
+
+__all__ = ["count_formulas", "escaped", "formula_cells", "holds_texts", "unescaped"]
 
 _BEGINS = r"^[=+\-@\t\r\n]"
 _BEGINS_ESCAPED = r"^'*[=+\-@\t\r\n]"  # also with apostrophes before it, so that escaping can be undone
 _JUST_A_NUMBER = r"^[+\-]?[0-9.,]*([eE][+\-]?[0-9]+)?%?$"
 
 
-def formula_cells(table: pa.Table) -> dict[str, int]:
+def formula_cells(dataset: Dataset) -> dict[str, int]:
     """The number of cells of each column, its name included, that spreadsheets take for formulas."""
-    found = {}
-    for name in table.column_names:
-        cells = (
-            [*table[name].chunks, pa.array([name])] if _holds_texts(table[name].type) else [pa.array([name])]
-        )
-        if number := sum(map(_formulas, cells)):
-            found[name] = number
-    return found
+    counts = {name: dataset.formulas_in(name) + count_formulas(pa.array([name])) for name in dataset.names}
+    return {name: count for name, count in counts.items() if count}
 
 
 def escaped(table: pa.Table) -> pa.Table:
@@ -55,7 +52,8 @@ def _prefixed(texts: pa.Array, chosen: pa.Array) -> pa.Array:
     return pc.if_else(chosen, marked, texts)
 
 
-def _formulas(cells: pa.Array) -> int:
+def count_formulas(cells: pa.Array) -> int:
+    """How many of these texts spreadsheets take for formulas."""
     texts = _plain(cells.dictionary if pa.types.is_dictionary(cells.type) else cells)
     begin = pc.fill_null(pc.match_substring_regex(texts, _BEGINS), False)
     if not pc.any(begin).as_py():
@@ -71,7 +69,8 @@ def _plain(texts: Any) -> Any:
     return texts.cast(pa.large_string()) if pa.types.is_string_view(texts.type) else texts
 
 
-def _holds_texts(kind: pa.DataType) -> bool:
+def holds_texts(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds texts."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
@@ -85,7 +84,7 @@ def _texts_changed(table: pa.Table, change: Callable[[pa.Array], pa.Array]) -> p
 
 
 def _changed(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
-    if not _holds_texts(column.type):
+    if not holds_texts(column.type):
         return column
     if not pa.types.is_dictionary(column.type):
         plain = _plain(column)

@@ -1,14 +1,16 @@
-"""Where a problem is solved."""
+"""Where tables are held and problems are solved."""
 
 from __future__ import annotations
 
-from kohort.engines.engine import Engine
-from kohort.engines.local import LocalEngine
+from kohort.engines.engine import Engine, Place
+from kohort.engines.local import LocalEngine, MemoryEngine, StreamingEngine
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["ENGINES", "Engine", "engine_named"]
+__all__ = ["ENGINES", "Engine", "Place", "engine_named"]
 
-ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (LocalEngine,)}
+ENGINES: dict[str, type[Engine]] = {
+    engine.name: engine for engine in (LocalEngine, MemoryEngine, StreamingEngine)
+}
 
 
 def engine_named(name: str) -> Engine:

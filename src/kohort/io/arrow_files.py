@@ -1,17 +1,26 @@
-"""Parquet and Arrow files: types are kept, dictionary-encoded text is written as text."""
+"""Parquet and Arrow files: types are kept, dictionary-encoded text is written as text.
+
+In a Parquet file text is stored as a dictionary and codes of it anyway, so text that is encoded already is
+handed over as it is. The file says that it is text, and no reader sees the difference.
+"""
 
 from __future__ import annotations
 
+import base64
 import os
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kohort.files.checked import checked_stream
-from kohort.io.columns import plain_slices
+from kohort.io.columns import Slices
 
 __all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
+
+_TELLS_TYPES = hasattr(pq.ParquetWriter, "add_key_value_metadata")  # older ones would show the dictionaries
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -20,14 +29,47 @@ def read_parquet(path: Path) -> pa.Table:
         return file.read()
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
+def write_parquet(slices: Slices, path: Path) -> None:
     """Write a Parquet file with one row group per slice."""
-    parts = plain_slices(table, keep=_is_not_encoded_text)
-    first = next(parts)
-    with checked_stream(path) as file, pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
-        writer.write_table(first)
-        for part in parts:
-            writer.write_table(part)
+    told = slices.plain(keep=_is_not_encoded_text)  # what the file says that it holds
+    stored = slices.changed(_with_used_texts) if _TELLS_TYPES else told
+    schema = stored.schema.remove_metadata()
+    with (
+        checked_stream(path) as file,
+        pq.ParquetWriter(file, schema, compression="zstd", store_schema=not _TELLS_TYPES) as writer,
+    ):
+        for table in stored.tables:
+            writer.write_table(table.cast(schema))
+        if _TELLS_TYPES:
+            types = base64.b64encode(told.schema.serialize().to_pybytes()).decode()
+            writer.add_key_value_metadata({"ARROW:schema": types})
+
+
+def _with_used_texts(table: pa.Table) -> pa.Table:
+    """The table whose encoded texts have one dictionary each, of the texts in use: no other gets into a file.
+
+    Others may be those of records that are left out.
+    """
+    for place, column in enumerate(table.columns):
+        if not _is_not_encoded_text(column.type):
+            field = table.schema.field(place)
+            used = _used_texts(column)
+            table = table.set_column(place, field.with_type(used.type), used)
+    return table
+
+
+def _used_texts(column: pa.ChunkedArray) -> pa.Array:
+    kind = pa.dictionary(pa.int32(), column.type.value_type)
+    if not len(column):
+        return pa.array([], kind)
+    encoded = column.unify_dictionaries().combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False) if encoded.null_count else None
+    used = np.bincount(codes if missing is None else codes[~missing], minlength=len(encoded.dictionary)) > 0
+    number = (np.cumsum(used) - 1).astype(np.int32)
+    numbers = pa.array(number[codes], mask=missing)
+    return pa.DictionaryArray.from_arrays(numbers, encoded.dictionary.filter(pa.array(used)))
 
 
 def read_arrow(path: Path) -> pa.Table:
@@ -40,13 +82,11 @@ def read_arrow(path: Path) -> pa.Table:
             return pa.ipc.open_stream(file).read_all()
 
 
-def write_arrow(table: pa.Table, path: Path) -> None:
-    """Write Arrow's file format."""
-    parts = plain_slices(table.unify_dictionaries(), keep=_is_not_encoded_text)
-    first = next(parts)
-    with checked_stream(path) as file, pa.ipc.new_file(file, first.schema) as writer:
-        writer.write_table(first)
-        for part in parts:
+def write_arrow(slices: Slices, path: Path) -> None:
+    """Write Arrow's file format. Dictionaries other than of text must be the same in all slices."""
+    plain = slices.plain(keep=_is_not_encoded_text)
+    with checked_stream(path) as file, pa.ipc.new_file(file, plain.schema) as writer:
+        for part in plain.tables:
             writer.write_table(part)
 
 

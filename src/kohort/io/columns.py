@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,12 +13,13 @@ from kohort.errors import UnsupportedError
 
 __all__ = [
     "LARGEST_EXACT",
+    "Slices",
     "fine_times_as_text",
     "has_no_text",
     "holds_bytes",
     "long_numbers_as_text",
-    "plain_slices",
     "refuse_columns",
+    "rows_per_slice",
 ]
 
 CELLS_PER_SLICE = 1 << 21
@@ -26,17 +28,38 @@ LARGEST_EXACT = 1 << 53
 """Whole numbers up to this one survive in programs that store every number as a float."""
 
 
-def plain_slices(table: pa.Table, *, keep: Callable[[pa.DataType], bool] | None = None) -> Iterator[pa.Table]:
-    """The table in slices, dictionary and extension columns as plain values (but those to `keep`).
+@dataclass(frozen=True)
+class Slices:
+    """A table to write, a slice at a time, so that memory stays bounded: text may be ten times as large as
+    its dictionary. There is at least one slice, for the sake of its header."""
 
-    A slice at a time, so that memory stays bounded: the dictionary form of a column may be ten
-    times smaller than its text. An empty table is one empty slice, for the sake of its header. What
-    pandas and others note about the table is left out: it may describe the original.
-    """
-    rows = max(LEAST_ROWS_PER_SLICE, CELLS_PER_SLICE // max(1, table.num_columns))
-    schema = pa.schema([field.with_type(_plain_type(field.type, keep)) for field in table.schema])
-    for start in range(0, max(1, table.num_rows), rows):
-        yield table.slice(start, rows).cast(schema)
+    schema: pa.Schema
+    tables: Iterator[pa.Table]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Slices:
+        """The slices of a table in memory."""
+        rows = rows_per_slice(table.num_columns)
+        starts = range(0, max(1, table.num_rows), rows)
+        return cls(table.schema, (table.slice(start, rows) for start in starts))
+
+    def changed(self, change: Callable[[pa.Table], pa.Table]) -> Slices:
+        """Every slice changed in the same way."""
+        schema = change(self.schema.empty_table()).schema
+        return Slices(schema, (change(table) for table in self.tables))
+
+    def plain(self, *, keep: Callable[[pa.DataType], bool] | None = None) -> Slices:
+        """Dictionary and extension columns as plain values, but those of the types to `keep`.
+
+        What pandas and others note about the table is left out: it may describe the original.
+        """
+        schema = pa.schema([field.with_type(_plain_type(field.type, keep)) for field in self.schema])
+        return Slices(schema, (table.cast(schema) for table in self.tables))
+
+
+def rows_per_slice(n_columns: int) -> int:
+    """How many records of a table with so many columns are written at a time."""
+    return max(LEAST_ROWS_PER_SLICE, CELLS_PER_SLICE // max(1, n_columns))
 
 
 def _plain_type(kind: pa.DataType, keep: Callable[[pa.DataType], bool] | None) -> pa.DataType:
@@ -47,9 +70,9 @@ def _plain_type(kind: pa.DataType, keep: Callable[[pa.DataType], bool] | None) -
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def refuse_columns(table: pa.Table, format_name: str, refused: Callable[[pa.DataType], bool]) -> None:
+def refuse_columns(schema: pa.Schema, format_name: str, refused: Callable[[pa.DataType], bool]) -> None:
     """Raise an UnsupportedError that names the columns a format cannot hold."""
-    names = [repr(field.name) for field in table.schema if refused(_plain_type(field.type, None))]
+    names = [repr(field.name) for field in schema if refused(_plain_type(field.type, None))]
     if names:
         raise UnsupportedError(
             f"{format_name} cannot hold columns of this type: {', '.join(names)}. "

@@ -11,9 +11,10 @@ import pyarrow as pa
 from kohort.data.basket_cells import joined
 from kohort.data.formulas import escaped, unescaped
 from kohort.io.baskets import BasketShape, read_basket_file, write_basket_file
-from kohort.io.tables import TableFile, format_of, read_table, write_table
+from kohort.io.columns import Slices
+from kohort.io.tables import TableFile, format_of, read_table, write_slices, write_table
 
-__all__ = ["read_data", "read_release", "write_data", "write_rows"]
+__all__ = ["read_data", "read_release", "write_data", "write_data_slices", "write_rows"]
 
 
 def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any) -> TableFile:
@@ -35,6 +36,14 @@ def write_data(
         return
     as_text = formulas == "escape" and format_of(path) == "csv"
     write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
+
+
+def write_data_slices(
+    slices: Slices, path: str | Path, *, delimiter: str | None, formulas: str = "keep"
+) -> None:
+    """Write a release that comes in slices, as `write_data` writes a table."""
+    as_text = formulas == "escape" and format_of(path) == "csv"
+    write_slices(slices.changed(escaped) if as_text else slices, path, delimiter=delimiter)
 
 
 def read_release(path: str | Path, shape: BasketShape | None, *, formulas: str, **reading: Any) -> TableFile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -12,14 +13,15 @@ import pyarrow as pa
 import pyarrow.csv
 
 from kohort.errors import InputError, counted
-from kohort.io.columns import has_no_text, plain_slices, refuse_columns
+from kohort.io.columns import Slices, has_no_text, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
-from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
+from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
 from kohort.io.text_layout import Layout, checked_delimiter, open_text
 
-__all__ = ["read_delimited", "write_delimited"]
+__all__ = ["column_types", "delimited_batches", "read_delimited", "write_delimited"]
 
 BLOCK_BYTES = 1 << 22
+BATCH_BYTES = 1 << 23
 SAMPLE_BYTES = 1 << 20
 FEW_VALUES = 1000
 """Below this a column is always encoded: its size does not matter, and one kind is simpler to use."""
@@ -33,12 +35,12 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
     are dictionary-encoded; the others, such as a record number, stay plain text.
     """
     try:
-        types = _column_types(path, layout)
+        types, _ = column_types(path, layout)
         with _open_utf8(path, layout) as stream:
             table = pa.csv.read_csv(stream, **_options(layout, types, block_bytes=BLOCK_BYTES))
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
         raise _explanation(path, layout) from None
-    _refuse_open_quote(path, layout, table)
+    _refuse_open_quote(path, layout, table.column(table.num_columns - 1))
     columns = table.columns
     del table  # so that each column is freed once it is settled
     for index, column in enumerate(columns):
@@ -46,30 +48,52 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
     return pa.table(columns, names=layout.header)
 
 
-def write_delimited(table: pa.Table, path: Path, *, delimiter: str | None = None) -> None:
+def delimited_batches(
+    path: Path, layout: Layout, types: dict[str, pa.DataType], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The records of delimited text as `read_delimited` reads them, some columns of a block at a time."""
+    last = layout.header[-1]  # an open quote is found there
+    wanted = [*names, *([] if last in names else [last])]
+    batch = None
+    try:
+        with _open_utf8(path, layout) as stream:
+            options = _options(layout, types, block_bytes=BATCH_BYTES)
+            options["convert_options"].include_columns = wanted  # type: ignore[attr-defined]
+            for batch in pa.csv.open_csv(stream, **options):
+                yield batch.select(names)
+    except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
+        raise _explanation(path, layout) from None
+    if batch is not None:
+        _refuse_open_quote(path, layout, batch.column(last))
+
+
+def write_delimited(slices: Slices, path: Path, *, delimiter: str | None = None) -> None:
     """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell."""
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
-    refuse_columns(table, "Delimited text", has_no_text)
-    refuse_distant_dates(table, "Delimited text")
-    table = wide_decimals_as_text(table)
+    refuse_columns(slices.schema, "Delimited text", has_no_text)
+    fitting = slices.changed(with_usual_dates("Delimited text")).changed(wide_decimals_as_text)
     with create_bytes(path) as stream, by_polars("Writing delimited text"):
-        for number, part in enumerate(plain_slices(table)):
+        for number, part in enumerate(fitting.plain().tables):
             text = io.BytesIO()
             frame = pl.DataFrame(part)
             frame.write_csv(text, separator=separator, include_header=number == 0)
             stream.write(text.getvalue())
 
 
-def _column_types(path: Path, layout: Layout) -> dict[str, pa.DataType]:
-    """Plain text for columns that hardly repeat in the first megabyte: encoding them is wasted work."""
+def column_types(path: Path, layout: Layout) -> tuple[dict[str, pa.DataType], int]:
+    """The types of columns as they are read, and how many records the first megabyte has.
+
+    Plain text for columns that hardly repeat there: encoding them is wasted work.
+    """
     text = dict.fromkeys(layout.header, pa.string())
     with _open_utf8(path, layout) as stream:
         reader = pa.csv.open_csv(stream, **_options(layout, text, block_bytes=SAMPLE_BYTES))
         sample = reader.read_next_batch()
-    return {
+    types = {
         name: pa.string() if _hardly_repeats(len(column.unique()), len(column), 0.85) else REPEATED_TEXT
         for name, column in zip(layout.header, sample.columns)
     }
+    return types, len(sample)
 
 
 def _open_utf8(path: Path, layout: Layout) -> BinaryIO:
@@ -119,13 +143,13 @@ def _hardly_repeats(distinct: int, values: int, share: float) -> bool:
     return values >= FEW_VALUES and distinct > share * values
 
 
-def _refuse_open_quote(path: Path, layout: Layout, table: pa.Table) -> None:
+def _refuse_open_quote(path: Path, layout: Layout, cells: pa.ChunkedArray | pa.Array) -> None:
     """Refuse a quote that is never closed: it would swallow all records after it.
 
-    The swallowed ones are in the last cell; a proper last cell with line ends in it is followed
+    The swallowed ones are in the last of the cells; a proper last cell with line ends in it is followed
     by its closing quote.
     """
-    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+    last = cells[-1].as_py() if len(cells) else None
     if last is None or "\n" not in last:
         return
     ending = ""

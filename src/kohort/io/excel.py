@@ -17,10 +17,10 @@ import pyarrow as pa
 from kohort.errors import InputError, UnsupportedError
 from kohort.files.checked import write_checked
 from kohort.io.columns import (
+    Slices,
     fine_times_as_text,
     has_no_text,
     long_numbers_as_text,
-    plain_slices,
     refuse_columns,
 )
 from kohort.io.header import invented_names
@@ -95,7 +95,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
             f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
             f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
         )
-    refuse_columns(table, "Excel", has_no_text)
+    refuse_columns(table.schema, "Excel", has_no_text)
     refuse_distant_dates(table, "Excel")
     table = fine_times_as_text(long_numbers_as_text(table))
     from xlsxwriter import Workbook  # slow to import, and seldom needed
@@ -107,7 +107,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
         for index, name in enumerate(table.column_names):
             sheet.write_string(0, index, name)
         row = 1
-        for part in plain_slices(table):
+        for part in Slices.of(table).plain().tables:
             _write_cells(book, sheet, part, row)
             row += part.num_rows
     write_checked(path, file.getvalue())

@@ -11,14 +11,14 @@ import polars as pl
 import pyarrow as pa
 
 from kohort.errors import InputError
-from kohort.io.columns import holds_bytes, plain_slices, refuse_columns
+from kohort.io.columns import Slices, holds_bytes, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes
 from kohort.io.json_text import parse_json
-from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
+from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
 
-__all__ = ["read_json_lines", "write_json_lines"]
+__all__ = ["WHOLE_NUMBERS", "explanation", "read_json_lines", "refuse_doubled_keys", "write_json_lines"]
 
-_WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 
 def read_json_lines(path: Path) -> pa.Table:
@@ -28,19 +28,18 @@ def read_json_lines(path: Path) -> pa.Table:
     try:
         with by_polars("Reading JSON lines"):
             frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
-            _refuse_doubled_keys(path, raw.decode(), frame.columns)
+            refuse_doubled_keys(path, raw.decode(), frame.columns)
             return frame.with_columns(_within_64_bits(column) for column in frame).to_arrow()
     except (pl.exceptions.PolarsError, pa.ArrowInvalid):  # their texts quote the file
-        raise InputError(_explanation(path, raw)) from None
+        raise InputError(explanation(path, raw)) from None
 
 
-def write_json_lines(table: pa.Table, path: Path) -> None:
+def write_json_lines(slices: Slices, path: Path) -> None:
     """Write JSON lines in UTF-8; dates and times become ISO text."""
-    refuse_columns(table, "JSON", holds_bytes)
-    refuse_distant_dates(table, "JSON")
-    table = wide_decimals_as_text(table)
+    refuse_columns(slices.schema, "JSON", holds_bytes)
+    fitting = slices.changed(with_usual_dates("JSON")).changed(wide_decimals_as_text)
     with create_bytes(path) as stream, by_polars("Writing JSON lines"):
-        for part in plain_slices(table):
+        for part in fitting.plain().tables:
             text = io.BytesIO()
             pl.DataFrame(part).write_ndjson(text)
             stream.write(text.getvalue())
@@ -48,13 +47,13 @@ def write_json_lines(table: pa.Table, path: Path) -> None:
 
 def _within_64_bits(column: pl.Series) -> pl.Series:
     """The column with whole numbers in 64 bits or, where they are larger, as text, to lose no digit."""
-    if not column.dtype.is_integer() or column.dtype in _WHOLE_NUMBERS:
+    if not column.dtype.is_integer() or column.dtype in WHOLE_NUMBERS:
         return column
     unsigned = column.cast(pl.UInt64, strict=False)
     return unsigned if unsigned.null_count() == column.null_count() else column.cast(pl.String)
 
 
-def _refuse_doubled_keys(path: Path, text: str, names: list[str]) -> None:
+def refuse_doubled_keys(path: Path, text: str, names: list[str], first_line: int = 1) -> None:
     """Refuse an object that has a key twice: which of the two counts would be a guess.
 
     Lines are parsed one by one only where a key seems to be there twice, or may be written with escapes.
@@ -65,10 +64,10 @@ def _refuse_doubled_keys(path: Path, text: str, names: list[str]) -> None:
         key = re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:"
         suspect |= lines.str.count_matches(key) > 1
     for number in suspect.arg_true().to_list():
-        parse_json(lines[number], name=str(path), first_line=number + 1)
+        parse_json(lines[number], name=str(path), first_line=first_line + number)
 
 
-def _explanation(path: Path, raw: bytes) -> str:
+def explanation(path: Path, raw: bytes) -> str:
     """A message that names the line at fault and shows no cell."""
     for number, line in enumerate(raw.splitlines(), start=1):
         try:

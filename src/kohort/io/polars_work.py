@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import polars as pl
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kohort.data.forked import require_polars_threads
 from kohort.errors import UnsupportedError
 
-__all__ = ["by_polars", "refuse_distant_dates", "wide_decimals_as_text"]
+__all__ = ["by_polars", "refuse_distant_dates", "wide_decimals_as_text", "with_usual_dates"]
 
 _DAY_1, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -51,6 +51,16 @@ def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
             f"{format_name} cannot hold dates outside the years 1 to 9999, as in {', '.join(names)}. "
             "Correct them, leave the columns out, or write Parquet (.parquet)."
         )
+
+
+def with_usual_dates(format_name: str) -> Callable[[pa.Table], pa.Table]:
+    """A function that returns a table as it is, or refuses its dates: see `refuse_distant_dates`."""
+
+    def checked(table: pa.Table) -> pa.Table:
+        refuse_distant_dates(table, format_name)
+        return table
+
+    return checked
 
 
 def _has_distant_dates(column: pa.ChunkedArray) -> bool:

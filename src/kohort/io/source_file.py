@@ -7,12 +7,13 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from kohort.errors import InputError
 
-__all__ = ["SourceFile", "opened", "read_once", "sha256_of"]
+__all__ = ["SourceFile", "SourceState", "opened", "opened_again", "read_once", "sha256_of", "state_of"]
 
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
 _IN_MEMORY = 1 << 25  # bytes; files up to this size are read once and parsed from memory
@@ -53,7 +54,56 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
         yield source
         same = _state(stream) == before and _is_at(source, stream)
         if not same or (source.content is None and _digest(stream, path) != source.sha256):
-            raise InputError(f"{path} was changed while it was read. Run this again once it is complete.")
+            raise _changed(path)
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """Which file a name meant when it was first read, and what was in it."""
+
+    place: tuple[int, int]
+    size_and_time: tuple[int, int]
+    sha256: str
+
+
+def state_of(path: str | Path) -> SourceState:
+    """The state of a file that will be read several times; its bytes are hashed now."""
+    with _open(path) as stream:
+        before = _state(stream)
+        found = SourceState(_place(stream), before, _digest(stream, path))
+        if _state(stream) != before:
+            raise _changed(path)
+        return found
+
+
+@contextmanager
+def opened_again(path: str | Path, first: SourceState, *, compare: bool) -> Iterator[SourceFile]:
+    """Hold a file open for another reading; refuse one that is not, or no longer, as it was at the first.
+
+    compare  whether all bytes are compared at the end; else its place, size and time are
+    """
+    source = SourceFile(path)
+    source.sha256 = first.sha256
+    with _open(path) as stream:
+        source.where = _lasting_name(stream, path)
+
+        def refuse_changed() -> None:
+            if (_place(stream), _state(stream)) != (first.place, first.size_and_time):
+                raise _changed(path)
+
+        refuse_changed()
+        try:
+            yield source
+        except Exception:
+            refuse_changed()  # what went wrong may be due to that
+            raise
+        refuse_changed()
+        if compare and _digest(stream, path) != first.sha256:
+            raise _changed(path)
+
+
+def _changed(path: str | Path) -> InputError:
+    return InputError(f"{path} was changed while it was read. Run this again once it is complete.")
 
 
 def read_once(path: str | Path) -> tuple[bytes, str]:
@@ -93,6 +143,11 @@ def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
 def _state(stream: BinaryIO) -> tuple[int, int]:
     found = os.fstat(stream.fileno())
     return found.st_size, found.st_mtime_ns
+
+
+def _place(stream: BinaryIO) -> tuple[int, int]:
+    found = os.fstat(stream.fileno())
+    return found.st_dev, found.st_ino
 
 
 def _content(stream: BinaryIO, path: str | Path) -> bytes:

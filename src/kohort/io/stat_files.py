@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.io.columns import (
+    Slices,
     fine_times_as_text,
     has_no_text,
     long_numbers_as_text,
-    plain_slices,
     refuse_columns,
 )
 from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
@@ -84,10 +84,10 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
 def _coded(table: pa.Table, program: Program) -> CodedTable:
     """The table in codes and types that the program has."""
     _pyreadstat()
-    refuse_columns(table, program, has_no_text)
+    refuse_columns(table.schema, program, has_no_text)
     refuse_distant_dates(table, program)
     with by_polars(f"Writing a {program} file"):
-        return coded_table(pa.concat_tables(plain_slices(_fitting(table))), program)
+        return coded_table(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
 
 
 def _write(coded: CodedTable, path: Path, function: str, title: str, **options: Any) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
+from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.arrow_files import read_arrow, read_parquet, write_arrow, write_parquet
+from kohort.io.columns import Slices
 from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
 from kohort.io.excel import read_excel, write_excel
@@ -29,8 +33,12 @@ __all__ = [
     "TableFile",
     "format_of",
     "read_table",
+    "refuse_doubles",
+    "refuse_stray_options",
     "refuse_unreadable",
+    "write_slices",
     "write_table",
+    "writes_slices",
 ]
 
 SUFFIXES = {
@@ -58,11 +66,13 @@ READERS: dict[str, Callable[[Path], pa.Table]] = {
     "spss": read_spss,
     "stata": read_stata,
 }
-WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
+WRITERS: dict[str, Callable[[Slices, Path], None]] = {
     "parquet": write_parquet,
     "arrow": write_arrow,
-    "excel": write_excel,
     "jsonl": write_json_lines,
+}
+WHOLE_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
+    "excel": write_excel,
     "spss": write_spss,
     "stata": write_stata,
 }
@@ -81,6 +91,11 @@ class TableFile:
     delimiter: str | None = None
     encoding: str | None = None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The records."""
+        return Dataset(self.table)
 
 
 def read_table(
@@ -103,7 +118,7 @@ def read_table(
     refuse_unreadable(path)
     kind = format_of(path)
     check_option(header_option.replace("-", "_"), header, bool | None)
-    _refuse_stray_options(kind, delimiter, encoding, sheet, header)
+    refuse_stray_options(kind, delimiter, encoding, sheet, header)
     first_line: dict[str, Any] = {"header": header, "header_option": header_option}
     with opened(path, by_name=kind not in COMPRESSIBLE) as source:
         try:
@@ -115,7 +130,7 @@ def read_table(
                 file = TableFile(READERS[kind](source), kind, sha256=source.sha256)
         except (*DAMAGED, pa.ArrowException):
             raise InputError(f"{path} is damaged, or not what its extension says.") from None
-    _refuse_doubles(file.table.column_names, str(path))
+    refuse_doubles(file.table.column_names, str(path))
     if not file.table.num_columns or not file.table.num_rows:
         raise InputError(f"{path} has no records.")
     return file
@@ -123,7 +138,7 @@ def read_table(
 
 def _read_text(source: SourceFile, **options: Any) -> TableFile:
     layout = detect_layout(source, **options)
-    _refuse_doubles(layout.header, str(source))
+    refuse_doubles(layout.header, str(source))
     table = read_delimited(source, layout)
     return TableFile(table, "csv", source.sha256, layout.delimiter, layout.encoding)
 
@@ -144,16 +159,41 @@ def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = No
     disk and the like raise OSError, which `replacing` turns into an InputError.
     """
     path = Path(path)
+    if writes_slices(path):
+        write_slices(Slices.of(table.unify_dictionaries()), path, delimiter=delimiter)
+        return
+    refuse_doubles(table.column_names, "The table")
+    with _explained(path):
+        WHOLE_WRITERS[format_of(path)](table, path)
+
+
+def writes_slices(path: str | Path) -> bool:
+    """Whether a table can be written to such a file a slice at a time."""
+    path = Path(path)
     kind = format_of(path)
     if path.suffix.lower() == ".xls":
         raise UnsupportedError("Old Excel files (.xls) can be read, not written. Write .xlsx instead.")
-    _refuse_doubles(table.column_names, "The table")
-    try:
+    return kind == "csv" or kind in WRITERS
+
+
+def write_slices(slices: Slices, path: str | Path, *, delimiter: str | None = None) -> None:
+    """Write a table that comes in slices, in the same way as `write_table`."""
+    path = Path(path)
+    kind = format_of(path)
+    refuse_doubles(slices.schema.names, "The table")
+    with _explained(path):
         if kind == "csv":
-            write_delimited(table, path, delimiter=delimiter)
+            write_delimited(slices, path, delimiter=delimiter)
         else:
-            WRITERS[kind](table, path)
-    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):  # their texts may quote cells
+            WRITERS[kind](slices, path)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Errors of the libraries in our words, since theirs may quote cells."""
+    try:
+        yield
+    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
 
 
@@ -194,7 +234,7 @@ def _first_texts(table: pa.Table) -> list[list[str | None]]:
     return [[None if cell is None else str(cell) for cell in column] for column in cells]
 
 
-def _refuse_stray_options(
+def refuse_stray_options(
     kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None, header: bool | None
 ) -> None:
     """Refuse options that would be ignored."""
@@ -208,7 +248,7 @@ def _refuse_stray_options(
         raise InputError("Only delimited text and Excel workbooks may lack a header; other formats have one.")
 
 
-def _refuse_doubles(names: list[str], where: str) -> None:
+def refuse_doubles(names: list[str], where: str) -> None:
     doubles = [repr(name) for name, count in Counter(names).items() if count > 1]
     if doubles:
         raise InputError(f"{where}: several columns are called {', '.join(doubles)}. Rename them.")

@@ -170,7 +170,7 @@ class BeforeAfter:
 
 def before_after(release: VerifiedRelease) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
-    published = Dataset(release.arrow)
+    published = release.shown
     attributes = release.problem.attributes
     labels = tuple(published.column(attribute.name) for attribute in attributes)
     rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows

@@ -121,7 +121,7 @@ def _basket_notes(items: ItemsProblem | None) -> list[str]:
 
 def formula_notes(published: Published, request: Request) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
-    found = formula_cells(published.arrow)
+    found = formula_cells(published.shown)
     if not found:
         return []
     cells = counted(sum(found.values()), "published cell begins", "published cells begin")

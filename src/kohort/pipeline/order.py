@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from kohort.data.arrangement import stretches, telling_columns
 from kohort.data.baskets import Baskets
-from kohort.data.dataset import Dataset, distinct_rows
-from kohort.data.taking import take_records
+from kohort.data.dataset import distinct_rows, row_keys
 from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
@@ -158,9 +157,8 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
 
     Records that are published alike keep their places relative to each other, which nobody can see.
     """
-    table, rows = published.arrow, published.rows
-    codes = np.column_stack([value_codes(table[name]) for name in table.column_names])
-    by_content = np.argsort(distinct_rows(codes)[2], kind="stable")
+    shown, rows = published.shown, published.rows
+    by_content = np.argsort(row_keys(shown.value_codes(name) for name in shown.names), kind="stable")
     return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
 
 
@@ -170,7 +168,7 @@ def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> Order
         return None
     in_order = published if rows is published.rows else replace(published, kept=rows)
     return attack_on_order(
-        Dataset(in_order.arrow),
+        in_order.shown,
         prepared.dataset,
         prepared.attributes,
         prepared.untouched,
@@ -187,12 +185,13 @@ def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     dataset, roles = prepared.dataset, prepared.roles
     chosen = published.rows[stretches(len(published.rows))]
     quasi = roles.having("quasi-identifier")
-    found = {(name, "values"): dataset.column(name).codes[chosen] for name in quasi}
+    found = {(name, "values"): dataset.column(name).at(chosen) for name in quasi}
     shifted = [name for name, how in prepared.request.treatments.items() if how == "shift"]
-    for name in [*shifted, *(name for role in WHO for name in roles.having(role))]:
-        found[name, "values"] = value_codes(take_records(dataset.arrow(name), chosen))
+    who = [*shifted, *(name for role in WHO for name in roles.having(role))]
+    for name, values in dataset.taken_columns(who, chosen).items():
+        found[name, "values"] = value_codes(values)
     if quasi:
-        labels = [_label_codes(published.columns[name])[chosen] for name in quasi]
+        labels = [_label_codes(published.columns[name], chosen) for name in quasi]
         found[CLASSES, ""] = distinct_rows(np.column_stack(labels))[2]
     if prepared.items is not None:
         baskets = prepared.items.baskets
@@ -201,9 +200,10 @@ def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name, _ in telling_columns(found)))
 
 
-def _label_codes(column: pa.Array | None) -> np.ndarray:
+def _label_codes(column: pa.Array | None, rows: np.ndarray) -> np.ndarray:
     assert isinstance(column, pa.DictionaryArray)
-    return pc.fill_null(column.indices, len(column.dictionary)).to_numpy(zero_copy_only=False)
+    indices = column.indices.take(pa.array(rows)).cast(pa.int64())
+    return pc.fill_null(indices, len(column.dictionary)).to_numpy(zero_copy_only=False)
 
 
 def _basket_columns(baskets: Baskets) -> dict[str, np.ndarray]:

@@ -82,6 +82,11 @@ class Prepared:
         )
 
     @property
+    def needs_rows(self) -> bool:
+        """Whether verification goes through the records one by one: those of people, and items."""
+        return self.items is not None or self.persons is not None or self.histories is not None
+
+    @property
     def untouched(self) -> list[str]:
         """The columns that are published as they came."""
         return self.roles.untouched(self.request.treatments)

@@ -14,8 +14,12 @@ import pyarrow as pa
 
 from kohort.data.basket_cells import joined
 from kohort.data.codebook import codebook_of, with_codebook
+from kohort.data.compact_column import smallest_type
+from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.published_dataset import PublishedDataset
+from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
@@ -25,6 +29,7 @@ from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Published", "labelled", "publish", "replaced_columns"]
 
+_MANY = 1 << 20  # records from which on labels are held in as few bytes as they need
 Columns = Mapping[str, pa.Array | None]
 
 
@@ -56,9 +61,21 @@ class Published:
         return np.arange(self.dataset.n_records) if self.kept is None else self.kept
 
     @property
+    def in_order(self) -> bool:
+        """Whether the records are published in the order of the original."""
+        return self.kept is None or bool((self.kept[1:] > self.kept[:-1]).all())
+
+    @property
     def n_left_out(self) -> int:
         """How many records are not published."""
         return 0 if self.kept is None else self.dataset.n_records - len(self.kept)
+
+    @cached_property
+    def shown(self) -> Dataset:
+        """The published table, to be looked at by a stranger; see `PublishedDataset`."""
+        if isinstance(self.dataset, StreamedDataset):
+            return PublishedDataset(self.dataset, self.names, self.columns, self.kept)
+        return Dataset(self.arrow)
 
     @cached_property
     def arrow(self) -> pa.Table:
@@ -68,13 +85,13 @@ class Published:
             replaced = self.columns.get(name)
             column = self.dataset.arrow(name) if replaced is None else replaced
             arrays.append(column if self.kept is None else take_records(column, self.kept))
-            fields.append(self._field(name, column.type))
+            fields.append(self.field(name, column.type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _field(self, name: str, kind: pa.DataType) -> pa.Field:
+    def field(self, name: str, kind: pa.DataType) -> pa.Field:
         """The type of a column and what a file said about it, also where its values are generalized."""
         if name not in self.columns:
-            return self.dataset.field(name)
+            return self.dataset.field(name).with_type(kind)
         book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
         return with_codebook(pa.field(name, kind), book)
 
@@ -97,14 +114,14 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
-    left = np.flatnonzero(~recoding.withheld)
     if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
-        return Published(prepared.dataset, columns, left)
+        return Published(prepared.dataset, columns, np.flatnonzero(~recoding.withheld))
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
     shown = starred([columns[attribute.name] for attribute in prepared.attributes])
     broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
-    return Published(prepared.dataset, columns, left if broken else None, broken)
+    left = np.flatnonzero(~recoding.withheld) if broken else None
+    return Published(prepared.dataset, columns, left, broken)
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
@@ -145,12 +162,32 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
     """A column of labels, listed alphabetically so that the file does not show any other order."""
     labels = [STAR if label is None and null_is_star else label for label in published.labels]
+    if len(withheld) >= _MANY:
+        return _small_dictionary(labels, published.of_record, withheld)
     known = sorted({label for label in labels if label is not None} | {STAR})
     number = {label: code for code, label in enumerate(known)}
     code_of_label = np.array([-1 if label is None else number[label] for label in labels], dtype=np.int32)
     codes = code_of_label[published.of_record]
     codes[withheld] = number[STAR]
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
+
+
+def _small_dictionary(
+    labels: list[str | None], of_record: np.ndarray, withheld: np.ndarray
+) -> pa.DictionaryArray:
+    """The same with the labels in use alone, and as few bytes for a record as these need."""
+    uses = count_codes(of_record, len(labels)) - count_codes(of_record[withheld], len(labels))
+    shown = {label for label, n in zip(labels, uses) if n and label is not None}
+    known = sorted(shown | ({STAR} if withheld.any() else set()))
+    number = {label: code for code, label in enumerate(known)}
+    kind = smallest_type(len(known) + 1)
+    code_of_label = np.array([number.get(label, len(known)) for label in labels], dtype=kind)  # type: ignore[arg-type]
+    indices = np.empty(len(of_record), dtype=kind)
+    for rows in stretches_of(len(of_record)):
+        np.take(code_of_label, of_record[rows], out=indices[rows], mode="clip")
+    indices[withheld] = number.get(STAR, 0)
+    missing = indices == len(known) if any(n and label is None for label, n in zip(labels, uses)) else None
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(known, pa.string()))
 
 
 def _plain(column: pa.Array) -> pa.Array:

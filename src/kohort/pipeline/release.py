@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from kohort.algorithms import Progress
 from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter, before_after
@@ -19,6 +22,7 @@ from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
+from kohort.pipeline.streaming import published_slices
 from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -98,6 +102,17 @@ class VerifiedRelease(HoldsOriginal):
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat; two tables are joined."""
         return self._published.arrow
+
+    @property
+    def shown(self) -> Dataset:
+        """The published table in codes; two tables are joined."""
+        return self._published.shown
+
+    def slices(
+        self, rows_per_slice: Callable[[int], int], folder: Path, progress: Progress | None = None
+    ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.Table]]]:
+        """The published table in slices, of an original that is read in batches: see `published_slices`."""
+        return published_slices(self._published, rows_per_slice, folder, progress)
 
     @cached_property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from kohort.data.arrangement import telling_columns
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.pipeline.prepare import Prepared
 from kohort.problem.roles import Roles
@@ -56,11 +55,11 @@ def find_sorters(
 
 def _sorted_by(dataset: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
     """These records sorted by a column; those with the same value keep their order."""
-    return rows[np.argsort(value_codes(take_records(dataset.arrow(name), rows)), kind="stable")]
+    return rows[np.argsort(value_codes(dataset.taken(name, rows)), kind="stable")]
 
 
 def _tells(dataset: Dataset, roles: Roles, rows: np.ndarray) -> bool:
     """Whether a quasi-identifier is sorted in this order of the records, and not by chance."""
     columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
-    sorted_ones = {c.name: c.codes[rows] for c in columns if may_be_sorted([true_ranks(c, rows)], [])}
+    sorted_ones = {c.name: c.at(rows) for c in columns if may_be_sorted([true_ranks(c, rows)], [])}
     return bool(telling_columns(sorted_ones))

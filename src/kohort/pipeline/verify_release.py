@@ -24,11 +24,10 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
         prepared.roles,
         prepared.attributes,
         prepared.items,
-        rows=published.rows,
+        rows=published.rows if published.kept is not None or prepared.needs_rows else slice(None),
         treatments=prepared.request.treatments,
     )
-    table = Dataset(published.arrow)
-    return verify(table, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
+    return verify(published.shown, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
 
 
 def verify_release(

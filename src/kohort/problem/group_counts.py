@@ -24,7 +24,9 @@ def group_counts(
     group_of_record  the group of each of `records`; every group has at least one
     persons          the number of each record's person, of all records; None: each has a person of its own
     """
-    codes = None if sensitive is None else sensitive.column.codes[records]
+    if n_groups == 1 and isinstance(records, slice) and records == slice(None) and persons is None:
+        return _of_all(sensitive, len(group_of_record))
+    codes = None if sensitive is None else sensitive.column.at(records)
     n_values = 1 if sensitive is None else sensitive.n_values
     if persons is not None:
         cells = PersonCells.from_records(group_of_record, persons[records], codes, n_groups, n_values)
@@ -32,3 +34,12 @@ def group_counts(
     if codes is None:
         return ClassCounts.of_sizes(np.bincount(group_of_record, minlength=n_groups))
     return ClassCounts.from_records(group_of_record, codes, n_groups, n_values)
+
+
+def _of_all(sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
+    """The counts of all records as one group, which are known already."""
+    if sensitive is None:
+        return ClassCounts.of_sizes(np.array([n_records]))
+    counts = sensitive.column.counts
+    there = np.flatnonzero(counts)
+    return ClassCounts.from_cells(np.zeros(len(there)), there, counts[there], 1, sensitive.n_values)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from kohort.algorithms import Progress
+from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, did_you_mean
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.certificate import write_certificate
-from kohort.io.data_files import write_data
+from kohort.io.columns import Slices, rows_per_slice
+from kohort.io.data_files import write_data, write_data_slices
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
 from kohort.io.maps import write_maps
@@ -21,7 +23,7 @@ from kohort.io.order_file import write_order
 from kohort.io.salt import NO_SALT, Salt, write_salt
 from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
-from kohort.io.tables import format_of
+from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
@@ -115,7 +117,7 @@ class ReleaseFiles:
         tree_files = {files[name]: tree for name, tree in trees.items()} if files else {}
         with outputs.drafts([*self.single, *tree_files]) as draft_of:
             start = time.perf_counter()
-            self._write_tables(release, draft_of)
+            self._write_tables(release, draft_of, progress)
             release.seconds["write"] = time.perf_counter() - start
             hashes = {"input": release.origin.sha256, "output": sha256_of(draft_of[self.out])}
             if self.events is not None:
@@ -149,8 +151,17 @@ class ReleaseFiles:
                 f"{did_you_mean(self.hierarchy_levels, _LEVELS)}"
             )
 
-    def _write_tables(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
+    def _write_tables(
+        self, release: Release, draft_of: Mapping[Path, Path], progress: Progress | None
+    ) -> None:
         origin = release.origin
+        if isinstance(release.dataset, StreamedDataset) and writes_slices(self.out):
+            draft = draft_of[self.out]
+            delimiter = None if origin.file is None or ".tsv" in self.out.suffixes else origin.file.delimiter
+            options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
+            with release.slices(rows_per_slice, draft.parent, progress) as (schema, tables):
+                write_data_slices(Slices(schema, tables), draft, **options)
+            return
         for table, path, file in zip(
             release.parted, (self.out, self.events), (origin.file, origin.events_file)
         ):

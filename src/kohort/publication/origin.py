@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kohort.io.baskets import BasketShape
+from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline.commitment import sha256_of_files
 
@@ -25,7 +26,7 @@ class Origin:
     making       for the report: the `command`, the text of the `spec`, and the original's file name, `data`
     """
 
-    file: TableFile | None = None
+    file: TableFile | StreamedFile | None = None
     shape: BasketShape | None = None
     reads: tuple[Path, ...] = ()
     spec_sha256: str | None = None

@@ -11,6 +11,7 @@ from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
+from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
 from kohort.pipeline.maps import Maps, maps_of
@@ -42,12 +43,13 @@ def release_of(
     that were read. Notes about the file and those given come before those of the release. Once `stop` returns
     True, the best solution so far is published.
     """
-    file, events_file = (table if isinstance(table, TableFile) else None for table in (data, events))
+    file = data if isinstance(data, (TableFile, StreamedFile)) else None
+    events_file = events if isinstance(events, TableFile) else None
     if dataset is None:
-        dataset = Dataset(data if file is None else file.table)
+        dataset = Dataset(data) if file is None else file.dataset
     second = None
     if events is not None:
-        second = Dataset(events if events_file is None else events_file.table)
+        second = Dataset(events) if events_file is None else events_file.dataset
     made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
     about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
     made = replace(made, notes=(*about_files, *notes, *made.notes))

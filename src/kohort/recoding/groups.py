@@ -17,6 +17,8 @@ from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Groups", "set_label"]
 
+_MANY = 1 << 20  # records from which on the numbers of labels are looked up in as few bytes as they need
+
 
 @dataclass(frozen=True, eq=False)
 class Groups(Recoding):
@@ -55,6 +57,8 @@ class Groups(Recoding):
             hidden = attribute.domain.hidden[attribute.leaves] & ~self.withheld
             label_of_group[self.group_of_record[hidden]] = len(labels)
             labels, widths = [*labels, STAR], np.append(widths, len(attribute.column.texts))
+        if len(self.group_of_record) >= _MANY and len(labels) <= 1 << 16:
+            label_of_group = label_of_group.astype(np.uint8 if len(labels) <= 1 << 8 else np.uint16)
         return PublishedColumn(labels, label_of_group[self.group_of_record], widths)
 
     def without_proof(self) -> Groups:
@@ -66,7 +70,7 @@ class Groups(Recoding):
             return [STAR], np.zeros(1, dtype=np.int32), np.array([len(domain.leaves)])
         lo, hi = domain.closure(*ranges_by_group(leaves, self.group_of_record, self.n_groups))
         n_leaves = len(domain.leaves)
-        keys, label_of_group = np.unique(lo.astype(np.int64) * n_leaves + hi, return_inverse=True)
+        keys, label_of_group = _numbered(lo.astype(np.int64) * n_leaves + hi, n_leaves * n_leaves)
         first, last = keys // n_leaves, keys % n_leaves
         return domain.labels(first, last), label_of_group.astype(np.int32), last - first + 1
 
@@ -90,6 +94,15 @@ class Groups(Recoding):
                 widths.append(n_values if labels[-1] == STAR else len(codes))
             label_of_group[g] = number
         return labels, label_of_group, np.array(widths, dtype=np.int64)
+
+
+def _numbered(keys: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys in order, and the place of each among them; keys lie below `n_keys`."""
+    if n_keys > 4 * len(keys) + 1024:
+        return np.unique(keys, return_inverse=True)
+    there = np.zeros(n_keys, dtype=bool)
+    there[keys] = True
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[keys]
 
 
 def set_label(texts: list[str | None], n_values: int, taken: Collection[str | None] = ()) -> str | None:

@@ -6,6 +6,7 @@ from kohort.verification.demands import Original
 from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
+from kohort.verification.slice_check import SliceCheck
 from kohort.verification.two_files import JoinedTables, join_tables
 from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification, verify
@@ -19,6 +20,7 @@ __all__ = [
     "OrderAttack",
     "Original",
     "PeopleFound",
+    "SliceCheck",
     "Verdict",
     "Verification",
     "attack_on_order",

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.data.baskets import Baskets
+from kohort.data.counting import Pairs
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
     check_coverage,
+    label_pairs,
     matching_rows,
 )
 from kohort.verification.assignment import assign_records
@@ -34,18 +36,21 @@ _REPLACING = ("pseudonym", "mask", "shift")  # treatments of columns that are pu
 class Alignment:
     """Published records beside their originals.
 
-    rows       per published record an original that it may come from; None where none was found
+    rows       per published record an original that it may come from; a slice where all are in their order;
+               None where none was found
     checks     of columns, numbers of records, coverage and untouched columns
     sure       whether `rows` are the true originals, as far as anybody can tell
     readings   what the labels of each quasi-identifier cover
     items_ncp  what was lost of the items, where there are any and their originals are known
+    pairs      per quasi-identifier its labels with the original values below them, counted
     """
 
-    rows: np.ndarray | None
+    rows: np.ndarray | slice | None
     checks: tuple[Check, ...]
     sure: bool = True
     readings: Sequence[Reading] = ()
     items_ncp: float | None = None
+    pairs: Sequence[Pairs] = ()
 
 
 def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
@@ -71,6 +76,7 @@ def _people(published: Dataset, original: Original, demands: Demands, found: Ali
     person = demands.linked_by
     if person is None or found.rows is None or person not in published.names:
         return []
+    assert not isinstance(found.rows, slice)  # records of people are looked at one by one
     checks = [check_people(published, original, found.rows, person, sure=found.sure)]
     if found.sure:
         persons = original.dataset.column(person).codes[found.rows]
@@ -178,19 +184,22 @@ class _Comparison:
         assigned = [replace(check, detail=f"With this assignment: {check.detail}") for check in found.checks]
         return Alignment(rows, (Check("records", True, detail), *assigned), sure=False)
 
-    def _aligned(self, rows: np.ndarray, checks: Sequence[Check]) -> Alignment:
+    def _aligned(self, rows: np.ndarray | slice, checks: Sequence[Check]) -> Alignment:
         """Compare the records one by one; `checks` were made before, and come first."""
         covered = self._covered_items(rows)
+        pairs = label_pairs(self.published, self.readings, rows)
         compared = (
-            *check_coverage(self.published, self.readings, rows),
+            *check_coverage(self.readings, pairs),
             *check_conserved(self.published, self.original.dataset, self.original.untouched, rows),
             *(() if covered is None else covered.checks),
         )
-        return Alignment(rows, (*checks, *compared), items_ncp=None if covered is None else covered.ncp)
+        ncp = None if covered is None else covered.ncp
+        return Alignment(rows, (*checks, *compared), items_ncp=ncp, pairs=pairs)
 
-    def _covered_items(self, rows: np.ndarray) -> CoveredBaskets | None:
+    def _covered_items(self, rows: np.ndarray | slice) -> CoveredBaskets | None:
         if self.shown is None or self.original.items is None:
             return None
+        assert not isinstance(rows, slice)  # and so are baskets
         return cover_baskets(self.shown, self.original.items, rows)
 
     def _number(self) -> Check:

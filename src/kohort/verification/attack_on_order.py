@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import read_covering
@@ -15,6 +14,7 @@ from kohort.verification.label_narrowing import (
     OrderAttack,
     Sighted,
     attack_ranks,
+    goes_up_and_down,
     may_be_sorted,
     sighted_column,
     stand_together,
@@ -41,7 +41,9 @@ def attack_on_order(
     k          records in classes smaller than this, once labels are narrowed, are counted
     """
     kept = untouched_columns(original, untouched, rows)
-    true = [true_ranks(attribute.column, rows) for attribute in attributes]
+    few = rows[:_A_FEW]
+    unclear = [a.column for a in attributes if not goes_up_and_down(true_ranks(a.column, few))]
+    true = [true_ranks(column, rows) for column in unclear]
     if not may_be_sorted(true, [column.true for column in kept]):
         return None
     quasi = []
@@ -56,8 +58,8 @@ def untouched_columns(original: Dataset, names: Sequence[str], rows: np.ndarray)
     """The columns that are published as they are and may be sorted, in the order of these records."""
     found = []
     for name in names:
-        if not stand_together(value_codes(take_records(original.arrow(name), rows[:_A_FEW]))):
+        if not stand_together(value_codes(original.taken(name, rows[:_A_FEW]))):
             continue  # most are not sorted, as the first records show
-        codes = value_codes(take_records(original.arrow(name), rows))
+        codes = value_codes(original.taken(name, rows))
         found.append(Sighted(name, codes, codes, codes))
     return found

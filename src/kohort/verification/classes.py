@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs
+from kohort.data.counting import count_pairs, stretches_of
 from kohort.data.domain import STAR
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.verification.class_keys import Cells, ClassKeys
 from kohort.verification.people import CountedPeople
 from kohort.verification.verdict import Check
 
@@ -35,6 +36,38 @@ class PublishedClasses:
     persons: np.ndarray | None = None
 
     @cached_property
+    def _keys(self) -> ClassKeys | None:
+        """The classes as sorted numbers; None where people are counted, or columns are too many for that."""
+        widest = max((len(s.column.texts) for s in self.sensitive.values()), default=1)
+        keys = ClassKeys(self.columns)
+        return keys if self.persons is None and keys.fit(widest) else None
+
+    @cached_property
+    def _cells(self) -> list[tuple[Column | None, Cells]]:
+        """Columns, and how often their values occur in the classes, as far as somebody asked for that."""
+        return []
+
+    def _counted(self, column: Column | None) -> Cells:
+        assert self._keys is not None
+        for known, cells in self._cells:
+            if known is column:
+                return cells
+        self._cells.append((column, self._keys.cells(column)))
+        return self._cells[-1][1]
+
+    @cached_property
+    def _classes(self) -> Cells:
+        """The classes in order, counted together with the values of a sensitive column if there is one."""
+        if self._cells:
+            return self._cells[0][1]
+        return self._counted(next((s.column for s in self.sensitive.values()), None))
+
+    def count_with(self, column: Column) -> None:
+        """Count the classes together with the values of a column that will be asked for: in one sort."""
+        if self._keys is not None and self._keys.fit(len(column.texts)):
+            self._counted(column)
+
+    @cached_property
     def class_of_record(self) -> np.ndarray:
         """The number of each record's class."""
         number = np.zeros(len(self.columns[0]), dtype=np.int64)
@@ -51,7 +84,7 @@ class PublishedClasses:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        return np.bincount(self.class_of_record)
+        return np.bincount(self.class_of_record) if self._keys is None else self._classes.sizes
 
     @cached_property
     def counted_people(self) -> CountedPeople | None:
@@ -68,6 +101,8 @@ class PublishedClasses:
     @cached_property
     def _codes(self) -> list[np.ndarray]:
         """Per column the code of each class: that of any of its records."""
+        if self._keys is not None:
+            return self._keys.codes(self._classes.keys)
         record = np.empty(len(self.sizes), dtype=np.int64)
         record[self.class_of_record] = np.arange(len(self.class_of_record))
         return [column.codes[record] for column in self.columns]
@@ -85,7 +120,9 @@ class PublishedClasses:
         """Per record whether it is published as `*` everywhere."""
         star = np.ones(len(self.columns[0]), dtype=bool)
         for column in self.columns:
-            star &= _stars(column)[column.codes]
+            of_code = _stars(column)
+            for rows in stretches_of(len(star)):
+                star[rows] &= of_code[column.at(rows)]
         return star
 
     def how_many(self, chosen: np.ndarray) -> int:
@@ -132,8 +169,11 @@ class PublishedClasses:
         if self.counted_people is not None:
             people, codes = self._people_with(column)
             return people.having(codes, n_values)
+        if self._keys is not None and self._keys.fit(n_values):
+            found = self._counted(column)
+            return ClassCounts(found.sizes, found.number, found.value, found.count, n_values)
         return ClassCounts.from_cells(
-            *count_pairs(self.class_of_record, column.codes, len(self.sizes), max(n_values, 1)),
+            *count_pairs(self.class_of_record, column, len(self.sizes), max(n_values, 1)),
             len(self.sizes),
             n_values,
         )

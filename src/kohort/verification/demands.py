@@ -84,7 +84,8 @@ class Original:
     roles       of its columns, every one of them
     attributes  its quasi-identifiers, with the hierarchies that say what a published label means
     items       its baskets and their hierarchy; None where no column holds items
-    rows        per published record the number of its original, where the publisher states it
+    rows        per published record the number of its original, where the publisher states it; a slice
+                where all records are published in their order
     order       the same from an order file, which is checked first
     treatments  of columns that may be dropped, where another one was chosen
     """
@@ -93,7 +94,7 @@ class Original:
     roles: Roles
     attributes: tuple[Attribute, ...]
     items: ItemsProblem | None = None
-    rows: np.ndarray | None = None
+    rows: np.ndarray | slice | None = None
     order: np.ndarray | None = None
     treatments: Mapping[str, str] = field(default_factory=dict)
 

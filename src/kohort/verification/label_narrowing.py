@@ -21,6 +21,7 @@ __all__ = [
     "OrderAttack",
     "Sighted",
     "attack_ranks",
+    "goes_up_and_down",
     "may_be_sorted",
     "narrowed_columns",
     "sighted_column",
@@ -89,7 +90,7 @@ def sighted_column(labels: Column, covering: Covering, original: Column, rows: n
 
 def true_ranks(original: Column, rows: np.ndarray) -> np.ndarray:
     """Per published record the rank of its original value; -1 where it is missing."""
-    ranks = original.codes[rows].astype(np.int64)
+    ranks = original.at(rows).astype(np.int64)
     if original.has_null:
         ranks[ranks == len(original.texts) - 1] = -1
     return ranks
@@ -144,8 +145,15 @@ def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> O
 
 def may_be_sorted(quasi: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> bool:
     """Whether the records have an order to attack; columns are ranks in the order of the release."""
-    whole = np.zeros(len(quasi[0]), dtype=np.int64)
+    columns = [*quasi, *kept]
+    whole = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
     return any(_direction(true, whole) for true in (*quasi, *kept)) or any(_in_runs(true) for true in kept)
+
+
+def goes_up_and_down(true: np.ndarray) -> bool:
+    """Whether values both rise and fall along these records; no table that begins so is sorted by them."""
+    steps = np.diff(true[true >= 0])
+    return bool(len(steps)) and bool(steps.min() < 0 < steps.max())
 
 
 def narrowed_columns(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.data.counting import Pairs
 from kohort.problem.costs import COSTS, PublishedAttribute, PublishedTable
 from kohort.verification.reading import Reading
 
@@ -30,31 +31,40 @@ def measure_costs(table: PublishedTable, weights: np.ndarray | None = None) -> d
 def published_table(
     labels: Sequence[Column],
     readings: Sequence[Reading],
-    rows: np.ndarray,
+    rows: np.ndarray | slice,
     withheld: np.ndarray,
     class_sizes: np.ndarray,
+    pairs: Sequence[Pairs] | None = None,
 ) -> PublishedTable:
     """A published table in the form that costs are computed from.
 
     labels    the published quasi-identifiers
     readings  what their labels cover, as `read_column` reads them
-    rows      per published record its original; originals that are not published are withheld
+    rows      per published record its original; a slice where all are in their order
     withheld  per original record
+    pairs     per column its labels with the original values, where these were counted and no record is
+              withheld
     """
-    columns = [_published(column, reading, rows) for column, reading in zip(labels, readings)]
+    counted = [None] * len(labels) if pairs is None else pairs
+    columns = [_published(c, reading, rows, pair) for c, reading, pair in zip(labels, readings, counted)]
     return PublishedTable(columns, withheld, class_sizes)
 
 
-def _published(column: Column, reading: Reading, rows: np.ndarray) -> PublishedAttribute:
+def _published(
+    column: Column, reading: Reading, rows: np.ndarray | slice, pairs: Pairs | None
+) -> PublishedAttribute:
     original = reading.attribute.column
     star = len(column.texts)  # the last label that was read: that of records that were left out
-    label_of_record = np.full(len(original), star, dtype=np.int32)
-    label_of_record[rows] = column.codes  # the published records may be in another order
+    label_of_record: np.ndarray | Column = column
+    if not isinstance(rows, slice):
+        label_of_record = np.full(len(original), star, dtype=np.int32)
+        label_of_record[rows] = column.codes  # the published records may be in another order
     return PublishedAttribute(
         name=reading.attribute.name,
         values=reading.generalized(),
         value_of_record=label_of_record,
-        code_of_record=original.codes,
+        code_of_record=original,
         counts=original.counts,
         weight=reading.attribute.weight,
+        pairs=pairs,
     )

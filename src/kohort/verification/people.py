@@ -21,7 +21,7 @@ from kohort.problem.models.exact import INT64_MAX
 __all__ = ["CountedPeople", "persons_in_release"]
 
 
-def persons_in_release(original: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
+def persons_in_release(original: Dataset, name: str, rows: np.ndarray | slice) -> np.ndarray:
     """A number for the person of each published record; records without a person count as one person's."""
     encoded = original.arrow(name).combine_chunks().dictionary_encode()
     codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(encoded.dictionary))

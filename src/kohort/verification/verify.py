@@ -122,6 +122,7 @@ def _dropped(published: Dataset, demands: Demands, original: Original | None) ->
 def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
     """What tells which labels lie above which items: the original, or the hierarchy that is given."""
     if original is not None and original.items is not None:
+        assert not isinstance(found.rows, slice)
         known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
         return Levels(original.items.hierarchy, known)
     given = None if demands.items is None else demands.items.hierarchy
@@ -168,12 +169,13 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     """The published table beside its original, as costs see it; None where it has none, or fails."""
     if found.rows is None or not verdict.holds:
         return None
-    n_records = len(found.readings[0].attribute.column)
+    n_records, n_published = len(found.readings[0].attribute.column), len(classes.columns[0])
     withheld = np.ones(n_records, dtype=bool)
-    starred = verdict.withheld > n_records - len(found.rows)
+    starred = verdict.withheld > n_records - n_published
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
-    return published_table(classes.columns, found.readings, found.rows, withheld, sizes)
+    pairs = found.pairs if found.pairs and not withheld.any() else None
+    return published_table(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
 def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:

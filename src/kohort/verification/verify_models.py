@@ -79,6 +79,8 @@ def verify_models(
     the share `suppression`. Either way they must satisfy the models together, as a class does: anybody who
     fits no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
     """
+    if sensitive and all(model.attribute is None for model in models):
+        classes.count_with(sensitive[0])
     counts = {id(model): classes.counts(model) for model in models}
     holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
     records = len(classes.columns[0])

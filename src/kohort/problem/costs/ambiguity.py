@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kohort.data.counting import codes_at, stretches_of
 from kohort.problem.costs.cost import Cost, PublishedTable
 
 __all__ = ["Ambiguity"]
@@ -24,8 +25,11 @@ class Ambiguity(Cost):
     )
 
     def measure(self, table: PublishedTable) -> float:
-        combinations = np.ones(table.n_records, dtype=float)
+        total = 0.0
         with np.errstate(over="ignore"):
-            for attribute in table.attributes:
-                combinations *= attribute.values.width[attribute.value_of_record]
-            return min(float(combinations.mean()), sys.float_info.max)
+            for rows in stretches_of(table.n_records):
+                combinations = np.ones(rows.stop - rows.start, dtype=float)
+                for attribute in table.attributes:
+                    combinations *= attribute.values.width[codes_at(attribute.value_of_record, rows)]
+                total += float(combinations.sum())
+        return min(total / table.n_records, sys.float_info.max)

@@ -10,6 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from kohort.data.column import Column
+from kohort.data.counting import Pairs, count_codes, count_pairs
 from kohort.data.domain import GeneralizedValues
 
 __all__ = ["CellCost", "Cost", "Line", "PublishedAttribute", "PublishedTable", "SeparableCost"]
@@ -20,21 +22,33 @@ class PublishedAttribute:
     """One quasi-identifier as published: its distinct generalized values, and which one each record has.
 
     `code_of_record` are the codes of the original values and `counts` how often each occurs. Where records
-    have weights, a mean over records is weighted by them.
+    have weights, a mean over records is weighted by them. `pairs` are the generalized values with the
+    original ones, counted, where that is known and no record is withheld.
     """
 
     name: str
     values: GeneralizedValues
-    value_of_record: np.ndarray
-    code_of_record: np.ndarray
+    value_of_record: np.ndarray | Column
+    code_of_record: np.ndarray | Column
     counts: np.ndarray
     weight: float = 1.0
     record_weights: np.ndarray | None = None
+    pairs: Pairs | None = None
 
     @cached_property
     def uses(self) -> np.ndarray:
         """How many records have each generalized value, or how much they weigh together."""
-        return np.bincount(self.value_of_record, self.record_weights, minlength=len(self.values.width))
+        if self.record_weights is None and self.pairs is not None:
+            value, _, uses = self.pairs
+            return np.bincount(value, uses, minlength=len(self.values.width)).astype(np.int64)
+        return count_codes(self.value_of_record, len(self.values.width), self.record_weights)
+
+    def pairs_of(self, chosen: np.ndarray | None) -> Pairs:
+        """The generalized values with the original ones, and how many of the chosen records have them."""
+        if chosen is None and self.pairs is not None:
+            return self.pairs
+        n_values, n_codes = len(self.values.width), len(self.counts)
+        return count_pairs(self.value_of_record, self.code_of_record, n_values, n_codes, chosen)
 
 
 @dataclass(frozen=True, eq=False)

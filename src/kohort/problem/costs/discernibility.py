@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.data.counting import count_pairs
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import CellCost, Cost, PublishedAttribute, PublishedTable
 
@@ -46,17 +45,12 @@ class HierarchicalDiscernibility(CellCost):
     withheld_record: ClassVar[float | None] = 1.0
 
     def measure(self, table: PublishedTable) -> float:
-        kept = ~table.withheld
+        kept = ~table.withheld if table.withheld.any() else None
         per_attribute = [self._penalty(attribute, kept) for attribute in table.attributes]
         return table.weighted(per_attribute) + float(table.withheld.sum())
 
-    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray) -> float:
-        value, code, uses = count_pairs(
-            attribute.value_of_record[kept],
-            attribute.code_of_record[kept],
-            len(attribute.values.width),
-            len(attribute.counts),
-        )
+    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray | None) -> float:
+        value, code, uses = attribute.pairs_of(kept)
         together, alone = attribute.values.mass[value], attribute.counts[code]
         others = attribute.values.n_records - alone
         return float(np.dot(uses, np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)))

@@ -1,0 +1,135 @@
+"""A table too large to be held in memory: some columns in small codes, the rest read when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.batches import Batches
+from kohort.data.codebook import codebook_of
+from kohort.data.column import Column
+from kohort.data.compact_column import StoredValues
+from kohort.data.dataset import Dataset
+from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.growing_values import GrowingValues
+from kohort.data.taking import take_records
+
+__all__ = ["StreamedDataset"]
+
+Seen = Callable[[int], None]
+
+
+class StreamedDataset(Dataset):
+    """The records of a file that is read in batches.
+
+    The columns that are `held` are in memory, as distinct values and small codes. Any other column is read
+    from the file whenever somebody asks for it, and not kept.
+
+    shown     columns that are published as they are, of which texts like formulas are counted
+    seen      called with the number of records that were read so far, while the held columns are read
+    formulas  how many texts of each shown column begin like a formula
+    """
+
+    def __init__(
+        self, batches: Batches, held: Sequence[str], shown: Sequence[str] = (), seen: Seen | None = None
+    ) -> None:
+        self.batches = batches
+        self.names = tuple(batches.schema.names)
+        self._columns: dict[str, Column] = {}
+        texts = [name for name in shown if name not in held and holds_texts(self.field(name).type)]
+        self.formulas = dict.fromkeys(texts, 0)
+        self.n_records, self.held = self._read([name for name in self.names if name in held], texts, seen)
+
+    @cached_property
+    def frame(self) -> Any:  # type: ignore[override]
+        """All records in memory."""
+        return nw.from_native(self.batches.whole(), eager_only=True)
+
+    def column(self, name: str) -> Column:
+        """The column in codes; one that is not held is read, and held from then on."""
+        if name not in self._columns:
+            self.require([name])
+            self._hold(name)
+            self.held[name] = self.held[name].sorted()
+            self._columns[name] = self.held[name].column(name, apart=self._missing_texts(name))
+        return self._columns[name]
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        """The column as Arrow: of a held one a dictionary with small indices; any other is read."""
+        if name in self.held:
+            return pa.chunked_array([self.held[name].arrow()])
+        parts = [batch.column(0) for batch in self.batches.read([name], last=True)]
+        return pa.chunked_array(parts, parts[0].type)
+
+    def taken(self, name: str, rows: np.ndarray) -> pa.Array:
+        return self.taken_columns([name], rows)[name]
+
+    def taken_columns(self, names: Sequence[str], rows: np.ndarray) -> dict[str, Any]:
+        """The given records of some columns; those that are not held are read together."""
+        found: dict[str, Any] = {n: self.held[n].taken(rows) for n in names if n in self.held}
+        others = [name for name in names if name not in self.held]
+        if not others:
+            return found
+        order = np.argsort(rows, kind="stable")
+        parts = [pa.Table.from_batches([part]) for part in self._picked(others, rows[order])]
+        place = np.empty(len(rows), dtype=np.int64)
+        place[order] = np.arange(len(rows))
+        for name in others:
+            values = pa.concat_arrays([_plain(part.column(name)) for part in parts])
+            found[name] = take_records(values, place)
+        return found
+
+    def field(self, name: str) -> pa.Field:
+        return self.batches.schema.field(name)
+
+    def _missing_texts(self, name: str) -> Collection[str]:
+        codebook = codebook_of(self.field(name))
+        return frozenset() if codebook is None else codebook.missing_texts
+
+    def _hold(self, name: str) -> None:
+        if name not in self.held:
+            self.held |= self._read([name])[1]
+
+    def _read(
+        self, names: Sequence[str], texts: Sequence[str] = (), seen: Seen | None = None
+    ) -> tuple[int, dict[str, StoredValues]]:
+        """The number of records, and the values of some columns; in the `texts`, formulas are counted."""
+        growing = {name: GrowingValues(name, self.batches.schema.field(name).type) for name in names}
+        n_records = 0
+        for batch in self.batches.read([*names, *texts]):
+            for name, values in growing.items():
+                values.add(batch.column(name))
+            for name in texts:
+                self.formulas[name] += count_formulas(batch.column(name))
+            n_records += len(batch)
+            if seen is not None:
+                seen(n_records)
+        return n_records, {name: values.values() for name, values in growing.items()}
+
+    def _picked(self, names: Sequence[str], rows: np.ndarray) -> Iterator[pa.RecordBatch]:
+        """These records of columns that are read; `rows` rise. Reading ends with the last of them."""
+        start = picked = 0
+        with closing(self.batches.read(names)) as batches:
+            for batch in batches:
+                stop = start + len(batch)
+                upto = int(np.searchsorted(rows, stop))
+                if upto > picked or not picked:
+                    places = rows[picked:upto] - start
+                    columns = [take_records(column, places) for column in batch.columns]
+                    yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+                start, picked = stop, upto
+                if picked == len(rows):
+                    return
+
+
+def _plain(values: pa.ChunkedArray) -> pa.Array:
+    """The values in one chunk, without a dictionary: each batch may have another."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return pa.concat_arrays(values.chunks)

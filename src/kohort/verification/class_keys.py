@@ -1,0 +1,120 @@
+"""Classes of a published table as sorted numbers: one per record, made of the codes of all its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.counting import stretches_of
+
+__all__ = ["Cells", "ClassKeys"]
+
+_LARGEST = 2**62
+_AT_ONCE = 1 << 23  # records that are sorted at a time
+_SAMPLED = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The classes of a table in order, and how often each value of another column occurs in each.
+
+    keys, sizes  of each class
+    number, value, count  per cell that is not empty: its class, its value and how many records have it
+    """
+
+    keys: np.ndarray
+    sizes: np.ndarray
+    number: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ClassKeys:
+    """Numbers for the classes of a table: equal for records that look alike, in the order of their codes."""
+
+    columns: Sequence[Column]
+
+    def fit(self, n_values: int) -> bool:
+        """Whether a class and one of so many values fit into one number."""
+        size = max(n_values, 1)
+        for column in self.columns:
+            size *= max(len(column.texts), 1)  # of any length, since these are Python's integers
+        return size <= _LARGEST
+
+    def cells(self, values: Column | None = None) -> Cells:
+        """Count the records of each class, and of each value of another column in it. O(n log n)."""
+        n_values = 1 if values is None else max(len(values.texts), 1)
+        parts, n_classes = [], 0
+        for keys in self._sorted_parts(values, n_values):
+            parts.append(_counted(keys, n_values, n_classes))
+            n_classes += len(parts[-1].keys)
+        if len(parts) == 1:
+            return parts[0]
+        return Cells(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Cells)))
+
+    def codes(self, keys: np.ndarray) -> list[np.ndarray]:
+        """Per column the code of each class."""
+        found = []
+        for column in reversed(self.columns):
+            keys, code = np.divmod(keys, max(len(column.texts), 1))
+            found.append(code)
+        return found[::-1]
+
+    def _sorted_parts(self, values: Column | None, n_values: int) -> Iterator[np.ndarray]:
+        """The numbers of all records, sorted: in parts of which each lies above the one before."""
+        n_records = len(self.columns[0])
+        limits = self._limits(values, n_values, n_records // _AT_ONCE)
+        parts: list[list[np.ndarray]] = [[] for _ in limits[1:]]
+        for rows in stretches_of(n_records):
+            keys = self._keys(rows, values, n_values)
+            for part, (low, high) in zip(parts, pairwise(limits)):
+                part.append(keys if len(parts) == 1 else keys[(low <= keys) & (keys < high)])
+        parts.reverse()
+        while parts:
+            keys = np.concatenate(parts.pop())
+            keys.sort()
+            yield keys
+
+    def _keys(self, rows: slice | np.ndarray, values: Column | None, n_values: int) -> np.ndarray:
+        key = self.columns[0].at(rows).astype(np.int64)
+        for column in self.columns[1:]:
+            key *= max(len(column.texts), 1)
+            key += column.at(rows)
+        if values is not None:
+            key *= n_values
+            key += values.at(rows)
+        return key
+
+    def _limits(self, values: Column | None, n_values: int, n_cuts: int) -> list[int]:
+        """Numbers that cut all records into parts of about the same size; they lie between classes."""
+        sample = np.linspace(0, len(self.columns[0]) - 1, _SAMPLED).astype(np.int64) if n_cuts else None
+        cuts: list[int] = []
+        if sample is not None:
+            keys = np.sort(self._keys(sample, values, n_values)) // n_values * n_values
+            places = np.linspace(0, len(keys) - 1, n_cuts + 2)[1:-1].astype(np.int64)
+            cuts = sorted({int(key) for key in keys[places]})
+        return [0, *(cut for cut in cuts if cut > 0), _LARGEST + 1]
+
+
+def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:
+    """The classes and cells of sorted numbers; classes are counted from `first_class` on."""
+    cell, count = _runs(keys)
+    of_class = cell // n_values
+    cell -= of_class * n_values
+    first = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]])) if len(cell) else cell
+    number = np.repeat(
+        np.arange(first_class, first_class + len(first), dtype=np.int32), np.diff(np.append(first, len(cell)))
+    )
+    sizes = np.add.reduceat(count, first) if len(cell) else count
+    return Cells(of_class[first], sizes, number, cell.astype(np.int32), count)
+
+
+def _runs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers in a sorted list, and how often each occurs."""
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else keys
+    return keys[starts], np.diff(np.append(starts, len(keys)))
