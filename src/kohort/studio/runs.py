@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kohort.studio.jobs import JobError, Worker, WorkerLost
 
 if TYPE_CHECKING:
-    from kohort.studio.session import Session, Source
+    from kohort.studio.session import Session
+    from kohort.studio.source import Source
 
 __all__ = ["Run", "Runs"]
 
