@@ -16,6 +16,7 @@ from kohort.report.sections import sections
 from kohort.report.sentences import verdict_sentences
 from kohort.report.traffic_light import advice_of, traffic_light_of
 from kohort.studio.worker.cells import first_rows
+from kohort.studio.worker.lattices import lattice_of
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Workplace
 from kohort.utility.queries import Query, answers
@@ -43,6 +44,7 @@ def report_parts(workplace: Workplace, telling: Telling) -> dict[str, Any]:
         "riskiest": facts["riskiest"],
         "counted": facts["counted"],
         "sensitive": facts["sensitive"],
+        "lattice": lattice_of(workplace.release),
     }
 
 
