@@ -6,8 +6,8 @@ from typing import Any
 
 __all__ = ["drawing_of"]
 
-_GAP, _ROW, _HEIGHT, _EDGE = 12, 64, 26, 10
-_CHARACTER, _PADDING = 8, 14  # pixels of a digit, and around the text of a node
+_GAP, _ROW, _HEIGHT, _EDGE = 10, 64, 26, 10
+_CHARACTER, _PADDING = 7, 14  # pixels of a digit, and around the text of a node
 
 
 def drawing_of(lattice: dict[str, Any]) -> dict[str, Any]:

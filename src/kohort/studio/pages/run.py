@@ -31,6 +31,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     return {
         **known,
         "baskets": session.of_baskets,
+        "usual": "apriori-items" if session.of_baskets else "auto",
         "settings": {name: session.spec.get(name) for name in _SETTINGS},
         "runs": [run.snapshot() for run in reversed(session.runs.all)],
         "running": session.runs.running is not None,

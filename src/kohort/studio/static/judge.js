@@ -36,6 +36,7 @@ const FORMS = {
 
 export function judge() {
   whenShown(() => {
+    showPublishedNode();
     if (part("query-form")) prepareQuery();
     if (part("item-query-form")) prepareItems();
   });
@@ -49,6 +50,14 @@ export function judge() {
     const button = event.target.closest?.("[data-class]");
     if (button) showRecords(Number(button.dataset.class));
   });
+}
+
+// The node that is published is in the middle of its picture, where that is wider than the page.
+function showPublishedNode() {
+  const node = document.querySelector("#lattice-picture .chosen");
+  if (!node) return;
+  const frame = node.closest(".scroll");
+  frame.scrollLeft = Number(node.getAttribute("x")) + Number(node.getAttribute("width")) / 2 - frame.clientWidth / 2;
 }
 
 // -- records -----------------------------------------------------------------------------------------

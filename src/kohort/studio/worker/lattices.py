@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from kohort.recoding.lattice import STATES, Lattice
 __all__ = ["MOST_NODES", "lattice_of"]
 
 MOST_NODES = 150  # nodes that are drawn; of a larger lattice those that are nearest to the chosen one
-_FARTHEST = 3  # steps from the chosen node
+_WIDEST = 16  # nodes in a row, where not all are drawn
 
 
 def lattice_of(release: Release) -> dict[str, Any] | None:
@@ -52,13 +53,15 @@ def _drawn(lattice: Lattice) -> list[tuple[int, ...]]:
     """All nodes, or as many steps around the chosen one as the limit allows."""
     if lattice.states.size <= MOST_NODES:
         return list(np.ndindex(lattice.states.shape))
-    found = [lattice.chosen]
-    for steps in range(1, _FARTHEST + 1):
-        wider = _around(lattice, steps)
-        if len(wider) > MOST_NODES:
-            break
-        found = wider
+    found, steps = [lattice.chosen], 1
+    while len(wider := _around(lattice, steps)) <= MOST_NODES and (steps == 1 or _widest(wider) <= _WIDEST):
+        found, steps = wider, steps + 1
     return found
+
+
+def _widest(nodes: list[tuple[int, ...]]) -> int:
+    """The most nodes with the same sum of levels, which stand in a row."""
+    return max(Counter(map(sum, nodes)).values())
 
 
 def _around(lattice: Lattice, steps: int) -> list[tuple[int, ...]]:
