@@ -29,7 +29,8 @@ def spec_text(spec: dict[str, Any], *, data: str | None = None, lines_of_trees: 
     body = _attributes(spec.get("attributes", {}), lines_of_trees)
     items = rest.pop("items", None)
     if items is not None:
-        body += _cut_items(_attribute("items", items), lines_of_trees)
+        tree_last = sorted(items, key=lambda key: key == "hierarchy")  # what comes after it could be cut
+        body += _cut_items(_attribute("items", {key: items[key] for key in tree_last}), lines_of_trees)
     events = rest.pop("events", None)
     if events is not None:
         others = {key: value for key, value in events.items() if key != "attributes"}

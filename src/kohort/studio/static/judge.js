@@ -11,7 +11,7 @@ async function ask(question) {
     body: JSON.stringify(question),
   });
   const answer = await response.json();
-  if (!answer.error) return answer;
+  if (response.ok) return answer; // of a query, `error` is how far its answer is off
   say(answer.error);
   part("message").scrollIntoView();
   return null;
@@ -211,7 +211,7 @@ async function attackByItems() {
 async function prepareItems() {
   const found = await ask({ ask: "items" });
   const choice = part("asked-items");
-  if (!found || !choice) return;
+  if (!found || !choice || choice.options.length) return; // what is chosen stays
   const options = found.items.map((row) => element("option", `${row.item} (${row.baskets.toLocaleString("en")})`, { value: row.item }));
   choice.replaceChildren(...options);
 }
