@@ -271,6 +271,27 @@ def test_a_killed_worker_is_said_and_the_session_lives(browser, session):
     assert "its process ended" in browser.get("run").text
 
 
+def test_a_release_whose_worker_died_says_so_and_is_made_again(browser, session):
+    browser.post("run/start")
+    assert browser.ended()["status"] == "done"
+    run = session.runs.all[-1]
+    os.kill(run.worker.pid, signal.SIGKILL)
+    while run.worker.pid is not None:
+        time.sleep(0.05)
+    browser.get(f"judge/{run.number}")
+    while browser.json(f"judge/{run.number}")["judging"]:
+        time.sleep(0.05)
+    facts = browser.json(f"judge/{run.number}")
+    assert "process" in facts["not_judged"] and not facts["run"]["held"] and facts["parts"] is None
+    page = browser.get(f"judge/{run.number}").text
+    assert 'id="not-judged"' in page and "no longer in memory" in page and "bug" not in page
+    browser.post("run/again", {"run": str(run.number)})
+    assert browser.ended()["status"] == "done"
+    while (facts := browser.json(f"judge/{run.number}"))["judging"]:
+        time.sleep(0.05)
+    assert facts["parts"] is not None and facts["not_judged"] is None
+
+
 def test_a_project_goes_on_next_week(browser):
     text = browser.get("project.kohort.yaml").text
     content = yaml.safe_load(text)

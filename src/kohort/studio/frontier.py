@@ -69,7 +69,7 @@ class Frontier:
         for name in ("time_limit", "parameters"):  # of the run, which has an algorithm of its own
             spec.pop(name, None)
         events = None if session.events is None else session.events.asked()
-        asked = {"source": session.source.asked(), "events": events, "spec": spec, "k": k}
+        asked: dict[str, Any] = {"source": session.source.asked(), "events": events, "spec": spec, "k": k}
         try:
             return await self._worker.ask("frontier", **asked)
         except JobError as error:

@@ -29,6 +29,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "run": run.snapshot(),
         "made": made,
         "judging": run.judging,
+        "not_judged": run.not_judged,
         "parts": run.parts,
         "facts": run.facts,
         "events": _kind_of_events(run),
