@@ -212,6 +212,45 @@ def test_two_runs_are_compared(browser):
     assert {row[0] for row in compared["columns"]} == {"age", "sex", "town"}
     mapped = browser.post("judge/2/ask", json={"ask": "map"}).json()
     assert mapped["reason"] is None and {c["name"] for c in mapped["columns"]} == {"age", "sex", "town"}
+    while browser.json("judge/2")["judging"]:
+        time.sleep(0.1)
+    lattice = browser.json("judge/2")["parts"]["lattice"]
+    assert [column["name"] for column in lattice["columns"]] == ["age", "sex", "town"]
+    [chosen] = [node for node in lattice["nodes"] if node["chosen"]]
+    assert chosen["levels"] == [column["chosen"] for column in lattice["columns"]]
+    assert len(lattice["nodes"]) == lattice["of"] == sum(lattice["counts"].values())
+    page = browser.get("judge/2").text
+    assert page.count('<rect class="node ') >= lattice["of"] and 'id="lattice-nodes"' in page
+    assert (
+        browser.json("judge/1")["parts"]["lattice"] is None
+        and 'id="lattice"' not in browser.get("judge/1").text
+    )
+
+
+def test_of_a_large_lattice_the_part_around_the_published_node_is_drawn():
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    from kohort.recoding.lattice import Lattice
+    from kohort.studio.lattice_drawing import drawing_of
+    from kohort.studio.worker import lattices
+
+    states = np.zeros((6, 5, 4, 3), dtype=np.int8)
+    lattice = Lattice(states, (2, 4, 0, 1))
+    nodes = lattices._drawn(lattice)
+    distances = [sum(abs(a - b) for a, b in zip(node, lattice.chosen)) for node in nodes]
+    near = sum(
+        sum(abs(a - b) for a, b in zip(n, lattice.chosen)) <= max(distances) for n in np.ndindex(6, 5, 4, 3)
+    )
+    assert lattice.chosen in nodes and 20 < len(nodes) == near <= lattices.MOST_NODES
+    drawing = drawing_of({"nodes": [lattices._node(lattice, levels) for levels in nodes]})
+    boxes = [SimpleNamespace(**box) for box in drawing["boxes"]]
+    width, height = drawing["box"]["width"], drawing["box"]["height"]
+    for box in boxes:  # all inside the picture, none over another
+        assert box.x >= 0 and box.x + width <= drawing["width"] and box.y >= 0
+        assert box.y + height <= drawing["height"]
+        assert not any(abs(box.x - o.x) < width and abs(box.y - o.y) < height for o in boxes if o is not box)
 
 
 def test_a_killed_worker_is_said_and_the_session_lives(browser, session):
@@ -230,6 +269,27 @@ def test_a_killed_worker_is_said_and_the_session_lives(browser, session):
     latest = browser.ended()
     assert latest["status"] == "lost" and "process" in latest["error"]
     assert "its process ended" in browser.get("run").text
+
+
+def test_a_release_whose_worker_died_says_so_and_is_made_again(browser, session):
+    browser.post("run/start")
+    assert browser.ended()["status"] == "done"
+    run = session.runs.all[-1]
+    os.kill(run.worker.pid, signal.SIGKILL)
+    while run.worker.pid is not None:
+        time.sleep(0.05)
+    browser.get(f"judge/{run.number}")
+    while browser.json(f"judge/{run.number}")["judging"]:
+        time.sleep(0.05)
+    facts = browser.json(f"judge/{run.number}")
+    assert "process" in facts["not_judged"] and not facts["run"]["held"] and facts["parts"] is None
+    page = browser.get(f"judge/{run.number}").text
+    assert 'id="not-judged"' in page and "no longer in memory" in page and "bug" not in page
+    browser.post("run/again", {"run": str(run.number)})
+    assert browser.ended()["status"] == "done"
+    while (facts := browser.json(f"judge/{run.number}"))["judging"]:
+        time.sleep(0.05)
+    assert facts["parts"] is not None and facts["not_judged"] is None
 
 
 def test_a_project_goes_on_next_week(browser):

@@ -21,7 +21,7 @@ from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemInference
 
-__all__ = ["hierarchy_description", "items_problem"]
+__all__ = ["DEFAULT_HIERARCHY", "build_item_hierarchy", "hierarchy_description", "items_problem"]
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
@@ -81,7 +81,7 @@ def _hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     if not plain.items.texts:
         raise InputError(f"Column {items.column!r} holds no items: there is nothing to publish.")
-    hierarchy = source if isinstance(source, Hierarchy) else _built(source, plain)
+    hierarchy = source if isinstance(source, Hierarchy) else build_item_hierarchy(source, plain)
     missing = len(check(hierarchy, plain.items).missing)
     if missing:
         raise InputError(
@@ -93,7 +93,8 @@ def _hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
     return hierarchy
 
 
-def _built(source: Builder, plain: Baskets) -> Hierarchy:
+def build_item_hierarchy(source: Builder, plain: Baskets) -> Hierarchy:
+    """The hierarchy over the items of baskets that a builder makes; only here may it ask for cooccurrence."""
     if isinstance(source, Order) and source.values == "cooccurrence":
         fanout = source.fanout if isinstance(source.fanout, int) else source.fanout[0]
         source = replace(source, values=by_cooccurrence(plain, fanout))

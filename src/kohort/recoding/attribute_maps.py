@@ -11,6 +11,7 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.recoding.groups import Groups
+from kohort.recoding.lattice import Lattice
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["AttributeMaps"]
@@ -21,7 +22,7 @@ class AttributeMaps(Recoding):
     """Every leaf of an attribute is published as one node of its hierarchy, wherever it occurs.
 
     `node_of_leaf` is by the attribute's name, `withheld` by record; `search` is what a search has proven, as
-    in Partitions.
+    in Partitions, and `lattice` what it knows of every combination of levels.
     """
 
     node_of_leaf: Mapping[str, np.ndarray]
@@ -30,6 +31,7 @@ class AttributeMaps(Recoding):
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    lattice: Lattice | None = None
     is_global: ClassVar[bool] = True  # type: ignore[misc]
 
     def apply(self, attribute: Attribute) -> PublishedColumn:

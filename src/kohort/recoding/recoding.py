@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kohort.problem.attribute import Attribute
+from kohort.recoding.lattice import Lattice
 from kohort.recoding.proof import DualProof
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Recoding(ABC):
     notes      sentences that the user should read
     search     what a search for a scheme has proven: the scheme of each attribute, the least cost of all
                recodings of these schemes, how far the recoding is above it; empty where nothing was searched
+    lattice    what a full-domain search knows of each combination of levels; None where there is no such
     in_domain  whether only generalized values of the attributes' domains are published, no sets of them
     is_global  whether a value is published the same way wherever it occurs: then `maps` says how
     items      how the items of each record are published; None where there is no column of items
@@ -52,6 +54,7 @@ class Recoding(ABC):
     notes: tuple[str, ...] = ()
     proof: DualProof | None = None
     search: Mapping[str, Any] = {}
+    lattice: Lattice | None = None
     in_domain: bool = True
     is_global: bool = False
     items: ItemNodes | None = None

@@ -230,14 +230,14 @@ async def _events(session: Session, request: Request) -> Response:
     """What happens in a session, as server-sent events; the first one says how things stand."""
 
     async def events() -> AsyncIterator[dict[str, str]]:
-        queue = session.listen()
+        queue = session.listeners.listen()
         try:
             for event in _standing(session):
                 yield {"data": json.dumps(event)}
             while True:
                 yield {"data": json.dumps(await queue.get())}
         finally:
-            session.leave(queue)
+            session.listeners.leave(queue)
 
     return EventSourceResponse(events(), ping=_PING)
 

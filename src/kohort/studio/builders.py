@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["BUILDERS", "WrongForm", "kind_of", "parameter_of", "written"]
+__all__ = ["BUILDERS", "WrongForm", "kind_of", "offered", "parameter_of", "written"]
 
 
 class WrongForm(Exception):
@@ -49,6 +49,21 @@ BUILDERS: dict[str, Callable[[str], Any]] = {
 }
 """What makes the value of `hierarchy:` from the parameter that was typed, by the kind of builder."""
 
+ITEM_ORDERS = {
+    "items-frequency": "frequency",
+    "items-cooccurrence": "cooccurrence",
+    "items-id": "id",
+    "items-file": "file",
+}
+"""Orders of items whose neighbours make a group, by the kind of builder; the parameter is the fanout."""
+
+_FOR_ITEMS = (*ITEM_ORDERS, "flat", "mask", "code")
+
+
+def offered(*, items: bool = False) -> tuple[str, ...]:
+    """The kinds of builders for a column, or for one that holds sets of items."""
+    return _FOR_ITEMS if items else tuple(BUILDERS)
+
 
 def written(kind: str, parameter: str) -> Any:
     """The value of `hierarchy:` for a builder and its parameter.
@@ -56,13 +71,21 @@ def written(kind: str, parameter: str) -> Any:
     >>> written("intervals", "5, 10"), written("mask", "")
     ({'intervals': [5, 10]}, {'mask': 'right'})
     """
+    if kind in ITEM_ORDERS:
+        return {"fanout": _whole(parameter), "order": ITEM_ORDERS[kind]}
     if kind not in BUILDERS:
         raise WrongForm("There is no such builder.")
     return BUILDERS[kind](parameter)
 
 
-def kind_of(hierarchy: Any) -> str:
-    """The builder that a `hierarchy:` names; `tree` where it is written out."""
+def kind_of(hierarchy: Any, *, items: bool = False) -> str:
+    """The builder that a `hierarchy:` names; `tree` where it is written out.
+
+    >>> kind_of({"mask": "right"}), kind_of({"order": "id", "fanout": 5}, items=True)
+    ('mask', 'items-id')
+    """
+    if items and (hierarchy is None or (isinstance(hierarchy, dict) and "order" in hierarchy)):
+        return _kind_of_order((hierarchy or {}).get("order", "frequency"))
     if hierarchy is None:
         return "none"
     if isinstance(hierarchy, str):
@@ -72,11 +95,18 @@ def kind_of(hierarchy: Any) -> str:
     )
 
 
+def _kind_of_order(order: Any) -> str:
+    """The builder of an order of items; one that lists them is written out, like a tree."""
+    known = {**{name: kind for kind, name in ITEM_ORDERS.items()}, "natural": "items-id"}
+    return known.get(order, "tree") if isinstance(order, str) else "tree"
+
+
 def parameter_of(hierarchy: Any) -> str:
     """The parameter of a builder as one would type it."""
     if not isinstance(hierarchy, dict) or kind_of(hierarchy) == "tree":
         return ""
     if "order" in hierarchy:
-        return str(hierarchy.get("fanout", 4))
+        fanout = hierarchy.get("fanout", 4)
+        return ", ".join(map(str, fanout)) if isinstance(fanout, list) else str(fanout)
     value = hierarchy[kind_of(hierarchy)]
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -6,9 +6,11 @@ from copy import deepcopy
 from typing import Any
 
 __all__ = [
+    "ITEMS",
     "WrongEvents",
     "attributes_of",
     "keys_of",
+    "refuse_baskets",
     "set_hierarchy",
     "with_events",
     "with_key",
@@ -16,18 +18,35 @@ __all__ = [
 ]
 
 
+ITEMS = "items"  # what is in a file of nothing but baskets
+
+
 class WrongEvents(Exception):
     """Two tables that do not go together; the message says why."""
 
 
 def attributes_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The columns of both tables that have a role; a column of items among the events has the role items."""
+    """The columns of both tables that have a role.
+
+    A column of items among the events has the role items, and so have the items of a file of baskets.
+    """
     events = spec.get("events") or {}
     found = {**spec.get("attributes", {}), **events.get("attributes", {})}
+    if spec.get("items") is not None:
+        found[ITEMS] = {"role": "items", **spec["items"]}
     if events.get("items") is not None:
         hierarchy = {"hierarchy": events["hierarchy"]} if events.get("hierarchy") is not None else {}
         found[events["items"]] = {"role": "items", **hierarchy}
     return found
+
+
+def refuse_baskets(events: dict[str, Any]) -> None:
+    """Refuse a file of nothing but baskets as a table of events."""
+    if events["baskets"] is not None:
+        raise WrongEvents(
+            "This file holds one basket per line and no columns, so nothing says whose events they are. "
+            "Open a table with a column of the person."
+        )
 
 
 def keys_of(people: dict[str, Any], events: dict[str, Any]) -> list[str]:
@@ -101,9 +120,12 @@ def _entries_of(spec: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def set_hierarchy(spec: dict[str, Any], name: str, hierarchy: Any) -> None:
-    """Give a column of either table, or the items of the events, a hierarchy; None: take it away."""
+    """Give a column of either table, or items, a hierarchy; None: take it away."""
     events = spec.get("events") or {}
-    entry = events if events.get("items") == name else _entries_of(spec, name)[name]
+    if spec.get("items") is not None:
+        entry = spec["items"]
+    else:
+        entry = events if events.get("items") == name else _entries_of(spec, name)[name]
     entry.pop("hierarchy", None)
     if hierarchy is not None:
         entry["hierarchy"] = hierarchy

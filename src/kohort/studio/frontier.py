@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["VALUES_OF_K", "Frontier"]
 
 VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
+_SHAPING = ("attributes", "items", "events", "history", "others", "suppression", "labels", "nulls", "weights")
 
 
 class Frontier:
@@ -33,10 +34,10 @@ class Frontier:
             self._of, self.points, self._wanted = key, {}, []
 
     def _key(self) -> Any:
-        spec, source = self._session.spec, self._session.source
+        spec, sources = self._session.spec, (self._session.source, self._session.events)
         privacy = {name: value for name, value in spec.get("privacy", {}).items() if name != "k"}
-        kept = {name: spec.get(name) for name in ("attributes", "suppression", "labels", "nulls", "weights")}
-        return deepcopy((source, privacy, kept))
+        kept = {name: spec.get(name) for name in _SHAPING}
+        return deepcopy((sources, privacy, kept))
 
     def want(self, *values: int) -> None:
         """Ask for points; those that are there or on their way are not computed again."""
@@ -65,9 +66,12 @@ class Frontier:
         assert session.source is not None
         spec = deepcopy(session.spec)
         spec["privacy"] = {**spec.get("privacy", {}), "k": k}
-        spec.pop("time_limit", None)
+        for name in ("time_limit", "parameters"):  # of the run, which has an algorithm of its own
+            spec.pop(name, None)
+        events = None if session.events is None else session.events.asked()
+        asked: dict[str, Any] = {"source": session.source.asked(), "events": events, "spec": spec, "k": k}
         try:
-            return await self._worker.ask("frontier", source=session.source.asked(), spec=spec, k=k)
+            return await self._worker.ask("frontier", **asked)
         except JobError as error:
             return {"k": k, "status": "failed", "reason": str(error)}
 

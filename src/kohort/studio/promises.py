@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["KINDS", "MODELS", "WrongPromise", "entries_of", "privacy_of"]
+__all__ = ["KINDS", "MODELS", "WrongPromise", "confidence_of", "entries_of", "privacy_of"]
 
 KINDS = ("distinct", "frequency", "entropy")  # the recursive kind needs a c, which a spec may give
 MODELS = {"diversity": "l", "alpha": "alpha", "closeness": "t"}
@@ -40,6 +40,21 @@ def privacy_of(form: dict[str, str], sensitive: list[str], before: dict[str, Any
         if kept:
             found[model] = kept[0] if len(kept) == 1 else kept
     return found
+
+
+def confidence_of(form: dict[str, str], before: dict[str, Any]) -> dict[str, Any] | None:
+    """What a form promises of sensitive items, one in a line; None where none is named.
+
+    >>> confidence_of({"sensitive-items": "test\\n", "limit": "0.2"}, {})
+    {'sensitive': ['test'], 'limit': 0.2}
+    """
+    named = [line.strip() for line in form.get("sensitive-items", "").splitlines() if line.strip()]
+    limit = _number(form.get("limit", ""), "The highest confidence", float)
+    if not named and limit is None:
+        return None
+    if not named or limit is None:
+        raise WrongPromise("Name the sensitive items and the highest confidence, or neither.")
+    return {**before, "sensitive": list(dict.fromkeys(named)), "limit": limit}
 
 
 def _of_column(privacy: dict[str, Any], model: str, column: str) -> dict[str, Any]:

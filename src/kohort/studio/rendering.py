@@ -11,6 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, Stric
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from kohort.studio.lattice_drawing import drawing_of
 from kohort.studio.session import Session
 from kohort.studio.words import STEPS, words
 
@@ -58,6 +59,10 @@ def _templates() -> Environment:
     found.filters["number"] = number_text
     found.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.1f} %"
     found.filters["unbroken"] = lambda text: str(text).replace(" %", "\u00a0%")
+    found.filters["drawing"] = drawing_of
+    found.filters["level_text"] = lambda column, words: words.format(
+        name=column["name"], level=column["chosen"], of=len(column["labels"]) - 1
+    )
     found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
     found.tests["figure_like"] = lambda value: (
         isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))

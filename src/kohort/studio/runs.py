@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kohort.studio.jobs import JobError, Worker, WorkerLost
 
 if TYPE_CHECKING:
-    from kohort.studio.session import Session, Source
+    from kohort.studio.session import Session
+    from kohort.studio.source import Source
 
 __all__ = ["Run", "Runs"]
 
@@ -25,7 +26,7 @@ class Run:
 
     status  running, done, stopped (by hand, with a release), failed or lost
     points  (seconds, cost, bound) as the search went on
-    parts   the parts of the report, once somebody looked at them
+    parts   the parts of the report, once somebody looked at them; not_judged says why there are none
     """
 
     number: int
@@ -46,6 +47,7 @@ class Run:
     error: str | None = None
     parts: dict[str, Any] | None = None
     judging: bool = False
+    not_judged: str | None = None
     files: list[str] = field(default_factory=list)
     held: bool = False
     asked_to_stop: bool = False
@@ -114,6 +116,7 @@ class Runs:
     def again(self, run: Run) -> None:
         """Make the release of an earlier run once more, because it is no longer in memory."""
         run.status, run.error, run.asked_to_stop, run.points = "running", None, False, []
+        run.not_judged = None
         run.worker = Worker()
         self._session.spawn(self._make(run))
 
@@ -162,7 +165,7 @@ class Runs:
 
     def judge(self, run: Run) -> None:
         """Make the parts of the report in the background, unless they are there or on their way."""
-        if run.parts is None and run.held and not run.judging:
+        if run.parts is None and run.held and not run.judging and run.not_judged is None:
             run.judging = True
             self._session.spawn(self._judge(run))
 
@@ -173,12 +176,15 @@ class Runs:
                 run, "report", tell=lambda facts: session.tell({"type": "judging", **facts})
             )
         except JobError as error:
-            session.message = ("error", str(error))
+            run.not_judged = str(error)  # and not again by itself: it would fail in the same way
         run.judging = False
         session.tell({"type": "judged"})
 
     async def ask(self, run: Run, question: str, **arguments: Any) -> Any:
         """Ask about the release of a run; a worker that died says so, and the run can be made again."""
+        if run.worker.pid is None:  # a new process would know nothing of the release
+            run.held = False
+            raise WorkerLost
         try:
             return await run.worker.ask(question, **arguments)
         except WorkerLost:

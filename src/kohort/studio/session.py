@@ -11,61 +11,31 @@ import contextlib
 import secrets
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kohort.studio.events import WrongEvents, attributes_of, with_events, without_events
+from kohort.studio.events import (
+    ITEMS,
+    WrongEvents,
+    attributes_of,
+    refuse_baskets,
+    with_events,
+    without_events,
+)
 from kohort.studio.frontier import Frontier
 from kohort.studio.jobs import JobError, Worker, WorkerLost
+from kohort.studio.listeners import Listeners
 from kohort.studio.runs import Run, Runs
+from kohort.studio.source import Shape, Source, suggested
 from kohort.studio.spec_text import spec_text
+from kohort.studio.states import Opening, State
 
-__all__ = ["Session", "Source", "State"]
+__all__ = ["Session"]
 
 Answer = Callable[[], Awaitable[Any]]
 
 _MOST_STATES = 200
-_DEFAULT_K = 10
-
-
-@dataclass(frozen=True)
-class Source:
-    """The table that is open.
-
-    kind    path (it stays where it is), upload, or builtin
-    header  whether the first line names the columns; None: found out
-    """
-
-    path: str
-    name: str
-    kind: str = "path"
-    header: bool | None = None
-    builtin: str | None = None
-
-    def asked(self) -> dict[str, Any]:
-        """The source as workers are asked about it."""
-        return {"path": self.path, "header": self.header}
-
-
-@dataclass(frozen=True)
-class State:
-    """What Undo goes back to: the table, its events and the spec, and what was done to get here."""
-
-    source: Source | None = None
-    spec: dict[str, Any] = field(default_factory=dict)
-    said: str = ""
-    events: Source | None = None
-
-
-@dataclass
-class Opening:
-    """How far the opening of a table is; `error` says why it failed."""
-
-    name: str
-    what: str = "starting"
-    share: float = 0.0
-    error: str | None = None
 
 
 class Session:
@@ -85,7 +55,8 @@ class Session:
         self.message: tuple[str, str] | None = None
         self.runs = Runs(self)
         self.frontier = Frontier(self)
-        self._listeners: set[asyncio.Queue[dict[str, Any]]] = set()
+        self.listeners = Listeners()
+        self.tell = self.listeners.tell
         self._tasks: set[asyncio.Task[None]] = set()
         self._profile_of: Source | None = None
         self._profiles_of_events: dict[Source, dict[str, Any]] = {}
@@ -119,8 +90,18 @@ class Session:
         return attributes_of(self.spec)
 
     @property
+    def of_baskets(self) -> bool:
+        """Whether the file that is open holds nothing but baskets."""
+        return self.source is not None and self.source.baskets is not None
+
+    @property
     def columns(self) -> list[dict[str, Any]]:
-        """The profiles of all columns, those of the people first; the key of the events is not among them."""
+        """The profiles of all columns, those of the people first; the key of the events is not among them.
+
+        A file of nothing but baskets has one, that of the items.
+        """
+        if self.of_baskets:
+            return [{"name": ITEMS}]
         people = (self.profile or {})["columns"]
         if self.events_profile is None:
             return people
@@ -178,21 +159,34 @@ class Session:
 
     # -- the table -------------------------------------------------------------------------------------
 
-    def open(self, source: Source, spec: Answer | None = None, before: Answer | None = None) -> None:
+    def open(
+        self,
+        source: Source,
+        spec: Answer | None = None,
+        before: Answer | None = None,
+        *,
+        recognize: bool = True,
+    ) -> None:
         """Open a table in the background.
 
-        spec    asks for the spec to start with; without it, one is suggested
-        before  what is to be done first, such as writing a built-in table to its file
+        spec       asks for the spec to start with; without it, one is suggested
+        before     what is to be done first, such as writing a built-in table to its file; its answer, if it
+                   has one, is the source to open instead
+        recognize  whether a file of nothing but baskets is found out, unless there is a spec that says it
         """
         self.opening, self.opening_events = Opening(source.name), None
-        self.spawn(self._open(source, spec, before))
+        self.spawn(self._open(source, spec, before, recognize and spec is None))
 
-    async def _open(self, source: Source, spec: Answer | None, before: Answer | None) -> None:
+    async def _open(
+        self, source: Source, spec: Answer | None, before: Answer | None, recognize: bool
+    ) -> None:
         waiting = self.project
         try:
             if before is not None:
-                await before()
-            found = await self._profiled(source)
+                source = await before() or source
+            found = await self._profiled(source, recognize=recognize)
+            if found["shape"] is not None:
+                source = replace(source, header=None, baskets=Shape(**found["shape"]))
             self.project = None  # a project whose spec is refused waits no longer
             given = None if spec is None else await spec()
         except WorkerLost as error:
@@ -217,6 +211,7 @@ class Session:
         assert opening is not None
         try:
             found = await self.desk.ask("open", source=source.asked(), tell=self._tell_events)
+            refuse_baskets(found)
             if self.source != people:
                 raise JobError(
                     "Changed", "Another table of people was opened meanwhile. Open the events again."
@@ -245,15 +240,16 @@ class Session:
         """Look at a table again, because Undo went back to it."""
         self.opening = Opening(source.name)
         try:
-            found = await self._profiled(source)
+            found = await self._profiled(source, recognize=False)
         except JobError as error:
             self._failed(error)
             return
         self.profile, self._profile_of, self.opening = found, source, None
         self.tell({"type": "opened"})
 
-    async def _profiled(self, source: Source) -> dict[str, Any]:
-        return await self.desk.ask("open", source=source.asked(), tell=self._tell_opening)
+    async def _profiled(self, source: Source, *, recognize: bool) -> dict[str, Any]:
+        asked = source.asked()
+        return await self.desk.ask("open", source=asked, recognize=recognize, tell=self._tell_opening)
 
     def _failed(self, error: JobError) -> None:
         assert self.opening is not None
@@ -271,28 +267,23 @@ class Session:
         return await self.desk.ask(question, source=self.source.asked(), **arguments)
 
     async def ask_column(self, question: str, column: str, **arguments: Any) -> Any:
-        """Ask the desk about a column of either table."""
-        profile, source = self.events_profile, self.source
+        """Ask the desk about a column of either table, or about the items of baskets."""
+        profile, source, items = self.events_profile, self.source, self._items_asked(column)
         if profile is not None and any(found["name"] == column for found in profile["columns"]):
-            source = self.events
+            source, items = self.events, None  # there, every row is one item
         assert source is not None
-        return await self.desk.ask(question, source=source.asked(), column=column, **arguments)
+        return await self.desk.ask(question, source=source.asked(), column=column, items=items, **arguments)
 
-    # -- those who listen ------------------------------------------------------------------------------
+    def _items_asked(self, column: str) -> dict[str, Any] | None:
+        """How to read a column that holds sets of items: their separator, and those that are sensitive."""
+        entry = self.attributes.get(column, {})
+        if entry.get("role") != "items":
+            return None
+        confidence = self.spec.get("privacy", {}).get("confidence") or {}
+        separator = None if self.of_baskets else entry.get("separator")
+        return {"separator": separator, "without": list(map(str, confidence.get("sensitive") or []))}
 
-    def listen(self) -> asyncio.Queue[dict[str, Any]]:
-        """A queue that gets every event from now on."""
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._listeners.add(queue)
-        return queue
-
-    def leave(self, queue: asyncio.Queue[dict[str, Any]]) -> None:
-        self._listeners.discard(queue)
-
-    def tell(self, event: dict[str, Any]) -> None:
-        """Send an event to every page that shows this session."""
-        for queue in self._listeners:
-            queue.put_nowait(event)
+    # -- in the background ------------------------------------------------------------------------------
 
     def spawn(self, work: Any) -> None:
         """Do something in the background of this session."""
@@ -312,13 +303,3 @@ class Session:
     def run(self) -> Run | None:
         """The run made last."""
         return self.runs.all[-1] if self.runs.all else None
-
-
-def suggested(profile: dict[str, Any]) -> dict[str, Any]:
-    """The spec to start with: suggested roles and hierarchies, and k."""
-    return {
-        "attributes": deepcopy(profile["attributes"]),
-        "privacy": {"k": min(_DEFAULT_K, profile["records"])},
-        "cost": "loss",
-        "algorithm": "auto",
-    }

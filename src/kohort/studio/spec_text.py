@@ -27,6 +27,10 @@ def spec_text(spec: dict[str, Any], *, data: str | None = None, lines_of_trees: 
         key: value for key, value in spec.items() if key not in (*_FIRST, "attributes") and value is not None
     }
     body = _attributes(spec.get("attributes", {}), lines_of_trees)
+    items = rest.pop("items", None)
+    if items is not None:
+        tree_last = sorted(items, key=lambda key: key == "hierarchy")  # what comes after it could be cut
+        body += _cut_items(_attribute("items", {key: items[key] for key in tree_last}), lines_of_trees)
     events = rest.pop("events", None)
     if events is not None:
         others = {key: value for key, value in events.items() if key != "attributes"}
@@ -45,7 +49,7 @@ def _attributes(entries: dict[str, Any], lines_of_trees: int | None) -> str:
 
 
 def _cut_items(text: str, lines_of_trees: int | None) -> str:
-    """What is said of the events besides their columns, cut where the tree of the items is long."""
+    """What is said of baskets or events besides their columns, cut where the tree of items is long."""
     return text if lines_of_trees is None else _cut(text, lines_of_trees)
 
 

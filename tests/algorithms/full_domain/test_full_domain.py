@@ -17,6 +17,7 @@ from kohort.algorithms.full_domain import full_domain
 from kohort.algorithms.full_domain.full_domain import FullDomain, _LatticeSearch
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.problem.costs import COSTS, cost_named
+from kohort.recoding.lattice import STATES
 from strategies import cases
 
 small_cases = cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",), max_records=12)
@@ -40,6 +41,25 @@ def test_it_finds_the_least_cost_of_all_within_the_limit(case, cost, suppression
     else:
         assert release.cost == pytest.approx(least, rel=1e-9, abs=1e-9)
     assert any(note.startswith("Proven") for note in release.notes)
+
+
+@given(small_cases, shares)
+def test_its_lattice_tells_the_truth_of_every_node(case, suppression):
+    assume(set(case.paths) == set(case.quasi_identifiers))
+    assume(not suppression or not any(model.compares_with_whole_table for model in case.privacy))
+    release = case.anonymize(algorithm="full-domain", suppression=suppression)
+    found = {
+        levels: cost
+        for levels, _, cost in full_domain_releases(release.problem, release.problem.models, case.paths)
+    }
+    lattice = release.recoding.lattice
+    for levels in np.ndindex(lattice.states.shape):
+        state = STATES[lattice.states[levels]]
+        if state == "open":
+            assert found.get(levels, np.inf) >= release.cost * (1 - 1e-9) - 1e-9
+        else:
+            assert (state in ("held", "implied")) == (levels in found)
+    assert STATES[lattice.states[lattice.chosen]] in ("held", "implied")
 
 
 @given(small_cases, st.sampled_from(sorted(COSTS)), shares)

@@ -17,6 +17,7 @@ from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import minimal_nodes, valid_generalizations
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.recoding.lattice import OPEN, STATES
 from kohort.verification import published_classes, verify_models
 from strategies import cases
 
@@ -72,6 +73,19 @@ def test_it_finds_all_valid_generalizations_and_takes_one_of_least_cost(case, co
     valid = valid_generalizations(GeneralizedTable(release.problem), release.problem.models, Run())
     assert {tuple(levels) for levels in np.argwhere(valid).tolist()} == {levels for levels, _, _ in found}
     assert release.cost == pytest.approx(min(cost for _, _, cost in found), abs=1e-9)
+
+
+@given(small_cases)
+def test_its_lattice_tells_the_truth_of_every_node(case):
+    assume(set(case.paths) == set(case.quasi_identifiers))
+    release = case.anonymize(algorithm="incognito")
+    holding = {
+        levels for levels, _, _ in full_domain_releases(release.problem, release.problem.models, case.paths)
+    }
+    lattice = release.recoding.lattice
+    for levels in np.ndindex(lattice.states.shape):
+        assert (STATES[lattice.states[levels]] in ("held", "implied")) == (levels in holding)
+    assert lattice.chosen in holding and not (lattice.states == OPEN).any()
 
 
 @given(alpha_cases(feasible=False, max_records=9))

@@ -19,6 +19,7 @@ from kohort.problem.costs import Cost
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
 __all__ = ["FullDomain"]
 
@@ -115,6 +116,7 @@ class FullDomain(Algorithm):
             search.withheld_records(search.best),
             search=search.proven_facts(),
             notes=(levels_note(problem, search.table, levels), search.proof()),
+            lattice=search.lattice(levels),
         )
 
 
@@ -145,6 +147,7 @@ class _LatticeSearch:
         self.cost = lattice_cost(problem, self.table)
         # infinite: examined, or known to be invalid
         self.bound = self._least_cost((...,), withheld=0)
+        self.states = np.full(self.bound.shape, OPEN, dtype=np.int8)
         self.best: _Look | None = None
         self.best_cost = np.inf
         self.looks = 0
@@ -204,6 +207,8 @@ class _LatticeSearch:
         below = tuple(slice(0, level + 1) for level in levels)
         if found.lost_below > self.limit:
             self.bound[below] = np.inf
+            states = self.states[below]
+            states[states == OPEN] = RULED_OUT
         elif found.lost_below:
             least = self._least_cost(below, withheld=found.lost_below)
             np.maximum(self.bound[below], least, out=self.bound[below])
@@ -212,6 +217,7 @@ class _LatticeSearch:
             above = tuple(slice(level, None) for level in levels)
             np.maximum(self.bound[above], least_above, out=self.bound[above])
         self.bound[levels] = np.inf
+        self.states[levels] = HELD if found.valid else FAILED
 
     def _least_cost(self, nodes: tuple, *, withheld: int) -> np.ndarray:
         """A lower bound on the cost of each of some nodes where at least `withheld` records are withheld."""
@@ -250,6 +256,13 @@ class _LatticeSearch:
         cells = np.arange(len(self.table.cells.counts), dtype=np.int32)
         of_cell = found.withheld[self.table.class_of(cells, found.classes, found.levels)]
         return of_cell[self.table.cells.of_record]
+
+    def lattice(self, published: Levels) -> Lattice:
+        """What is known of every node; the levels that are published are those of the best, or the same."""
+        assert self.best is not None
+        if self.states[published] != HELD:
+            self.states[published] = IMPLIED
+        return Lattice(self.states, published)
 
     def proven_facts(self) -> dict[str, Any]:
         """Facts for the certificate: every column has the scheme bhs, one level for all its values."""

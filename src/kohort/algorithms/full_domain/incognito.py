@@ -19,6 +19,7 @@ from kohort.problem.costs import Cost
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
 __all__ = ["Incognito", "levels_note", "minimal_nodes", "nothing_found", "valid_generalizations"]
 
@@ -81,10 +82,14 @@ class Incognito(Algorithm):
     def solve(self, problem: Problem, run: Run) -> AttributeMaps:
         table = GeneralizedTable(problem)
         pruning = [model for model in problem.models if problem.survives_unions(model)]
-        valid = valid_generalizations(table, pruning, run)
+        examined = np.full(table.shape, OPEN, dtype=np.int8)
+        valid = valid_generalizations(table, pruning, run, examined)
         notes: tuple[str, ...] = (_STOPPED,) if run.out_of_time else ()
+        states = _states(
+            valid, examined, decided=not run.out_of_time, implied=len(pruning) == len(problem.models)
+        )
         if len(pruning) < len(problem.models):
-            best = _cheapest_that_holds(problem, table, valid, run)
+            best = _cheapest_that_holds(problem, table, valid, run, states)
         else:
             valid[(-1,) * valid.ndim] = True  # the whole table as one class
             costs = np.where(valid, lattice_cost(problem, table).least, np.inf)
@@ -95,16 +100,40 @@ class Incognito(Algorithm):
             {attribute.name: nodes for attribute, nodes in zip(problem.attributes, levels)},
             np.zeros(problem.n_records, dtype=bool),
             notes=(levels_note(problem, table, best), *notes),
+            lattice=_published(states, tuple(best)),
         )
+
+
+def _states(valid: np.ndarray, examined: np.ndarray, *, decided: bool, implied: bool) -> np.ndarray:
+    """The state of each node after the models that survive unions were tested.
+
+    decided  whether all nodes were; if not, a node that is not valid is open
+    implied  whether these are all models; if not, a valid node is open
+    """
+    fails, holds = RULED_OUT if decided else OPEN, IMPLIED if implied else OPEN
+    states = np.where(valid, holds, fails).astype(np.int8)
+    known = (examined == FAILED) | ((examined == HELD) & implied)
+    states[known] = examined[known]
+    return states
+
+
+def _published(states: np.ndarray, best: Levels) -> Lattice:
+    """The lattice with the published node, which holds even where time ran out before it was tested."""
+    if states[best] != HELD:
+        states[best] = IMPLIED
+    return Lattice(states, best)
 
 
 _STOPPED = "Stopped at the time limit: a better full-domain generalization may exist."
 
 
-def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run: Run) -> np.ndarray:
+def valid_generalizations(
+    table: GeneralizedTable, models: Sequence[Model], run: Run, examined: np.ndarray | None = None
+) -> np.ndarray:
     """Whether the table generalized to each node of the lattice of levels satisfies the models.
 
-    The models must survive unions. Nodes that were not decided when time ran out count as not valid.
+    The models must survive unions. Nodes that were not decided when time ran out count as not valid. In
+    `examined`, with an entry per node, those that were tested become HELD or FAILED.
     """
     valid: dict[Levels, np.ndarray] = {}
     every = tuple(range(len(table.shape)))
@@ -115,7 +144,8 @@ def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run:
                 return np.zeros(table.shape, dtype=bool)
             run.report("testing generalizations", n_done / n_nodes)
             candidates = _candidates(subset, [table.shape[j] for j in subset], valid)
-            valid[subset] = _valid_nodes(candidates, _test_of(table, subset, models), run)
+            seen = examined if subset == every else None
+            valid[subset] = _valid_nodes(candidates, _test_of(table, subset, models, seen), run)
             n_done += candidates.size
         for subset in combinations(every, size - 1):  # smaller subsets are not needed any more
             valid.pop(subset, None)
@@ -123,7 +153,9 @@ def valid_generalizations(table: GeneralizedTable, models: Sequence[Model], run:
     return valid[every]
 
 
-def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -> Callable[[Levels], bool]:
+def _test_of(
+    table: GeneralizedTable, subset: Levels, models: Sequence[Model], examined: np.ndarray | None
+) -> Callable[[Levels], bool]:
     """A test whether the models hold at given levels of the attributes in `subset`, without the others."""
     highest = [n - 1 for n in table.shape]
 
@@ -131,7 +163,10 @@ def _test_of(table: GeneralizedTable, subset: Levels, models: Sequence[Model]) -
         everywhere = highest.copy()
         for attribute, level in zip(subset, levels):
             everywhere[attribute] = level
-        return table.satisfied(models, tuple(everywhere))
+        found = table.satisfied(models, tuple(everywhere))
+        if examined is not None:
+            examined[levels] = HELD if found else FAILED
+        return found
 
     return holds
 
@@ -168,17 +203,23 @@ def minimal_nodes(valid: np.ndarray) -> np.ndarray:
 
 
 def _cheapest_that_holds(
-    problem: Problem, table: GeneralizedTable, candidates: np.ndarray, run: Run
+    problem: Problem, table: GeneralizedTable, candidates: np.ndarray, run: Run, states: np.ndarray
 ) -> Sequence[int]:
-    """The cheapest candidate that satisfies all models, also those that do not survive unions."""
+    """The cheapest candidate that satisfies all models, also those that do not survive unions.
+
+    The `states` of the nodes that are tested become HELD or FAILED.
+    """
     nodes = np.argwhere(candidates)
     order = np.argsort(lattice_cost(problem, table).least[candidates], kind="stable")
     for tried, node in enumerate(nodes[order]):
         run.report("testing alpha, cheapest generalizations first", tried / len(nodes))
         if run.out_of_time:
             break
-        if table.satisfied(problem.models, tuple(node.tolist())):
-            return node.tolist()
+        levels = tuple(node.tolist())
+        holds = table.satisfied(problem.models, levels)
+        states[levels] = HELD if holds else FAILED
+        if holds:
+            return levels
     raise nothing_found(out_of_time=run.out_of_time)
 
 

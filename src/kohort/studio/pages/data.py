@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,18 @@ from starlette.responses import Response
 
 from kohort.errors import KohortError
 from kohort.studio.pages.page import Page, back_to, form_of
-from kohort.studio.session import Session, Source
+from kohort.studio.session import Session
+from kohort.studio.source import Shape, Source, shape_in
 from kohort.studio.spec_text import read_project
 from kohort.studio.uploads import Refused, receive, refuse_bomb
 
 __all__ = ["BUILTIN", "PAGE", "open_builtin", "open_path", "typed_path", "uploaded"]
 
-BUILTIN = ("health", "adult", "hospital")
+BUILTIN = ("health", "adult", "hospital", "baskets")
 _SMALL_UPLOAD = 10 * 2**20  # bytes of a spec, a project or a hierarchy
 _EXPANDED = 4  # times the limit of uploads that an upload may hold when it is unpacked
 _HEADERS = {"": None, "yes": True, "no": False}
+_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
@@ -32,6 +34,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "profile": session.profile if session.ready else None,
         "project": session.project,
         "builtin": BUILTIN,
+        "separators": _SEPARATORS,
         "paths_allowed": options.paths_allowed,
         "upload_limit": options.upload_limit,
     }
@@ -41,7 +44,8 @@ async def _open_path(session: Session, request: Request) -> Response:
     form = await form_of(request)
     path = typed_path(session, request, form)
     if path is not None:
-        open_path(session, path, header=_HEADERS.get(form.get("header", "")))
+        said = form.get("header", "")
+        open_path(session, path, header=_HEADERS.get(said), baskets=Shape() if said == "baskets" else None)
     return back_to(session, "data")
 
 
@@ -56,17 +60,53 @@ def typed_path(session: Session, request: Request, form: dict[str, str]) -> Path
     return Path(form["path"].strip())
 
 
-def open_path(session: Session, path: Path, *, header: bool | None = None, spec: Path | None = None) -> None:
+def open_path(
+    session: Session,
+    path: Path,
+    *,
+    header: bool | None = None,
+    spec: Path | None = None,
+    baskets: Shape | None = None,
+) -> None:
     """Open a file where it is; with the spec of a file, or of the project that waits for its data."""
     whole = path.expanduser().absolute()
-    source = Source(str(whole), whole.name, "path", header)
+    source = Source(str(whole), whole.name, "path", header, baskets=baskets)
     if spec is None:
-        session.open(source, _spec_of_project(session))
-        return
-    session.open(
-        source,
-        lambda: session.desk.ask("read_spec_file", path=str(spec.absolute()), source=source.asked()),
-    )
+        _open_with_project(session, source)
+    else:
+        _open_with_spec(session, source, str(spec.absolute()))
+
+
+def _open_with_spec(session: Session, source: Source, spec: str) -> None:
+    """Open a file with the spec in another one, which says whether the file holds baskets."""
+    found: list[Source] = []
+
+    async def shaped() -> Source:
+        shape = await session.desk.ask("shape_in_spec", path=spec)
+        found.append(source if shape is None else replace(source, baskets=Shape(**shape)))
+        return found[0]
+
+    async def read() -> Any:
+        return await session.desk.ask("read_spec_file", path=spec, source=found[0].asked())
+
+    session.open(source, read, before=shaped)
+
+
+def _open_with_project(session: Session, source: Source) -> None:
+    """Open a file; a project or a spec that waits for it says whether it holds baskets."""
+    spec = _spec_of_project(session)
+    if session.project is not None:
+        source = replace(source, baskets=shape_in(session.project["spec"]))
+    session.open(source, spec)
+
+
+async def _separator(session: Session, request: Request) -> Response:
+    """Read a file of baskets again, with another separator between its items."""
+    chosen = _SEPARATORS.get((await form_of(request)).get("separator", ""))
+    if chosen is not None and session.source is not None and session.of_baskets:
+        shape = Shape(separator=chosen)
+        session.open(replace(session.source, baskets=shape), recognize=False)
+    return back_to(session, "data")
 
 
 def _spec_of_project(session: Session) -> Any:
@@ -83,7 +123,7 @@ def _spec_of_project(session: Session) -> Any:
 async def _upload(session: Session, request: Request) -> Response:
     source = await uploaded(session, request)
     if source is not None:
-        session.open(source, _spec_of_project(session))
+        _open_with_project(session, source)
     return back_to(session, "data")
 
 
@@ -110,9 +150,12 @@ async def _builtin(session: Session, request: Request) -> Response:
 
 
 def open_builtin(session: Session, name: str) -> None:
-    """Open a built-in table with its example spec."""
-    path = session.folder / f"{name}.csv"
-    source = Source(str(path), path.name, "builtin", builtin=name)
+    """Open a built-in table with its example spec, or with a suggested one where it has none."""
+    path = session.folder / (f"{name}.txt" if name == "baskets" else f"{name}.csv")
+    shape = Shape() if name == "baskets" else None
+    if session.project is not None:
+        shape = shape_in(session.project["spec"])
+    source = Source(str(path), path.name, "builtin", builtin=name, baskets=shape)
     example: list[Any] = []
 
     async def write() -> None:
@@ -157,13 +200,26 @@ def _use_project(session: Session, project: dict[str, Any]) -> None:
     known = project.get("data", {}).get("builtin")
     if known in BUILTIN:
         open_builtin(session, known)
-    elif session.source is not None:
-        session.open(session.source, _spec_of_project(session))
+    elif session.source is not None and not _is_of_another_file(session.source, project):
+        _open_with_project(session, session.source)
+
+
+def _is_of_another_file(source: Source, project: dict[str, Any]) -> bool:
+    """Whether a project names another file, and is for baskets while a table is open, or the other way."""
+    name = project.get("data", {}).get("name")
+    alike = (source.baskets is None) == (shape_in(project["spec"]) is None)
+    return name is not None and name != source.name and not alike
 
 
 PAGE = Page(
     "data",
     facts,
-    {"open": _open_path, "upload": _upload, "builtin": _builtin, "project": _project},
+    {
+        "open": _open_path,
+        "upload": _upload,
+        "builtin": _builtin,
+        "project": _project,
+        "separator": _separator,
+    },
     needs_table=False,
 )

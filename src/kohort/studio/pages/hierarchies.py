@@ -29,7 +29,10 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         {
             "number": number,
             "name": column["name"],
-            "kind": builders.kind_of(_hierarchy(session, column["name"])),
+            "kind": builders.kind_of(
+                _hierarchy(session, column["name"]), items=_holds_items(session, column)
+            ),
+            "items": _holds_items(session, column),
         }
         for number, column in enumerate(columns)
         if _has_tree(session, column)
@@ -39,7 +42,8 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     found: dict[str, Any] = {
         "quasi_identifiers": quasi,
         "chosen": chosen,
-        "builders": list(builders.BUILDERS),
+        "builders": list(builders.offered(items=chosen is not None and chosen["items"])),
+        "baskets": session.of_baskets,
     }
     if chosen is None:
         return found
@@ -55,9 +59,14 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 
 def _has_tree(session: Session, column: dict[str, Any]) -> bool:
-    """Whether a column is generalized: a quasi-identifier of either table, or the items of the events."""
+    """Whether a column is generalized: it is a quasi-identifier of either table, or holds items."""
+    return session.attributes.get(column["name"], {}).get("role") in ("quasi-identifier", "items")
+
+
+def _holds_items(session: Session, column: dict[str, Any]) -> bool:
+    """Whether a cell of a column is a set of items; in a table of events, it is one item."""
     role = session.attributes.get(column["name"], {}).get("role")
-    return role == "quasi-identifier" or (role == "items" and bool(column.get("events")))
+    return role == "items" and not column.get("events")
 
 
 def _hierarchy(session: Session, column: str) -> Any:

@@ -15,7 +15,7 @@ from kohort.studio.session import Session
 __all__ = ["PAGE", "chosen_run"]
 
 _TARGETS = 1000
-_QUESTIONS = ("records", "attack", "query", "map", "values")
+_PLAIN = ("map", "values", "items", "item_map")  # questions without arguments
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
@@ -29,9 +29,12 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "run": run.snapshot(),
         "made": made,
         "judging": run.judging,
+        "not_judged": run.not_judged,
         "parts": run.parts,
         "facts": run.facts,
         "events": _kind_of_events(run),
+        "baskets": run.source.baskets is not None,
+        "m": run.spec.get("privacy", {}).get("m"),
     }
 
 
@@ -52,7 +55,7 @@ def chosen_run(session: Session, request: Request) -> Run | None:
 
 
 async def _ask(session: Session, request: Request) -> Response:
-    """A question about the release, as JSON: records, attack, query, map or values."""
+    """A question about the release, as JSON: records, attack, query, map or values; of baskets, by items."""
     run = chosen_run(session, request)
     if run is None or not run.held:
         return JSONResponse(
@@ -72,8 +75,8 @@ async def _ask(session: Session, request: Request) -> Response:
 def _checked(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The question and its arguments, nothing else."""
     question = asked["ask"]
-    if question not in _QUESTIONS:
-        raise ValueError
+    if question in _PLAIN:
+        return question, {}
     if question == "records":
         klass = asked.get("class")
         return question, {
@@ -84,7 +87,11 @@ def _checked(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         return question, {"known": [str(name) for name in asked["known"]], "targets": _TARGETS}
     if question == "query":
         return question, {"conditions": [dict(condition) for condition in asked["conditions"]]}
-    return question, {}
+    if question == "item_attack":
+        return question, {"known_items": max(int(asked["known"]), 0), "targets": _TARGETS}
+    if question == "item_query":
+        return question, {"items": [str(item) for item in asked["items"]]}
+    raise ValueError
 
 
 PAGE = Page("judge", facts, {"ask": _ask}, path="/{number:int}")

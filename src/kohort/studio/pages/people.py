@@ -11,9 +11,10 @@ from starlette.responses import Response
 from kohort.studio.events import WrongEvents, keys_of, with_key, without_events
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.data import typed_path, uploaded
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Action, Page, back_to, form_of
 from kohort.studio.pages.roles import drop_lost_promises
-from kohort.studio.session import Session, Source
+from kohort.studio.session import Session
+from kohort.studio.source import Source
 
 __all__ = ["PAGE"]
 
@@ -23,6 +24,8 @@ _UNITS = ("record", "person", "household")
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Whose records these are, and how many people there are."""
+    if session.of_baskets:
+        return _facts_of_baskets(session)
     opening = session.opening_events
     if opening is not None and opening.error is None:
         return {"opening": asdict(opening), "events": None, "unit": None, "counted": None}
@@ -52,6 +55,24 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "paths_allowed": request.app.state.options.paths_allowed,
         "upload_limit": request.app.state.options.upload_limit,
     }
+
+
+def _facts_of_baskets(session: Session) -> dict[str, Any]:
+    """Every basket is that of another person: a file of nothing but baskets says no more."""
+    counted = {"people": (session.profile or {})["records"]}
+    return {"unit": "basket", "counted": counted, "opening": None, "events": None}
+
+
+def _of_tables(action: Action) -> Action:
+    """An action that needs columns; for a file of nothing but baskets it is refused."""
+
+    async def refused_for_baskets(session: Session, request: Request) -> Response:
+        if not session.of_baskets:
+            return await action(session, request)
+        session.message = ("error", "A file of baskets has no columns: every basket is that of one person.")
+        return back_to(session, "people")
+
+    return refused_for_baskets
 
 
 async def _facts_of_events(session: Session) -> dict[str, Any]:
@@ -190,10 +211,10 @@ PAGE = Page(
     "people",
     facts,
     {
-        "choose": _choose,
-        "open-events": _open_events,
-        "upload-events": _upload_events,
-        "choose-events": _choose_events,
-        "close-events": _close_events,
+        "choose": _of_tables(_choose),
+        "open-events": _of_tables(_open_events),
+        "upload-events": _of_tables(_upload_events),
+        "choose-events": _of_tables(_choose_events),
+        "close-events": _of_tables(_close_events),
     },
 )

@@ -10,7 +10,14 @@ from starlette.responses import Response
 from kohort.studio.frontier import VALUES_OF_K
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
-from kohort.studio.promises import KINDS, MODELS, WrongPromise, entries_of, privacy_of
+from kohort.studio.promises import (
+    KINDS,
+    MODELS,
+    WrongPromise,
+    confidence_of,
+    entries_of,
+    privacy_of,
+)
 from kohort.studio.session import Session
 
 __all__ = ["PAGE", "check"]
@@ -23,14 +30,19 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     privacy = session.spec.get("privacy", {})
     records = (session.profile or {})["records"]
     small = records <= _RECORDS_AT_ONCE
-    one_table = "events" not in session.spec
-    if small and one_table and session.having("quasi-identifier"):
+    possible = _has_frontier(session)
+    if small and possible:
         session.frontier.want(*_values(session))
+    confidence = privacy.get("confidence") or {}
     sensitive = session.having("sensitive")
     return {
         "k": privacy.get("k"),
         "m": privacy.get("m"),
         "items": session.only("items"),
+        "baskets": session.of_baskets,
+        "suppress": bool((session.spec.get("items") or {}).get("suppress")),
+        "sensitive_items": list(map(str, confidence.get("sensitive") or [])),
+        "limit": confidence.get("limit"),
         "most_k": min(records, 200),
         "suppression": session.spec.get("suppression", 0.0),
         "kinds": KINDS,
@@ -48,8 +60,15 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "frontier": session.frontier.shown(),
         "frontier_waiting": session.frontier.waiting,
         "frontier_at_once": small,
-        "frontier_possible": one_table,
+        "frontier_possible": possible,
     }
+
+
+def _has_frontier(session: Session) -> bool:
+    """Whether there is something to generalize, and every table that the spec asks for is open."""
+    if "events" in session.spec and session.events is None:
+        return False
+    return session.of_baskets or bool(session.having("quasi-identifier"))
 
 
 def _entry(privacy: dict[str, Any], model: str, column: str) -> dict[str, Any]:
@@ -74,8 +93,11 @@ async def check(session: Session) -> dict[str, Any]:
 async def _choose(session: Session, request: Request) -> Response:
     form = await form_of(request)
     sensitive = session.having("sensitive")
+    before = session.spec.get("privacy", {})
     try:
-        privacy = privacy_of(form, sensitive, session.spec.get("privacy", {}))
+        privacy = privacy_of(form, sensitive, before)
+        if session.of_baskets:
+            privacy = _with_confidence(privacy, confidence_of(form, before.get("confidence") or {}))
         suppression = float(form.get("suppression") or 0) / 100
     except (WrongPromise, ValueError) as error:
         words = str(error) if isinstance(error, WrongPromise) else "The share of records must be a number."
@@ -87,14 +109,22 @@ async def _choose(session: Session, request: Request) -> Response:
         spec.pop("suppression", None)
         if suppression:
             spec["suppression"] = suppression
+        if session.of_baskets:
+            spec["items"].pop("suppress", None)
+            spec["items"].update({"suppress": True} if form.get("suppress") == "yes" else {})
 
     session.change("the promise", change)
     return back_to(session, "promise")
 
 
+def _with_confidence(privacy: dict[str, Any], confidence: dict[str, Any] | None) -> dict[str, Any]:
+    kept = {key: value for key, value in privacy.items() if key != "confidence"}
+    return kept if confidence is None else {**kept, "confidence": confidence}
+
+
 async def _frontier(session: Session, request: Request) -> Response:
     """Compute the frontier of a large table, which is not done by itself."""
-    if "events" not in session.spec:
+    if _has_frontier(session):
         session.frontier.want(*_values(session))
     return back_to(session, "promise")
 

@@ -14,12 +14,14 @@ from kohort.studio.jobs import JobError
 from kohort.studio.pages.judge import chosen_run
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.runs import Run
-from kohort.studio.session import Session, Source
+from kohort.studio.session import Session
+from kohort.studio.source import Source
 from kohort.studio.words import words
 
 __all__ = ["PAGE", "command_of", "download", "script_of"]
 
 FORMATS = ("csv", "parquet", "xlsx", "jsonl", "arrow")
+_COMPRESSED = ("gz", "zst", "bz2", "xz", "zip")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
@@ -32,7 +34,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "run": run.snapshot(),
         "made": made,
         "files": [{"name": name, **_about(name)} for name in run.files],
-        "formats": FORMATS,
+        "formats": _formats(run),
         "signed": request.app.state.options.sign is not None,
         "command": command_of(run),
         "script": script_of(run),
@@ -42,6 +44,16 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "data": run.source.name,
         "events": None if run.events is None else run.events.name,
     }
+
+
+def _formats(run: Run) -> tuple[str, ...]:
+    """The formats of a release; baskets that have a line each stay a text file of the same kind."""
+    shape = run.source.baskets
+    if shape is None or shape.id is not None:
+        return FORMATS
+    endings = [ending.lstrip(".") for ending in Path(run.source.name).suffixes]
+    kept = [ending for ending in endings if ending.isalnum() and ending not in _COMPRESSED]
+    return (kept[-1] if kept else "txt",)
 
 
 def _about(name: str) -> dict[str, Any]:
@@ -72,7 +84,7 @@ def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
 
 
 def _release_name(run: Run) -> str:
-    return next((name for name in run.files if name.startswith("release.")), "release.csv")
+    return next((name for name in run.files if name.startswith("release.")), f"release.{_formats(run)[0]}")
 
 
 def _events_name(release: str) -> str:
@@ -137,8 +149,8 @@ async def _write(session: Session, request: Request) -> Response:
     """Write all files of a release into the private folder, from where they are downloaded."""
     form = await form_of(request)
     run = chosen_run(session, request)
-    ending = form.get("format", "csv")
-    if run is None or not run.held or ending not in FORMATS:
+    ending = form.get("format", "")
+    if run is None or not run.held or ending not in _formats(run):
         session.message = ("error", "This release is no longer in memory. Make it again on the page Run.")
         return back_to(session, "publish")
     folder = run.folder / "files"
@@ -198,7 +210,7 @@ async def download_data(session: Session, request: Request) -> Response:
     """The built-in table that is open, so that the command can be tried on it."""
     if session.source is None or session.source.kind != "builtin":
         return PlainTextResponse("There is no such file.", 404)
-    return FileResponse(session.source.path, filename=session.source.name, media_type="text/csv")
+    return FileResponse(session.source.path, filename=session.source.name, media_type="text/plain")
 
 
 PAGE = Page("publish", facts, {"write": _write, "name": _name}, path="/{number:int}")

@@ -31,6 +31,8 @@ _OF_ONE_COLUMN = ("person", "household", "weight", "items")
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Every column with its role and the reason of the suggestion; how many people are unique."""
+    if session.of_baskets:
+        return {"baskets": (session.profile or {})["baskets"]}
     quasi = session.having("quasi-identifier")
     columns = session.columns
     of_people = [column["name"] for column in columns if not column.get("events")]
@@ -55,6 +57,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
             }
         )
     return {
+        "baskets": None,
         "columns": shown,
         "roles": ROLES,
         "unique": unique,
@@ -74,6 +77,8 @@ async def _choose(session: Session, request: Request) -> Response:
 
 def _offered(session: Session, name: str) -> tuple[str, ...]:
     """The roles that a column may have; with events, the key says whose record it is."""
+    if session.of_baskets:
+        return ()
     if session.events is None:
         return ROLES
     if not _is_of_events(session, name):

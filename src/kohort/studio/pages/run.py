@@ -23,13 +23,15 @@ _FIGURES = ("holds", "records", "suppressed", "classes", "smallest_class", "boun
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """The settings, the run that is going on, and those before."""
     try:
-        known = await session.desk.ask("algorithms")
+        known = await session.desk.ask("algorithms", for_items=session.of_baskets)
     except JobError:
         known = {"algorithms": [], "costs": []}
     compared = [session.runs.numbered(int(n)) for n in request.query_params.getlist("run") if n.isdigit()]
     chosen = [run for run in compared if run is not None and run.made]
     return {
         **known,
+        "baskets": session.of_baskets,
+        "usual": "apriori-items" if session.of_baskets else "auto",
         "settings": {name: session.spec.get(name) for name in _SETTINGS},
         "runs": [run.snapshot() for run in reversed(session.runs.all)],
         "running": session.runs.running is not None,

@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 560;
 const HEIGHT = 260;
-const EDGE = { left: 58, right: 16, top: 14, bottom: 42 };
+const EDGE = { left: 58, right: 16, top: 30, bottom: 42 };
 
 function make(name, attributes, text) {
   const element = document.createElementNS(SVG, name);
@@ -58,7 +58,7 @@ function drawAxes(svg, x, y, [fromX, toX], [fromY, toY], axes) {
     svg.append(make("text", { x: EDGE.left - 6, y: y(at) + 4, "text-anchor": "end" }, shown(at, axes.percentY)));
   }
   svg.append(make("text", { x: (EDGE.left + WIDTH) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, axes.x));
-  svg.append(make("text", { x: EDGE.left, y: EDGE.top - 3 }, axes.y));
+  svg.append(make("text", { x: 4, y: 12 }, axes.y));
 }
 
 function drawSeries(svg, one, place, x, y, axes) {

@@ -11,7 +11,7 @@ async function ask(question) {
     body: JSON.stringify(question),
   });
   const answer = await response.json();
-  if (!answer.error) return answer;
+  if (response.ok) return answer; // of a query, `error` is how far its answer is off
   say(answer.error);
   part("message").scrollIntoView();
   return null;
@@ -24,10 +24,24 @@ function element(name, text, attributes = {}) {
   return made;
 }
 
+const FORMS = {
+  "records-form": () => showRecords(),
+  "attack-form": () => attack(),
+  "query-form": () => count(),
+  "map-form": () => showMap(),
+  "item-attack-form": () => attackByItems(),
+  "item-query-form": () => countBaskets(),
+  "item-map-form": () => showItemMap(),
+};
+
 export function judge() {
-  whenShown(() => { if (part("query-form")) prepareQuery(); });
+  whenShown(() => {
+    showPublishedNode();
+    if (part("query-form")) prepareQuery();
+    if (part("item-query-form")) prepareItems();
+  });
   document.addEventListener("submit", (event) => {
-    const how = { "records-form": showRecords, "attack-form": attack, "query-form": count, "map-form": showMap }[event.target.id];
+    const how = FORMS[event.target.id];
     if (!how) return;
     event.preventDefault();
     how();
@@ -36,6 +50,14 @@ export function judge() {
     const button = event.target.closest?.("[data-class]");
     if (button) showRecords(Number(button.dataset.class));
   });
+}
+
+// The node that is published is in the middle of its picture, where that is wider than the page.
+function showPublishedNode() {
+  const node = document.querySelector("#lattice-picture .chosen");
+  if (!node) return;
+  const frame = node.closest(".scroll");
+  frame.scrollLeft = Number(node.getAttribute("x")) + Number(node.getAttribute("width")) / 2 - frame.clientWidth / 2;
 }
 
 // -- records -----------------------------------------------------------------------------------------
@@ -53,7 +75,8 @@ async function showRecords(klass) {
 
 function head(found, words) {
   const line = element("tr");
-  for (const name of [words.record, "", words.counted, ...found.columns]) line.append(element("th", name, { scope: "col" }));
+  const counted = found.classes ? [words.counted] : [];
+  for (const name of [words.record, "", ...counted, ...found.columns]) line.append(element("th", name, { scope: "col" }));
   const made = element("thead");
   made.append(line);
   return made;
@@ -62,8 +85,9 @@ function head(found, words) {
 function body(found, words) {
   const made = element("tbody");
   for (const row of found.rows) {
-    made.append(recordLine([row.original, words.original, ""], row.before, row.after, ""));
-    made.append(recordLine(["", words.published, row.size], row.after, row.before, "published"));
+    const [none, size] = found.classes ? [[""], [row.size]] : [[], []];
+    made.append(recordLine([row.original, words.original, ...none], row.before, row.after, ""));
+    made.append(recordLine(["", words.published, ...size], row.after, row.before, "published"));
   }
   return made;
 }
@@ -134,9 +158,11 @@ async function count() {
     if (several) conditions.push({ column, values: [...several.selectedOptions].map((option) => option.value) });
     else conditions.push({ column, from: part(`from-${place}`).value, to: part(`to-${place}`).value });
   }
-  const found = await ask({ ask: "query", conditions });
+  showAnswer(await ask({ ask: "query", conditions }), part("query").dataset);
+}
+
+function showAnswer(found, words) {
   if (!found) return;
-  const words = part("query").dataset;
   const expected = Math.round(found.expected).toLocaleString("en");
   const text = found.error === null ? words.nothing : words.answer;
   part("query-answer").textContent = text
@@ -155,18 +181,51 @@ async function showMap() {
 }
 
 function mapTable(column) {
+  return pairsTable(`${column.name}: ${column.values} → ${column.labels.length}`, column.pairs);
+}
+
+function pairsTable(summary, pairs) {
   const words = part("map").dataset;
   const details = element("details");
-  details.append(element("summary", `${column.name}: ${column.values} → ${column.labels.length}`));
+  details.append(element("summary", summary));
   const table = element("table");
   const first = element("tr");
   for (const name of [words.value, words.published]) first.append(element("th", name, { scope: "col" }));
   table.append(first);
-  for (const pair of column.pairs) {
+  for (const pair of pairs) {
     const line = element("tr");
     for (const text of pair) line.append(element("td", text ?? ""));
     table.append(line);
   }
   details.append(table);
   return details;
+}
+
+// -- items of baskets --------------------------------------------------------------------------------
+
+async function attackByItems() {
+  const found = await ask({ ask: "item_attack", known: Number(part("known-items").value || 1) });
+  if (found) part("attack-answer").textContent = found.sentence;
+}
+
+async function prepareItems() {
+  const found = await ask({ ask: "items" });
+  const choice = part("asked-items");
+  if (!found || !choice || choice.options.length) return; // what is chosen stays
+  const options = found.items.map((row) => element("option", `${row.item} (${row.baskets.toLocaleString("en")})`, { value: row.item }));
+  choice.replaceChildren(...options);
+}
+
+async function countBaskets() {
+  const items = [...part("asked-items").selectedOptions].map((option) => option.value);
+  showAnswer(await ask({ ask: "item_query", items }), part("item-query").dataset);
+}
+
+async function showItemMap() {
+  const found = await ask({ ask: "item_map" });
+  if (!found) return;
+  const summary = part("map").dataset.summary.replace("{shown}", found.items.length).replace("{items}", found.distinct).replace("{labels}", found.published);
+  const table = pairsTable(summary, found.items);
+  table.open = true;
+  part("map-tables").replaceChildren(table);
 }

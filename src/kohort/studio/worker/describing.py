@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 import kohort as ko
-from kohort.data.column import text_of
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.person_codes import person_codes
 from kohort.data.profile import ColumnProfile
 from kohort.data.profile_uniqueness import class_sizes, contributions
-from kohort.errors import InputError
-from kohort.io.basket_lines import recognized_baskets
-from kohort.io.tables import format_of, refuse_unreadable
 from kohort.io.write_spec import suggested_attribute
+from kohort.studio.worker.basket_files import open_baskets, recognized
+from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
 __all__ = ["open_table", "people", "people_and_events", "uniqueness"]
 
-_FIRST_ROWS = 100
-_LONGEST_CELL = 80  # characters
 
+def open_table(
+    workplace: Workplace, telling: Telling, *, source: Source, recognize: bool = True
+) -> dict[str, Any]:
+    """The profile of a table and its first rows; afterwards every column is coded.
 
-def open_table(workplace: Workplace, telling: Telling, *, source: Source) -> dict[str, Any]:
-    """The profile of a table and its first rows; afterwards every column is coded."""
+    recognize  whether a file of nothing but baskets is found out; not where it was said how to read it
+    """
     telling("reading", 0.0)
-    _refuse_baskets(source)
+    source = recognized(source) if recognize else source
+    if source.get("baskets") is not None:
+        return open_baskets(workplace, telling, source)
     file, dataset = workplace.file(source), workplace.dataset(source)
     telling.tell({"what": "profiling", "share": 0.3, "seconds": 0.0})
     found = ko.profile(file.table)
@@ -45,43 +45,17 @@ def open_table(workplace: Workplace, telling: Telling, *, source: Source) -> dic
         "columns": [_described(column) for column in found.columns],
         "attributes": {column.name: suggested_attribute(column) for column in found.columns},
         "rows": first_rows(file.table),
+        "shape": None,
+        "baskets": None,
     }
-
-
-def _refuse_baskets(source: Source) -> None:
-    """Refuse a file of nothing but baskets, which has no columns to give roles to."""
-    path = Path(source["path"])
-    refuse_unreadable(path)
-    if source.get("header") is None and format_of(path) == "csv" and recognized_baskets(path) is not None:
-        raise InputError(
-            "This file holds one basket per line and no columns. The studio is for tables: use kohort init "
-            "and kohort anonymize, or a table with a column of items."
-        )
 
 
 def _described(column: ColumnProfile) -> dict[str, Any]:
     """The profile of a column as plain data; its most common value is shown on the steward's machine."""
     facts = column.to_dict(show_values=True)
     if facts["most_common"] is not None:
-        facts["most_common"] = _shortened(facts["most_common"])
+        facts["most_common"] = shortened(facts["most_common"])
     return facts
-
-
-def first_rows(table: pa.Table, first: int = 0, count: int = _FIRST_ROWS) -> list[list[str | None]]:
-    """Some rows of a table as texts, cut where they are long."""
-    part = table.slice(first, count)
-    columns = [[_cell(value) for value in part[name].to_pylist()] for name in part.column_names]
-    return [list(row) for row in zip(*columns)]
-
-
-def _cell(value: Any) -> str | None:
-    if value is None:
-        return None
-    return _shortened("; ".join(map(str, value)) if isinstance(value, list) else text_of(value))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
 def people(workplace: Workplace, telling: Telling, *, source: Source, column: str | None) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from kohort.report.html import big_figures
 from kohort.report.sections import sections
 from kohort.report.sentences import verdict_sentences
 from kohort.report.traffic_light import advice_of, traffic_light_of
-from kohort.studio.worker.describing import first_rows
+from kohort.studio.worker.cells import first_rows
+from kohort.studio.worker.lattices import lattice_of
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Workplace
 from kohort.utility.queries import Query, answers
@@ -43,6 +44,7 @@ def report_parts(workplace: Workplace, telling: Telling) -> dict[str, Any]:
         "riskiest": facts["riskiest"],
         "counted": facts["counted"],
         "sensitive": facts["sensitive"],
+        "lattice": lattice_of(workplace.release),
     }
 
 
@@ -54,13 +56,13 @@ def records(workplace: Workplace, telling: Telling, *, first: int, klass: int | 
         chosen = np.arange(first, min(first + _MOST_RECORDS, len(originals)))
     else:
         chosen = np.flatnonzero(sides.after.of_record == klass)[first : first + _MOST_RECORDS]
-    shown = release.roles.having("quasi-identifier") + release.roles.having("sensitive")
+    shown = _shown_columns(release)
     before = release.dataset.frame.select(shown).to_arrow().take(originals[chosen])
     after = release.arrow.select(shown).take(chosen)
     sizes = sides.sizes_after[sides.after.of_record[chosen]]
     return {
         "columns": shown,
-        "generalized": release.roles.having("quasi-identifier"),
+        "classes": bool(release.problem.attributes),
         "first": first,
         "of": len(originals) if klass is None else int(sides.after.sizes[klass]),
         "counted": sides.counted,
@@ -75,6 +77,12 @@ def records(workplace: Workplace, telling: Telling, *, first: int, klass: int | 
             for place, size, b, a in zip(chosen.tolist(), sizes, first_rows(before), first_rows(after))
         ],
     }
+
+
+def _shown_columns(release: Release) -> list[str]:
+    """The columns that are shown of a record: what may be known of it, what is sensitive, and its items."""
+    items = release.roles.having("items") if release.files is None else []
+    return [*release.roles.having("quasi-identifier"), *release.roles.having("sensitive"), *items]
 
 
 def attack(workplace: Workplace, telling: Telling, *, known: list[str], targets: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kohort.studio.worker import describing, frontier, judging, releasing, specs, trees
+from kohort.studio.worker import describing, frontier, judging, judging_items, releasing, specs, trees
 
 __all__ = ["QUESTIONS"]
 
@@ -20,6 +20,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "builtin": specs.write_builtin,
     "read_spec": specs.read_spec_text,
     "read_spec_file": specs.read_spec_path,
+    "shape_in_spec": specs.shape_in_spec,
     "check": specs.check_spec,
     "algorithms": specs.algorithms,
     "frontier": frontier.frontier_point,
@@ -31,4 +32,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "query": judging.query,
     "values": judging.values,
     "map": judging.recoding_map,
+    "item_attack": judging_items.attack,
+    "item_query": judging_items.query,
+    "items": judging_items.items,
+    "item_map": judging_items.item_map,
 }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from kohort import datasets
-from kohort.algorithms import ALGORITHMS
+from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.data.build_hierarchy import FileSource
 from kohort.errors import InputError, KohortError
+from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
 from kohort.io.hierarchies import read_source
 from kohort.io.read_spec import parse_spec, read_spec_file
 from kohort.io.spec import Spec
@@ -19,12 +21,20 @@ from kohort.pipeline.choose import choose
 from kohort.pipeline.prepare import prepare
 from kohort.problem.costs import COSTS
 from kohort.studio.worker.telling import Telling
-from kohort.studio.worker.trees import tree_spec
+from kohort.studio.worker.trees import coded_column, tree_spec
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["algorithms", "check_spec", "read_spec_path", "read_spec_text", "write_builtin"]
+__all__ = [
+    "algorithms",
+    "check_spec",
+    "read_spec_path",
+    "read_spec_text",
+    "shape_in_spec",
+    "write_builtin",
+]
 
 _HOSPITAL_RECORDS = 10_000
+_BASKETS: dict[str, Any] = {"n": 10_000, "n_items": 200, "mean_size": 4, "seed": 1}
 _TABLES: dict[str, Callable[[], Any]] = {
     "health": datasets.load_health,
     "adult": datasets.load_adult,
@@ -32,8 +42,11 @@ _TABLES: dict[str, Callable[[], Any]] = {
 }
 
 
-def write_builtin(workplace: Workplace, telling: Telling, *, name: str, path: str) -> dict[str, Any]:
-    """Write a built-in table to a file; return its example spec."""
+def write_builtin(workplace: Workplace, telling: Telling, *, name: str, path: str) -> dict[str, Any] | None:
+    """Write a built-in table to a file; return its example spec, if it has one."""
+    if name == "baskets":
+        write_basket_file(datasets.generate_baskets(**_BASKETS), path, BasketShape())
+        return None
     if name not in _TABLES:
         raise InputError(f"There is no built-in table {name!r}.")
     telling("writing the table", 0.0)
@@ -46,14 +59,18 @@ def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source:
     text = read_spec_file(path).text
     content, _ = load_yaml(text, name=Path(path).name)
     spec = parse_spec(content)
-    dataset = workplace.dataset(source)
-    for name, attribute in spec.attributes.items():
-        if attribute.file is not None:
-            file = read_source(attribute.file, beside=Path(path).parent)
+    parts: dict[str, tuple[Any, dict[str, Any]]] = {
+        name: (attribute, content["attributes"][name]) for name, attribute in spec.attributes.items()
+    }
+    if spec.items is not None:
+        parts[BASKETS] = (spec.items, content["items"])
+    for name, (part, written) in parts.items():
+        if part.file is not None:
+            file = read_source(part.file, beside=Path(path).parent)
             file.findings.raise_if_broken(name)
-            tree = file.over(dataset.column(name))
+            tree = file.over(coded_column(workplace, source, name, _items_asked(spec, part)))
             assert tree is not None
-            content["attributes"][name]["hierarchy"] = tree_spec(tree)
+            written["hierarchy"] = tree_spec(tree)
     of_events = {} if spec.events is None else spec.events.attributes
     files = [name for name, attribute in of_events.items() if attribute.file is not None]
     if files := files + _files_of_items(spec):
@@ -61,8 +78,23 @@ def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source:
             f"This spec names a hierarchy file for {', '.join(map(repr, files))} of the events, which the "
             "studio opens later. Leave it out, and import the file at its column."
         )
-    _refuse_baskets(spec)
     return content
+
+
+def _items_asked(spec: Spec, part: Any) -> dict[str, Any] | None:
+    """How to read the items of a part of the spec, see `items_of`; None for a column of single values."""
+    if part is not spec.items and part.role != "items":
+        return None
+    confidence = spec.privacy.item_confidence()
+    without = [] if confidence is None else list(confidence.sensitive)
+    return {"separator": None if part is spec.items else part.separator, "without": without}
+
+
+def shape_in_spec(workplace: Workplace, telling: Telling, *, path: str) -> dict[str, Any] | None:
+    """How the spec in a file says that baskets are held; None where it is for a table."""
+    content, _ = load_yaml(read_spec_file(path).text, name=Path(path).name)
+    shape = parse_spec(content if isinstance(content, dict) else {}).shape
+    return None if shape is None else asdict(shape)
 
 
 def _files_of_items(spec: Spec) -> list[str]:
@@ -79,19 +111,15 @@ def read_spec_text(workplace: Workplace, telling: Telling, *, text: str, name: s
     spec = parse_spec(content if isinstance(content, dict) else {})
     named = [column for column, part in spec.columns.items() if isinstance(part.hierarchy, FileSource)]
     named += _files_of_items(spec)
+    if spec.items is not None and spec.items.file is not None:
+        named.append(BASKETS)
     if named:
         raise InputError(
             f"This spec names a hierarchy file for {', '.join(map(repr, named))}, and the studio opens no "
             "file that a page names. Start it with kohort studio DATA --spec SPEC, or import the file at its "
             "column."
         )
-    _refuse_baskets(spec)
     return content
-
-
-def _refuse_baskets(spec: Spec) -> None:
-    if spec.items is not None:
-        raise InputError("This spec is for a file of nothing but baskets. The studio is for tables.")
 
 
 def check_spec(
@@ -112,12 +140,13 @@ def check_spec(
     return {"possible": True, "algorithm": choice.name, "notes": list(choice.notes)}
 
 
-def algorithms(workplace: Workplace, telling: Telling) -> dict[str, Any]:
-    """The algorithms for tables and the costs, each with what it does."""
+def algorithms(workplace: Workplace, telling: Telling, *, for_items: bool = False) -> dict[str, Any]:
+    """The algorithms for tables, or for items, and the costs, each with what it does."""
+    known: Mapping[str, Any] = ITEMS_ALGORITHMS if for_items else ALGORITHMS
     return {
         "algorithms": [
             {"name": name, "summary": found.summary, "promise": found.promise}
-            for name, found in ALGORITHMS.items()
+            for name, found in known.items()
         ],
         "costs": [{"name": name, "meaning": cost.meaning} for name, cost in COSTS.items()],
     }

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from kohort.data.build_hierarchy import FileSource, from_spec
+from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.check_hierarchy import check
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy
+from kohort.pipeline.prepare_items import DEFAULT_HIERARCHY, build_item_hierarchy
 from kohort.studio.trees import Node, as_spec
+from kohort.studio.worker.basket_files import items_of
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["export_hierarchy", "hierarchy", "import_hierarchy", "nested", "tree_spec"]
+__all__ = ["coded_column", "export_hierarchy", "hierarchy", "import_hierarchy", "nested", "tree_spec"]
 
 MOST_LEAVES = 2_000  # of a tree that can be edited by hand
 _SHOWN_CHILDREN = 20  # of a node, where a tree is too large to be shown whole
@@ -25,18 +27,44 @@ _SHOWN_MISSING = 100
 
 
 def hierarchy(
-    workplace: Workplace, telling: Telling, *, source: Source, column: str, hierarchy: Any
+    workplace: Workplace,
+    telling: Telling,
+    *,
+    source: Source,
+    column: str,
+    hierarchy: Any,
+    items: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The tree over a column's values that a `hierarchy:` of the spec describes, and what it lacks."""
-    coded = workplace.dataset(source).column(column)
+    """The tree over a column's values that a `hierarchy:` of the spec describes, and what it lacks.
+
+    items  where the column holds sets of items: see `items_of`
+    """
+    coded = coded_column(workplace, source, column, items)
+    tree = _built(workplace, source, column, hierarchy, items)
+    if tree is None:
+        values = [text for text in coded.texts if text is not None]
+        return {"tree": None, "ordered": coded.ordered, "leaves": len(values), "missing": []}
+    return {"ordered": coded.ordered, "leaves": len(tree.leaves), **_against(tree, coded)}
+
+
+def coded_column(workplace: Workplace, source: Source, column: str, items: dict[str, Any] | None) -> Column:
+    """The values of a column, or the items of one that holds sets of them."""
+    if items is None:
+        return workplace.dataset(source).column(column)
+    return items_of(workplace, source, column, items).items
+
+
+def _built(
+    workplace: Workplace, source: Source, column: str, hierarchy: Any, items: dict[str, Any] | None
+) -> Hierarchy | None:
+    """The tree that a `hierarchy:` describes; None where a column without items is to have none."""
     builder = from_spec(hierarchy)
     if isinstance(builder, FileSource):
         raise InputError("A hierarchy file is imported in the studio, not named.")
-    values = [text for text in coded.texts if text is not None]
-    if builder is None:
-        return {"tree": None, "ordered": coded.ordered, "leaves": len(values), "missing": []}
-    tree = builder.build(coded)
-    return {"ordered": coded.ordered, "leaves": len(tree.leaves), **_against(tree, coded)}
+    if items is not None:
+        chosen: Builder = DEFAULT_HIERARCHY if builder is None else builder
+        return build_item_hierarchy(chosen, items_of(workplace, source, column, items))
+    return None if builder is None else builder.build(workplace.dataset(source).column(column))
 
 
 def _against(tree: Hierarchy, column: Column) -> dict[str, Any]:
@@ -79,10 +107,16 @@ def tree_spec(tree: Hierarchy) -> dict[str, Any]:
 
 
 def import_hierarchy(
-    workplace: Workplace, telling: Telling, *, source: Source, column: str, path: str
+    workplace: Workplace,
+    telling: Telling,
+    *,
+    source: Source,
+    column: str,
+    path: str,
+    items: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A hierarchy file as the value of `hierarchy:`, written out over the values of the column."""
-    coded = workplace.dataset(source).column(column)
+    coded = coded_column(workplace, source, column, items)
     file = read_hierarchy(path)
     file.findings.raise_if_broken(column)
     return tree_spec(_over(file, coded))
@@ -95,10 +129,17 @@ def _over(file: HierarchyFile, column: Column) -> Hierarchy:
 
 
 def export_hierarchy(
-    workplace: Workplace, telling: Telling, *, source: Source, column: str, hierarchy: Any, path: str
+    workplace: Workplace,
+    telling: Telling,
+    *,
+    source: Source,
+    column: str,
+    hierarchy: Any,
+    path: str,
+    items: dict[str, Any] | None = None,
 ) -> None:
     """Write the hierarchy of a column to a file, one line per value."""
-    builder = from_spec(hierarchy)
-    if builder is None or isinstance(builder, FileSource):
+    tree = _built(workplace, source, column, hierarchy, items)
+    if tree is None:
         raise InputError("This column has no hierarchy to export.")
-    write_hierarchy(builder.build(workplace.dataset(source).column(column)), Path(path))
+    write_hierarchy(tree, Path(path))

@@ -8,25 +8,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kohort.algorithms import Progress
+from kohort.data.basket_cells import read_baskets
+from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
-from kohort.io.tables import TableFile, read_table
+from kohort.io.baskets import BasketShape
+from kohort.io.data_files import read_data
+from kohort.io.tables import TableFile
 
 if TYPE_CHECKING:
     from kohort.publication import Release
 
-__all__ = ["Source", "Workplace"]
+__all__ = ["Source", "Workplace", "shape_of"]
 
 Source = dict[str, Any]
-"""Where a table is: its `path`, and `header`, whether its first line names the columns (None: found out)."""
+"""Where a table is: its `path`; `header`, whether its first line names the columns (None: found out); and
+`baskets`, how the file holds baskets and nothing else (None: it is a table)."""
 
 
 _MOST_TABLES = 2
+
+
+def shape_of(source: Source) -> BasketShape | None:
+    """How a file holds its baskets; None for a table."""
+    found = source.get("baskets")
+    return None if found is None else BasketShape(**found)
 
 
 class _Read(NamedTuple):
     key: tuple[Any, ...]
     file: TableFile
     dataset: Dataset
+    baskets: dict[tuple[str, str | None], Baskets]
 
 
 class Workplace:
@@ -70,16 +82,24 @@ class Workplace:
         """The records of a source, whose columns are coded once."""
         return self._of(source).dataset
 
+    def baskets(self, source: Source, column: str, separator: str | None = None) -> Baskets:
+        """The sets of items in a column, coded once; `separator` where its cells are texts."""
+        read = self._of(source)
+        key = (column, separator)
+        if key not in read.baskets:
+            read.baskets[key] = read_baskets(read.dataset, column, separator=separator)
+        return read.baskets[key]
+
     def _of(self, source: Source) -> _Read:
-        path = Path(source["path"])
+        path, shape = Path(source["path"]), shape_of(source)
         state = path.stat() if path.exists() else None
-        key = (str(path), source.get("header"), state and (state.st_mtime_ns, state.st_size))
+        key = (str(path), source.get("header"), shape, state and (state.st_mtime_ns, state.st_size))
         for read in self._read:
             if read.key == key:
                 return read
         # a table that has changed takes its own place; otherwise the older one goes, so that there are two
         kept = [read for read in self._read if read.key[0] != str(path)]
         self._read = kept[-(_MOST_TABLES - 1) :]
-        file = read_table(path, header=source.get("header"))
-        self._read.append(_Read(key, file, Dataset(file.table)))
+        file = read_data(path, shape, header=source.get("header"))
+        self._read.append(_Read(key, file, Dataset(file.table), {}))
         return self._read[-1]
