@@ -291,3 +291,15 @@ def test_cells_like_formulas_are_escaped_where_that_is_asked_for(folder):
     assert ko.verify("release.csv", spec="spec.yaml", original="people.csv").holds
     assert anonymize(out="release.parquet").exit == 0  # a format with types needs no escaping
     assert "=1+1" in pl.read_parquet("release.parquet")["=illness"].to_list()
+
+
+def test_a_file_of_baskets_needs_its_spec_beside_the_certificate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("baskets.txt").write_text("a b\na b\na c\na c\nb c\nb c\n")
+    Path("spec.yaml").write_text("items: {hierarchy: {fanout: 2, order: id}}\nprivacy: {k: 2, m: 2}\n")
+    made = run("anonymize", "baskets.txt", "--spec", "spec.yaml", "--out", "r.txt", "--certificate", "c.json")
+    assert made.exit == 0
+    assert run("verify", "r.txt", "--certificate", "c.json", "--spec", "spec.yaml").exit == 0
+    refused = run("verify", "r.txt", "--certificate", "c.json")
+    assert refused.exit == 2
+    assert "give --spec as well" in " ".join(refused.err.split())

@@ -146,6 +146,7 @@ def verify(
     output = printing.output()
     evidence.refuse_incomplete()
     certified = _certified(evidence, k)
+    _refuse_unknown_shape(release, evidence, certified)
     secret = None if evidence.salt is None else read_salt(evidence.salt)
     asked = _asked(evidence, k if certified is None or k is not None else certified.k)
     outputs = Outputs([] if violations is None else [violations], reads=[release, *evidence.files(asked)])
@@ -178,6 +179,23 @@ def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
     if k is not None and evidence.spec is None:
         raise InputError("The certificate says which k was promised: leave out --k.")
     return read_certificate(evidence.certificate)
+
+
+def _refuse_unknown_shape(release: Path, evidence: Evidence, certified: Certificate | None) -> None:
+    """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
+    from kohort.errors import InputError
+    from kohort.io.baskets import BASKETS
+    from kohort.io.compressed import plain_suffix
+    from kohort.io.tables import SUFFIXES
+
+    if evidence.spec is not None or certified is None:
+        return
+    is_text = SUFFIXES.get(plain_suffix(release), "csv") == "csv"
+    if is_text and dict(certified.roles) == {BASKETS: "items"}:
+        raise InputError(
+            f"{release} is a file of baskets by its certificate, and only the spec says how its items are "
+            "separated: give --spec as well."
+        )
 
 
 def _asked(evidence: Evidence, k: int | None) -> Spec | None:
