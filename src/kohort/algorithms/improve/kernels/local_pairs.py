@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kohort.algorithms.kernels.generalization import range_cost
-from kohort.kernels.compiled import lean
+from kohort.kernels.compiled import kernel
 
 __all__ = ["fill_pairs"]
 
 
-@lean
+@kernel
 def fill_pairs(tables, attribute, leaves, costs):
     """Write the cost of a cell from leaf lo to leaf hi to costs[lo, hi], for lo <= hi; 0 for others.
 

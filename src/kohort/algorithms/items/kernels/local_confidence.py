@@ -18,6 +18,7 @@ from kohort.algorithms.items.kernels.item_confidence import short_of_room
 from kohort.algorithms.items.kernels.itemsets import Baskets, Lists, project, transposed
 from kohort.algorithms.items.kernels.local_cuts import keep_for_others, may_split, move, supporters_in_order
 from kohort.kernels.compiled import kernel, lean
+from kohort.kernels.sorting import place_among
 
 __all__ = ["LocalRules", "split_node_with_room", "tells_at"]
 
@@ -257,7 +258,7 @@ def _with_all(split, itemset):
     lists, rarest = split.lists, np.int64(-1)
     for label in itemset:
         if label > 0:
-            i = np.searchsorted(lists.present, label)
+            i = place_among(lists.present, label)
             if rarest < 0 or _length(lists, i) < _length(lists, rarest):
                 rarest = i
     if rarest < 0:
@@ -284,6 +285,6 @@ def _has_all(split, i, itemset):
         if label == 0:
             everywhere = everywhere and split.place[i] >= 0
         elif label > 0 and everywhere:
-            place = np.searchsorted(nodes, label)
+            place = place_among(nodes, label)
             everywhere = place < len(nodes) and nodes[place] == label
     return everywhere
