@@ -279,9 +279,10 @@ class Session:
         entry = self.attributes.get(column, {})
         if entry.get("role") != "items":
             return None
-        confidence = self.spec.get("privacy", {}).get("confidence") or {}
+        privacy = self.spec.get("privacy", {})
+        promised = privacy.get("confidence") or privacy.get("uncertainty") or {}
         separator = None if self.of_baskets else entry.get("separator")
-        return {"separator": separator, "without": list(map(str, confidence.get("sensitive") or []))}
+        return {"separator": separator, "without": list(map(str, promised.get("sensitive") or []))}
 
     # -- in the background ------------------------------------------------------------------------------
 

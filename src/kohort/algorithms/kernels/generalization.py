@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.kernels.compiled import kernel
+from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 
 __all__ = ["child_of", "lowest_node", "ones", "part_cost", "range_cost"]
 
 
-@kernel
+@lean
 def lowest_node(tables, attribute, lo, hi):
     """The lowest node over the leaves lo..hi: O(height)."""
     node = tables.leaf_node[tables.leaf_start[attribute] + lo]
@@ -19,7 +19,7 @@ def lowest_node(tables, attribute, lo, hi):
     return node
 
 
-@kernel
+@lean
 def child_of(tables, attribute, node, leaf):
     """The child of `node` that holds a leaf: O(height)."""
     below = tables.leaf_node[tables.leaf_start[attribute] + leaf]
@@ -28,7 +28,7 @@ def child_of(tables, attribute, node, leaf):
     return below
 
 
-@kernel
+@lean
 def range_cost(tables, attribute, lo, hi):
     """Cost of one cell that is generalized to cover the leaves lo..hi."""
     if lo == hi:
@@ -40,7 +40,7 @@ def range_cost(tables, attribute, lo, hi):
     return tables.base[attribute] + tables.slope[attribute] * (hi - lo)
 
 
-@kernel
+@lean
 def ones(word):
     """The number of bits set in a word."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -52,7 +52,7 @@ def ones(word):
     return np.int64(word & np.uint64(127))
 
 
-@kernel
+@lean
 def part_cost(tables, lo, hi, words):
     """Cost of one record of a group, given the group's least and greatest leaves and sets of values."""
     total = 0.0

@@ -131,7 +131,7 @@ def drop_lost_promises(spec: dict[str, Any]) -> None:
     roles = {name: entry["role"] for name, entry in attributes_of(spec).items()}
     privacy = spec.get("privacy", {})
     for key, promised in list(privacy.items()):
-        if key in ("k", "m", "confidence"):
+        if key in ("k", "m", "confidence", "uncertainty"):
             continue
         entries = promised if isinstance(promised, list) else [promised]
         kept = [entry for entry in entries if roles.get(entry.get("attribute", "")) == "sensitive"]

@@ -85,8 +85,8 @@ def _items_asked(spec: Spec, part: Any) -> dict[str, Any] | None:
     """How to read the items of a part of the spec, see `items_of`; None for a column of single values."""
     if part is not spec.items and part.role != "items":
         return None
-    confidence = spec.privacy.item_confidence()
-    without = [] if confidence is None else list(confidence.sensitive)
+    inference = spec.privacy.item_inference()
+    without = [] if inference is None else list(inference.sensitive)
     return {"separator": None if part is spec.items else part.separator, "without": without}
 
 
