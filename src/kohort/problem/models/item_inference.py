@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -54,7 +55,7 @@ class InferenceRule(NamedTuple):
     items: tuple[int, ...]
 
 
-class ItemInference:
+class ItemInference(ABC):
     """A limit on how sure m known items of a record make somebody of a sensitive item.
 
     sensitive  the sensitive items; none where the values of a column are protected instead
@@ -75,25 +76,25 @@ class ItemInference:
     m: int
 
     @property
-    def asked(self) -> Fraction:
-        raise NotImplementedError
+    @abstractmethod
+    def asked(self) -> Fraction: ...
 
     @property
     def protected(self) -> str:
         """What is protected, in words: more than one of them."""
         return "sensitive items" if self.attribute is None else f"values of {self.attribute!r}"
 
+    @abstractmethod
     def describe(self, *, classes: bool = False) -> str:
         """The promise in words, without a full stop: within `classes`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refusal(self, share: Fraction) -> str:
         """Why the promise is impossible where sensitive items alone imply one with this confidence."""
-        raise NotImplementedError
 
     def held(self, baskets: Baskets, values: Column | None, *, multiset: bool = False) -> list[np.ndarray]:
         """Whether each record holds each sensitive item, or each value of the column: an array for each."""
