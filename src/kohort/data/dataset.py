@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -17,6 +17,12 @@ from kohort.data.formulas import count_formulas, holds_texts
 from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 from kohort.errors import InputError, did_you_mean
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = LateModule("narwhals")
 
 __all__ = ["Dataset", "distinct_rows", "row_keys"]
 
@@ -28,12 +34,25 @@ class Dataset:
     """
 
     def __init__(self, data: Any) -> None:
-        self.frame = _eager_frame(data)
-        self.names: tuple[str, ...] = tuple(self.frame.columns)
-        self.n_records = len(self.frame)
+        self._data = data
+        if isinstance(data, pa.Table) and len(set(data.column_names)) < data.num_columns:
+            raise InputError(_unreadable(data))
+        table = self._table
+        self.names: tuple[str, ...] = tuple(self.frame.columns if table is None else table.column_names)
+        self.n_records = len(self.frame if table is None else table)
         self._columns: dict[str, Column] = {}
         if not self.n_records:
             raise InputError("The table has no records: there is nothing to anonymize.")
+
+    @cached_property
+    def frame(self) -> nw.DataFrame:
+        """The table as a dataframe of any kind."""
+        return _eager_frame(self._data)
+
+    @property
+    def _table(self) -> pa.Table | None:
+        """The table if it came as Arrow, as files are read: it needs no other package."""
+        return self._data if isinstance(self._data, pa.Table) else None
 
     def column(self, name: str) -> Column:
         """The column in codes."""
@@ -48,9 +67,8 @@ class Dataset:
 
     def arrow(self, name: str) -> pa.ChunkedArray:
         """The column as Arrow, always in chunks: as many as it came in, or one."""
-        native = self.frame.to_native()
-        if isinstance(native, pa.Table):
-            return native.column(name)
+        if self._table is not None:
+            return self._table.column(name)
         try:
             if self.frame.implementation.is_polars() and self.frame.schema[name] == nw.Object:
                 raise TypeError  # Polars would give the addresses of the objects
@@ -73,9 +91,8 @@ class Dataset:
 
     def field(self, name: str) -> pa.Field:
         """The column's type in Arrow, with what else a file may have said about it (labels of SPSS)."""
-        native = self.frame.to_native()
-        if isinstance(native, pa.Table):
-            return native.schema.field(name)
+        if self._table is not None:
+            return self._table.schema.field(name)
         return pa.field(name, self.arrow(name).type)
 
     def formulas_in(self, name: str) -> int:
@@ -93,8 +110,7 @@ class Dataset:
 
     def _missing_texts(self, name: str) -> Collection[str]:
         """The values that a file calls missing, such as refused; dataframes have none."""
-        is_arrow = isinstance(self.frame.to_native(), pa.Table)
-        codebook = codebook_of(self.field(name)) if is_arrow else None
+        codebook = None if self._table is None else codebook_of(self.field(name))
         return frozenset() if codebook is None else codebook.missing_texts
 
     def require(self, names: Sequence[str]) -> None:

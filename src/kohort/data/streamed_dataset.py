@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -17,8 +16,15 @@ from kohort.data.column import Column
 from kohort.data.compact_column import StoredValues
 from kohort.data.dataset import Dataset
 from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.freed_memory import give_memory_back
 from kohort.data.growing_values import GrowingValues
 from kohort.data.taking import take_records
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = LateModule("narwhals")
 
 __all__ = ["StreamedDataset"]
 
@@ -110,7 +116,9 @@ class StreamedDataset(Dataset):
             n_records += len(batch)
             if seen is not None:
                 seen(n_records)
-        return n_records, {name: values.values() for name, values in growing.items()}
+        held = {name: values.values() for name, values in growing.items()}
+        give_memory_back()
+        return n_records, held
 
     def _picked(self, names: Sequence[str], rows: np.ndarray) -> Iterator[pa.RecordBatch]:
         """These records of columns that are read; `rows` rise. Reading ends with the last of them."""

@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 
@@ -17,6 +16,12 @@ from kohort.io.columns import Slices, has_no_text, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
 from kohort.io.text_layout import Layout, checked_delimiter, open_text
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
 
 __all__ = ["column_types", "delimited_batches", "read_delimited", "write_delimited"]
 

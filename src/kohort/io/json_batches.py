@@ -6,9 +6,8 @@ import io
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 
 from kohort.errors import InputError
@@ -17,6 +16,12 @@ from kohort.io.compressed import open_bytes
 from kohort.io.json_lines import WHOLE_NUMBERS, explanation, read_json_lines, refuse_doubled_keys
 from kohort.io.polars_work import by_polars
 from kohort.io.source_file import SourceState
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
 
 __all__ = ["json_file"]
 

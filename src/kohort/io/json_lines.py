@@ -6,8 +6,8 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
 import pyarrow as pa
 
 from kohort.errors import InputError
@@ -15,6 +15,12 @@ from kohort.io.columns import Slices, holds_bytes, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes
 from kohort.io.json_text import parse_json
 from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
 
 __all__ = ["WHOLE_NUMBERS", "explanation", "read_json_lines", "refuse_doubled_keys", "write_json_lines"]
 

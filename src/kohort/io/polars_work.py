@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.forked import require_polars_threads
 from kohort.errors import UnsupportedError
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
 
 __all__ = ["by_polars", "refuse_distant_dates", "wide_decimals_as_text", "with_usual_dates"]
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 
 from kohort.data.dataset import Dataset
@@ -20,13 +19,17 @@ from kohort.io.arrow_files import read_arrow, read_parquet, write_arrow, write_p
 from kohort.io.columns import Slices
 from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
-from kohort.io.excel import read_excel, write_excel
 from kohort.io.header import refuse_doubtful_header
 from kohort.io.json_lines import read_json_lines, write_json_lines
 from kohort.io.source_file import SourceFile, opened
-from kohort.io.stat_files import read_spss, read_stata, write_spss, write_stata
 from kohort.io.text_layout import HEADER_RECORDS, detect_layout
+from kohort.late import LateModule, late_function
 from kohort.parameters import check_option
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
 
 __all__ = [
     "SUFFIXES",
@@ -57,14 +60,15 @@ SUFFIXES = {
     ".zsav": "spss",
     ".dta": "stata",
 }
+_read_sheet = late_function("kohort.io.excel", "read_excel")
 COMPRESSIBLE = ("csv", "jsonl")  # read as a stream of bytes; the readers of the others open a name
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
     "jsonl": read_json_lines,
-    "spss": read_spss,
-    "stata": read_stata,
+    "spss": late_function("kohort.io.stat_files", "read_spss"),
+    "stata": late_function("kohort.io.stat_files", "read_stata"),
 }
 WRITERS: dict[str, Callable[[Slices, Path], None]] = {
     "parquet": write_parquet,
@@ -72,9 +76,9 @@ WRITERS: dict[str, Callable[[Slices, Path], None]] = {
     "jsonl": write_json_lines,
 }
 WHOLE_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
-    "excel": write_excel,
-    "spss": write_spss,
-    "stata": write_stata,
+    "excel": late_function("kohort.io.excel", "write_excel"),
+    "spss": late_function("kohort.io.stat_files", "write_spss"),
+    "stata": late_function("kohort.io.stat_files", "write_stata"),
 }
 
 
@@ -146,7 +150,7 @@ def _read_text(source: SourceFile, **options: Any) -> TableFile:
 def _read_excel(
     source: SourceFile, *, sheet: str | int | None, header: bool | None, header_option: str
 ) -> TableFile:
-    table, notes = read_excel(source, sheet=sheet, header=header)
+    table, notes = _read_sheet(source, sheet=sheet, header=header)
     if header is None:
         refuse_doubtful_header(table.column_names, _first_texts(table), str(source), header_option)
     return TableFile(table, "excel", source.sha256, notes=notes)

@@ -115,7 +115,7 @@ def apply_maps(
         raise InputError(_unknown_message(unknown))
     recoding = _recoding(maps, prepared)
     published = publish(prepared, recoding)
-    if not len(published.rows):
+    if not published.n_records:
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
     order = settle_order(prepared, published)
     verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)

@@ -55,7 +55,7 @@ def make_release(
 
 def _verified(prepared: Prepared, published: Published) -> Verification:
     """The verdict on the published table and its costs; a verdict that does not hold is our bug."""
-    if not len(published.rows):
+    if not published.n_records:
         refuse_dropping(published.broken)
         raise InternalError("Every record would be withheld. Nothing was written.")
     measured = verify_published if prepared.files is None else _files_measured

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from secrets import token_bytes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -18,14 +17,21 @@ from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.freed_memory import give_memory_back
 from kohort.data.published_dataset import PublishedDataset
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
+from kohort.late import LateModule
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = LateModule("narwhals")
 
 __all__ = ["Published", "labelled", "publish", "replaced_columns"]
 
@@ -61,6 +67,11 @@ class Published:
         return np.arange(self.dataset.n_records) if self.kept is None else self.kept
 
     @property
+    def n_records(self) -> int:
+        """How many records are published."""
+        return self.dataset.n_records if self.kept is None else len(self.kept)
+
+    @property
     def in_order(self) -> bool:
         """Whether the records are published in the order of the original."""
         return self.kept is None or bool((self.kept[1:] > self.kept[:-1]).all())
@@ -68,7 +79,7 @@ class Published:
     @property
     def n_left_out(self) -> int:
         """How many records are not published."""
-        return 0 if self.kept is None else self.dataset.n_records - len(self.kept)
+        return self.dataset.n_records - self.n_records
 
     @cached_property
     def shown(self) -> Dataset:
@@ -112,6 +123,8 @@ class Published:
 
 def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
+    if isinstance(prepared.dataset, StreamedDataset):
+        give_memory_back()
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
     if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +18,17 @@ from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.dataset import Dataset
 from kohort.data.taking import take_records
 from kohort.errors import InfeasibleError, InputError, counted
+from kohort.late import LateModule
 from kohort.pipeline.people import refuse_missing_persons
 from kohort.pipeline.request import Request
 
 if TYPE_CHECKING:
     from kohort.pipeline.publish import Published
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = LateModule("narwhals")
 
 __all__ = ["TwoFiles", "grouped_by_person", "join_files", "refuse_no_events"]
 

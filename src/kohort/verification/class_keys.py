@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +15,7 @@ __all__ = ["Cells", "ClassKeys"]
 _LARGEST = 2**62
 _AT_ONCE = 1 << 23  # records that are sorted at a time
 _SAMPLED = 1 << 14
+_MOST_CUTS = 255  # the number of a part fits into a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,14 @@ class ClassKeys:
     def cells(self, values: Column | None = None) -> Cells:
         """Count the records of each class, and of each value of another column in it. O(n log n)."""
         n_values = 1 if values is None else max(len(values.texts), 1)
-        parts, n_classes = [], 0
+        columns: list[list[np.ndarray]] = [[] for _ in fields(Cells)]
+        n_classes = 0
         for keys in self._sorted_parts(values, n_values):
-            parts.append(_counted(keys, n_values, n_classes))
-            n_classes += len(parts[-1].keys)
-        if len(parts) == 1:
-            return parts[0]
-        return Cells(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Cells)))
+            part = _counted(keys, n_values, n_classes)
+            n_classes += len(part.keys)
+            for column, f in zip(columns, fields(Cells)):
+                column.append(getattr(part, f.name))
+        return Cells(*(_joined(column) for column in columns))
 
     def codes(self, keys: np.ndarray) -> list[np.ndarray]:
         """Per column the code of each class."""
@@ -66,17 +67,18 @@ class ClassKeys:
         return found[::-1]
 
     def _sorted_parts(self, values: Column | None, n_values: int) -> Iterator[np.ndarray]:
-        """The numbers of all records, sorted: in parts of which each lies above the one before."""
+        """The numbers of all records, sorted: in parts of which each lies above the one before.
+
+        They are made twice where there are several parts, so that those of one part are held at a time.
+        """
         n_records = len(self.columns[0])
         limits = self._limits(values, n_values, n_records // _AT_ONCE)
-        parts: list[list[np.ndarray]] = [[] for _ in limits[1:]]
-        for rows in stretches_of(n_records):
-            keys = self._keys(rows, values, n_values)
-            for part, (low, high) in zip(parts, pairwise(limits)):
-                part.append(keys if len(parts) == 1 else keys[(low <= keys) & (keys < high)])
-        parts.reverse()
-        while parts:
-            keys = np.concatenate(parts.pop())
+        part = np.zeros(n_records, dtype=np.uint8) if limits else None
+        for rows in stretches_of(n_records) if part is not None else ():
+            part[rows] = np.searchsorted(limits, self._keys(rows, values, n_values), side="right")
+        for number in range(len(limits) + 1):
+            chosen = slice(None) if part is None else np.flatnonzero(part == number)
+            keys = self._keys(chosen, values, n_values)
             keys.sort()
             yield keys
 
@@ -92,13 +94,19 @@ class ClassKeys:
 
     def _limits(self, values: Column | None, n_values: int, n_cuts: int) -> list[int]:
         """Numbers that cut all records into parts of about the same size; they lie between classes."""
-        sample = np.linspace(0, len(self.columns[0]) - 1, _SAMPLED).astype(np.int64) if n_cuts else None
-        cuts: list[int] = []
-        if sample is not None:
-            keys = np.sort(self._keys(sample, values, n_values)) // n_values * n_values
-            places = np.linspace(0, len(keys) - 1, n_cuts + 2)[1:-1].astype(np.int64)
-            cuts = sorted({int(key) for key in keys[places]})
-        return [0, *(cut for cut in cuts if cut > 0), _LARGEST + 1]
+        if not n_cuts:
+            return []
+        sample = np.linspace(0, len(self.columns[0]) - 1, _SAMPLED).astype(np.int64)
+        keys = np.sort(self._keys(sample, values, n_values)) // n_values * n_values
+        places = np.linspace(0, len(keys) - 1, min(n_cuts, _MOST_CUTS) + 2)[1:-1].astype(np.int64)
+        return sorted({int(key) for key in keys[places] if key > 0})
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """The parts one after the other; their memory is free afterwards."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
 
 
 def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:

@@ -86,7 +86,6 @@ def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
     n_leaves = int(np.diff(np.append(tables.leaf_start, len(tables.leaf_cost))).max())
     n_places = max(MAX_BINS, int(tables.n_children.max(initial=0))) + 2
     n_bins = max(MAX_BINS, min(n_places, 4 * sample + 64))
-    n_people, n_weighed = len(records.persons) and largest, len(records.masses) and largest
 
     def numbers(*shape: int) -> np.ndarray:
         return np.empty(shape, dtype=np.int64)
@@ -119,15 +118,12 @@ def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
         sorting=Sorting(
             short(sample), short(n_sorted), short(n_sorted), short(min(n_leaves, 4 * sample + 1))
         ),
-        marks=_marks(records.persons, n_people),
+        marks=_marks(records.persons, len(records.persons) and largest),
         moving=Moving(
             part=short(largest),
             size=numbers(n_places),
             place=numbers(n_places),
-            packed=numbers(largest, records.packed.shape[1]),
-            number=short(largest),
-            persons=short(n_people),
-            masses=np.empty(n_weighed),
+            room=numbers(largest),
         ),
         best=BestCuts(np.empty(n_cuts, dtype=CUT).view(np.recarray), np.empty(n_cuts)),
         stack=numbers(largest // (2 * table.rules.k) + 2, 2),

@@ -97,6 +97,7 @@ class Cutting:
             for share, cut_up in zip(shares, cutting):
                 run.report("cutting groups", 0.0 if largest else starts[share.start] / len(self.is_start))
                 cut_up.result()
+        self._free.clear()  # groups are smaller by now: they need less room
         return all(cut_up.result() for cut_up in cutting)
 
     def _cut_share(self, starts: np.ndarray, ends: np.ndarray, largest: int, run: Run) -> bool:
@@ -172,7 +173,9 @@ class Cutting:
     def groups(self, *notes: str) -> Groups:
         """The group of each record, numbered in the order of the groups."""
         group_of_record = np.empty(len(self.is_start), dtype=np.int32)
-        group_of_record[self.table.records.number] = np.cumsum(self.is_start, dtype=np.int32) - 1
+        number = np.cumsum(self.is_start, dtype=np.int32)
+        number -= 1
+        group_of_record[self.table.records.number] = number
         return Groups(group_of_record, notes=notes)
 
 

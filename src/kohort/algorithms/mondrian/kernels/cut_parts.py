@@ -116,36 +116,40 @@ def _move_small_parts(k, part, people):
 
 @lean
 def deal_group(records, moving, start, part, n_parts):
-    """Sort the records of a group by part, in place and stably."""
-    place, m = moving.place, len(part)
-    place[: n_parts + 1] = 0
-    for i in range(m):
-        place[part[i] + 1] += 1
-    place[0] = start
-    for p in range(n_parts):
-        place[p + 1] += place[p]
-    _copy(records, moving, start, m)
-    for i in range(m):
-        to = place[part[i]]
-        place[part[i]] += 1
-        records.number[to] = moving.number[i]
-        for w in range(moving.packed.shape[1]):
-            records.packed[to, w] = moving.packed[i, w]
-        if len(records.persons):
-            records.persons[to] = moving.persons[i]
-        if len(records.masses):
-            records.masses[to] = moving.masses[i]
+    """Sort the records of a group by part, in place and stably.
+
+    One word of all records after the other, so that there is room for one word of each at a time. What is in
+    `part` is lost.
+    """
+    end = start + len(part)
+    _find_places(moving.place, part, n_parts)
+    for w in range(records.packed.shape[1]):
+        _deal(records.packed[start:end, w], moving.room, part)
+    _deal(records.number[start:end], moving.room, part)
+    if len(records.persons):
+        _deal(records.persons[start:end], moving.room, part)
+    if len(records.masses):
+        _deal(records.masses[start:end].view(np.int64), moving.room, part)
 
 
 @lean
-def _copy(records, moving, start, m):
-    for i in range(m):
-        moving.number[i] = records.number[start + i]
-        for w in range(moving.packed.shape[1]):
-            moving.packed[i, w] = records.packed[start + i, w]
-    if len(records.persons):
-        for i in range(m):
-            moving.persons[i] = records.persons[start + i]
-    if len(records.masses):
-        for i in range(m):
-            moving.masses[i] = records.masses[start + i]
+def _find_places(place, part, n_parts):
+    """Write to `part`, for each record of a group, its place once the group is sorted by part."""
+    place[: n_parts + 1] = 0
+    for i in range(len(part)):
+        place[part[i] + 1] += 1
+    for p in range(n_parts):
+        place[p + 1] += place[p]
+    for i in range(len(part)):
+        p = part[i]
+        part[i] = place[p]
+        place[p] += 1
+
+
+@lean
+def _deal(values, room, place):
+    """Move each value to its place."""
+    for i in range(len(values)):
+        room[i] = values[i]
+    for i in range(len(values)):
+        values[place[i]] = room[i]

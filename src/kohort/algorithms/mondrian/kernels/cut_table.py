@@ -133,15 +133,12 @@ class Marks(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """The parts of the records of a group, and copies of what is moved."""
+    """The parts of the records of a group, and room for what is moved."""
 
     part: np.ndarray  # per record
     size: np.ndarray  # per part: its records
     place: np.ndarray  # per part: where its next record goes
-    packed: np.ndarray
-    number: np.ndarray
-    persons: np.ndarray
-    masses: np.ndarray
+    room: np.ndarray  # per record: a word of it
 
 
 class BestCuts(NamedTuple):
