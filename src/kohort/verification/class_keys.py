@@ -13,7 +13,7 @@ from kohort.data.counting import stretches_of
 __all__ = ["Cells", "ClassKeys"]
 
 _LARGEST = 2**62
-_AT_ONCE = 1 << 23  # records that are sorted at a time
+_AT_ONCE = 1 << 22  # records that are sorted at a time
 _SAMPLED = 1 << 14
 _MOST_CUTS = 255  # the number of a part fits into a byte
 
