@@ -11,7 +11,7 @@ import typer
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.hierarchy_column import read_column
-from kohort.cli.options import Data
+from kohort.cli.options import DataFile
 
 if TYPE_CHECKING:
     from kohort.data.build_hierarchy import Builder
@@ -82,7 +82,7 @@ class Building:
 
 @command
 def build(
-    data: Data,
+    data: DataFile,
     column: Annotated[str, typer.Argument(help="The column.", show_default=False)],
     out: Annotated[
         Path, typer.Option(help="The hierarchy file to write: one line per value, the value first.")

@@ -9,23 +9,40 @@ import typer
 
 __all__ = [
     "Data",
+    "DataFile",
     "Delimiter",
     "Encoding",
     "EventsFile",
     "Header",
     "Json",
     "KeyFile",
+    "Query",
     "Quiet",
     "Sheet",
     "SpecFile",
+    "Table",
     "header_option",
 ]
 
 Data = Annotated[
+    str,
+    typer.Argument(
+        help=(
+            "A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata; or the URL of a database, such "
+            "as postgresql://user@host/name, with --table or --query."
+        ),
+        show_default=False,
+    ),
+]
+DataFile = Annotated[
     Path,
     typer.Argument(
         help="A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata.", show_default=False
     ),
+]
+Table = Annotated[str | None, typer.Option("--table", help="The table of a database, such as clinic.people.")]
+Query = Annotated[
+    str | None, typer.Option("--query", help="A query of a database, instead of --table; it only reads.")
 ]
 SpecFile = Annotated[
     Path, typer.Option(help="The spec: the role of each column and what is promised (YAML).")

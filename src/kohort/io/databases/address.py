@@ -98,8 +98,8 @@ class Address:
         if ":" in user or [name for name in named if "pass" in name.lower() or "pwd" in name.lower()]:
             raise InputError(
                 f"The URL of {self.shown} holds a password, which others may read in the list of processes. "
-                f"Leave it out: it is read from PGPASSWORD, ~/.pgpass or a service file (PostgreSQL), or from "
-                f"{PASSWORD_VARIABLE} (other servers)."
+                f"Leave it out: it is read from PGPASSWORD, ~/.pgpass or a service file (PostgreSQL), or "
+                f"from {PASSWORD_VARIABLE} (other servers)."
             )
 
     def __str__(self) -> str:

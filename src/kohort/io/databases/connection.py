@@ -13,7 +13,16 @@ from kohort.extras import missing_package
 from kohort.io.databases.address import Address
 from kohort.io.databases.database_table import DatabaseTable
 
-__all__ = ["DATABASE_TYPE", "Reading", "Writing", "load_package", "open_reading", "open_writing", "quoted"]
+__all__ = [
+    "DATABASE_TYPE",
+    "Reading",
+    "Writing",
+    "load_package",
+    "open_reading",
+    "open_writing",
+    "quoted",
+    "storable",
+]
 
 DATABASE_TYPE = b"kohort.database_type"
 """The key of a field's metadata under which the type of its column in the database is noted."""
@@ -52,10 +61,6 @@ class Writing(Protocol):
         """Refuse a table that the release was made from."""
         ...
 
-    def storable(self, table: pa.Table) -> pa.Table:
-        """The table in types that the database has; raises UnsupportedError for a type that it has not."""
-        ...
-
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         """Create a new table beside the one to replace, and put these records into it."""
         ...
@@ -82,15 +87,25 @@ def open_reading(source: DatabaseTable) -> Reading:
 
 def open_writing(target: DatabaseTable) -> Writing:
     """Connect to a database and begin a transaction that publishes a table; refused where it would fail."""
+    return _writer(target).open_writing(target)
+
+
+def storable(table: pa.Table, target: DatabaseTable) -> pa.Table:
+    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
+    return _writer(target).storable(table)
+
+
+def _writer(target: DatabaseTable) -> Any:
+    """The driver of a database that releases are written to."""
     if target.table is None:
         raise UnsupportedError("A release is written to a table: give its name, not a query.")
     module = _module(target.address)
     if not hasattr(module, "open_writing"):
         raise UnsupportedError(
-            f"{target.address}: releases are written to PostgreSQL, SQLite and DuckDB, which create and fill a "
-            "table in one transaction. For other databases, write a file and load it."
+            f"{target.address}: releases are written to PostgreSQL, SQLite and DuckDB, which create and fill "
+            "a table in one transaction. For other databases, write a file and load it."
         )
-    return module.open_writing(target)
+    return module
 
 
 def _module(address: Address) -> Any:

@@ -1,7 +1,7 @@
 """A SHA-256 of the records of a table, whatever their order: a database keeps none.
 
-Each record is written as bytes and hashed. The hash of the table is that of its column names and of the hashes
-of its records, sorted. Who has the table can compute it again, from whichever copy.
+Each record is written as bytes and hashed. The hash of the table is that of its column names and of the
+hashes of its records, sorted. Who has the table can compute it again, from whichever copy.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +77,7 @@ def _row_digests(batch: pa.RecordBatch) -> bytes:
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(rows) + 1)
     view, sha256 = memoryview(data or b""), hashlib.sha256
     places = ends.tolist()
-    return b"".join([sha256(view[start:end]).digest() for start, end in zip(places, places[1:])])
+    return b"".join([sha256(view[start:end]).digest() for start, end in pairwise(places)])
 
 
 def _cells(column: pa.Array) -> pa.Array:

@@ -52,8 +52,9 @@ class DatabaseTable:
 def database(url: str, *, table: str | None = None, query: str | None = None) -> DatabaseTable:
     """A table of a database, or what a query gives, wherever Kohort takes the path of a file.
 
-    Passwords are best left out of the URL: PostgreSQL's are read from PGPASSWORD, ~/.pgpass or a service file,
-    those of other servers from KOHORT_DATABASE_PASSWORD. A password in the URL is used, and never shown.
+    Passwords are best left out of the URL: PostgreSQL's are read from PGPASSWORD, ~/.pgpass or a service
+    file, those of other servers from KOHORT_DATABASE_PASSWORD. A password in the URL is used,
+    and never shown.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.failures import explained
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["DuckdbReading", "DuckdbWriting", "open_reading", "open_writing"]
+__all__ = ["DuckdbReading", "DuckdbWriting", "open_reading", "open_writing", "storable"]
 
 _ROWS = 1 << 17
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
@@ -137,8 +137,8 @@ def _cell(name: str, kind: str) -> str:
     own = quoted(name)
     if kind.startswith(_REFUSED):
         raise UnsupportedError(
-            f"Column {name!r} has the type {kind.partition('(')[0]}, which Kohort does not read. Leave it out, "
-            "or cast it to varchar in the query."
+            f"Column {name!r} has the type {kind.partition('(')[0]}, which Kohort does not read. Leave it "
+            "out, or cast it to varchar in the query."
         )
     return f"{own}::varchar as {own}" if kind in _AS_TEXT or kind.startswith("ENUM") else own
 
@@ -201,10 +201,6 @@ class DuckdbWriting:
         catalog = self._connection.rows("select current_database()")[0][0]
         refuse_file_reads(self._target, relations, [self._name, f"{catalog}.{schema}.{self._name}"])
 
-    def storable(self, table: pa.Table) -> pa.Table:
-        fields = [_storable(field) for field in table.schema]
-        return table.cast(pa.schema(fields))
-
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         new, native = quoted(*self._above, self._new), self._connection.native
         batches = (batch for table in tables for batch in table.to_batches())
@@ -255,8 +251,8 @@ def _storable(field: pa.Field) -> pa.Field:
         kind = pa.float32()
     if pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind):
         raise UnsupportedError(
-            f"Column {field.name!r} has the type {field.type}, which Kohort does not write to DuckDB. Leave it "
-            "out, or write Parquet (.parquet)."
+            f"Column {field.name!r} has the type {field.type}, which Kohort does not write to DuckDB. Leave "
+            "it out, or write Parquet (.parquet)."
         )
     return field.with_type(kind)
 
@@ -266,3 +262,9 @@ def _own_type(field: pa.Field) -> str:
     note = (field.metadata or {}).get(DATABASE_TYPE, b"").decode()
     own, kind = quoted(field.name), note.removeprefix("duckdb ")
     return f"{own}::{kind} as {own}" if note.startswith("duckdb ") and kind in _KEPT else own
+
+
+def storable(table: pa.Table) -> pa.Table:
+    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
+    fields = [_storable(field) for field in table.schema]
+    return table.cast(pa.schema(fields))

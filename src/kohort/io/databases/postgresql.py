@@ -13,10 +13,10 @@ from kohort.io.databases.address import Address
 from kohort.io.databases.connection import quoted
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.postgresql_types import refuse_endless_times, selected_columns
-from kohort.io.databases.postgresql_writing import open_writing
+from kohort.io.databases.postgresql_writing import open_writing, storable
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["PostgresqlReading", "connect", "open_reading", "open_writing"]
+__all__ = ["PostgresqlReading", "connect", "open_reading", "open_writing", "storable"]
 
 # one order of records for all readings: scans start at the first page, and nothing runs side by side
 _STEADY = (

@@ -57,8 +57,8 @@ def _selected(field: pa.Field, kind: str) -> SelectedColumn:
         return SelectedColumn(f"{own}::text as {own}", pa.field(field.name, pa.string()))
     if kind in ("record", "void", "unknown", "record[]") or kind.startswith("any"):
         raise UnsupportedError(
-            f"Column {field.name!r} has the type {kind}, which no table can hold. Leave it out, or cast it in "
-            "the query."
+            f"Column {field.name!r} has the type {kind}, which no table can hold. Leave it out, or cast it "
+            "in the query."
         )
     modified, arrow = _numeric(field) if kind == "numeric" else (kind, pa.string())
     told = {DATABASE_TYPE: b"postgresql " + _ENDLESS.get(modified, modified).encode()}
@@ -171,8 +171,8 @@ def _element(field: pa.Field, kind: pa.DataType) -> pa.DataType:
 
 def _unknown(field: pa.Field) -> UnsupportedError:
     return UnsupportedError(
-        f"Column {field.name!r} has the type {field.type}, which Kohort does not write to PostgreSQL. Leave it "
-        "out, or write Parquet (.parquet)."
+        f"Column {field.name!r} has the type {field.type}, which Kohort does not write to PostgreSQL. Leave "
+        "it out, or write Parquet (.parquet)."
     )
 
 

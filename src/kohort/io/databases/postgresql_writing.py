@@ -14,7 +14,7 @@ from kohort.io.databases.connection import DATABASE_TYPE, Reading, quoted
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.postgresql_types import column_type, storable_column
 
-__all__ = ["PostgresqlWriting", "open_writing"]
+__all__ = ["PostgresqlWriting", "open_writing", "storable"]
 
 _LONGEST_NAME = 63  # bytes; PostgreSQL would cut off the rest
 _SETTINGS = (
@@ -32,7 +32,8 @@ _TABLE = (
 )
 _GRANTS = (
     "select a.privilege_type, case when a.grantee = 0 then null else pg_get_userbyid(a.grantee) end, "
-    "a.is_grantable from pg_class c, aclexplode(c.relacl) a where c.oid::int8 = $1 and a.grantee <> c.relowner"
+    "a.is_grantable from pg_class c, aclexplode(c.relacl) a where c.oid::int8 = $1 "
+    "and a.grantee <> c.relowner"
 )
 
 
@@ -76,8 +77,8 @@ class PostgresqlWriting:
         number, may_create = where[0]
         if not may_create:
             raise InputError(
-                f"{self._connection.address}: the user may not create tables in the schema. Ask for CREATE on "
-                "it, or choose another schema."
+                f"{self._connection.address}: the user may not create tables in the schema. Ask for CREATE "
+                "on it, or choose another schema."
             )
         found = self._connection.rows(_TABLE, self._name, number)
         if not found:
@@ -100,12 +101,6 @@ class PostgresqlWriting:
         place = tuple(self._connection.rows(IDENTITY)[0])
         if self._old is not None and (*place, self._old) in relations:
             raise InputError(f"Table {self._name!r} is one that this run reads. Choose another output.")
-
-    def storable(self, table: pa.Table) -> pa.Table:
-        pairs = [storable_column(field, column) for field, column in zip(table.schema, table.columns)]
-        return pa.Table.from_arrays(
-            [column for _, column in pairs], schema=pa.schema([field for field, _ in pairs])
-        )
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         self._schema = schema
@@ -150,3 +145,11 @@ class PostgresqlWriting:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def storable(table: pa.Table) -> pa.Table:
+    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
+    pairs = [storable_column(field, column) for field, column in zip(table.schema, table.columns)]
+    return pa.Table.from_arrays(
+        [column for _, column in pairs], schema=pa.schema([field for field, _ in pairs])
+    )

@@ -100,8 +100,8 @@ class DatabaseBatches:
 def _changed(source: DatabaseTable, how: str) -> InputError:
     return InputError(
         f"{source} gave something else at its second reading: {how}. Nothing was written. If nobody changes "
-        "the table, add an 'order by' to the query that puts the records into one order, and leave out what is "
-        "random."
+        "the table, add an 'order by' to the query that puts the records into one order, and leave out what "
+        "is random."
     )
 
 

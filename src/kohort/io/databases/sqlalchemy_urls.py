@@ -39,7 +39,7 @@ def open_reading(source: DatabaseTable) -> SqlalchemyReading:
 
 
 class SqlalchemyReading:
-    """The records of a statement. The first reading, which finds the types of the columns, is one of its own."""
+    """The records of a statement; a reading of its own finds the types of the columns."""
 
     def __init__(self, source: DatabaseTable) -> None:
         self.relations: frozenset[Any] = frozenset()
@@ -105,8 +105,8 @@ class SqlalchemyReading:
                     self._names[place], found[place], _type(self._names[place], kinds, column)
                 )
         refuse_doubles(self._names, str(self.address))
-        kinds = [kind or pa.string() for kind in found or [None] * len(self._names)]
-        return pa.schema(list(zip(self._names, kinds)))
+        types = [kind or pa.string() for kind in found or [None] * len(self._names)]
+        return pa.schema(list(zip(self._names, types)))
 
 
 def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType | None:
@@ -125,8 +125,8 @@ def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType |
         return _decimal(column)
     if kind not in _ARROW:
         raise UnsupportedError(
-            f"Column {name!r} has the type {kind.__name__}, which Kohort does not read. Leave it out, or cast "
-            "it to text in the query."
+            f"Column {name!r} has the type {kind.__name__}, which Kohort does not read. Leave it out, or "
+            "cast it to text in the query."
         )
     return _ARROW[kind]
 

@@ -18,7 +18,7 @@ from kohort.io.databases.database_files import NewFile, refuse_file_reads, relat
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing"]
+__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable"]
 
 _ROWS = 1 << 16
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
@@ -102,8 +102,8 @@ def _type(name: str, found: set[str]) -> pa.DataType:
     found = found - {"null", ""}
     if "blob" in found and len(found) > 1:
         raise UnsupportedError(
-            f"Column {name!r} holds bytes in some records and {', '.join(sorted(found - {'blob'}))} in others. "
-            "Cast it in a query."
+            f"Column {name!r} holds bytes in some records and {', '.join(sorted(found - {'blob'}))} in "
+            "others. Cast it in a query."
         )
     if found == {"blob"}:
         return pa.binary()
@@ -156,10 +156,6 @@ class SqliteWriting:
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         refuse_file_reads(self._target, relations, [self._name])
 
-    def storable(self, table: pa.Table) -> pa.Table:
-        columns = [_storable(field, column) for field, column in zip(table.schema, table.columns)]
-        return pa.table(dict(zip(table.column_names, columns)))
-
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         kinds = {pa.int64(): "integer", pa.float64(): "real", pa.string(): "text", pa.binary(): "blob"}
         columns = ", ".join(f"{quoted(field.name)} {kinds[field.type]}" for field in schema)
@@ -208,3 +204,9 @@ def _storable(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
         coded = code_column(field.name, column)
         return pa.chunked_array([pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))])
     return column.cast(pa.string())
+
+
+def storable(table: pa.Table) -> pa.Table:
+    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
+    columns = [_storable(field, column) for field, column in zip(table.schema, table.columns)]
+    return pa.table(dict(zip(table.column_names, columns)))
