@@ -11,7 +11,8 @@ from kohort.io.databases.address import Address, is_url
 
 __all__ = ["DatabaseTable", "database", "is_url", "name_parts"]
 
-_PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+_PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
+_NAME = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
 _WRITES = re.compile(
     r"(alter|analyze|attach|begin|call|comment|commit|copy|create|delete|detach|do|drop|execute|export|grant|"
     r"import|insert|install|load|lock|merge|pragma|reindex|replace|reset|revoke|rollback|set|truncate|update|"
@@ -95,16 +96,10 @@ def name_parts(name: str) -> tuple[str, ...]:
     >>> name_parts('clinic.people'), name_parts('"my.schema".people')
     (('clinic', 'people'), ('my.schema', 'people'))
     """
-    parts, place = [], 0
-    while found := _PART.match(name, place):
-        parts.append(found[1].replace('""', '"') if found[1] else found[2].strip())
-        place = found.end()
-        if place == len(name) or name[place] != ".":
-            break
-        place += 1
-    if place != len(name) or not all(parts) or len(parts) not in range(1, _MOST_PARTS + 1) or "\0" in name:
+    parts = re.findall(_PART, name) if _NAME.fullmatch(name) else []
+    if len(parts) not in range(1, _MOST_PARTS + 1):
         raise InputError(
             f"{name!r} is not the name of a table. Write name or schema.name; parts with dots or quotes in "
             'double quotes, such as "my.schema".people.'
         )
-    return tuple(parts)
+    return tuple(part[1:-1].replace('""', '"') if part[0] == '"' else part for part in parts)

@@ -33,6 +33,10 @@ _BY_WORDS = {
     "does not exist, or": "3D",
     "readonly database": "25006",
     "read-only": "25006",
+    "transaction read-write mode": "25006",
+    "invalid input syntax": "22",
+    "out of range": "22",
+    "division by zero": "22",
     "database is locked": "55P03",
     "Could not set lock": "55P03",
     "no connection to the server": "08",
@@ -40,6 +44,7 @@ _BY_WORDS = {
     "connection was lost": "08",
     "terminating connection": "57P",
 }
+_STATE = re.compile(r"SQLSTATE: (\w{5})")
 _NOISE = re.compile(
     r"^(?:[A-Z_]+: |\[\w+\] |Failed to \w+ ?\w*: |could not begin COPY: |ERROR:\s+|[A-Z]\w+ Error: )+"
 )
@@ -60,7 +65,9 @@ def explained(address: Address, kinds: tuple[type[Exception], ...], *, tells: bo
 
 def failure(address: Address, error: Exception, *, tells: bool) -> InputError:
     """The error of a driver in our words."""
-    state, text = getattr(error, "sqlstate", None) or "", str(error)
+    text = str(error)
+    stated = _STATE.search(text)  # errors of a stream of batches have it in their text only
+    state = getattr(error, "sqlstate", None) or (stated[1] if stated else "")
     state = state or next((known for words, known in _BY_WORDS.items() if words in text), "")
     known = next((_BY_STATE[state[:n]] for n in (5, 3, 2) if state[:n] in _BY_STATE), None)
     if known is not None:
