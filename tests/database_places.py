@@ -84,7 +84,7 @@ class PostgresqlServer:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{name}"
 
     def stop(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+        self.process.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
         self.process.wait(timeout=30)
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -197,6 +197,8 @@ class Release(VerifiedRelease):
             salt=salt_for(_path(salt)),
             order=_path(order_file),
         )
+        if isinstance(out, DatabaseTable) and out.file is not None and self.origin.database is not None:
+            self.origin.database.close()  # one process opens such a file for reading or for writing
         reads = (*self.origin.reads, _path(sign), files.salt.read_from)
         return files.write(self, files.outputs(self.request, self.origin.shape, reads))
 
