@@ -1,7 +1,6 @@
 """Profiles of random examples, the order of the tests, and fixtures that several folders share."""
 
 import os
-import secrets
 from pathlib import Path
 
 import pytest
@@ -63,11 +62,17 @@ def postgresql_server():
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def own_place(postgresql_server):
+    return PostgresqlPlace(postgresql_server, "own")
+
+
 @pytest.fixture
-def postgresql(postgresql_server, monkeypatch):
+def postgresql(own_place, monkeypatch):
     """An empty database of PostgreSQL; the password is in the environment."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    return PostgresqlPlace(postgresql_server, f"test_{secrets.token_hex(6)}")
+    own_place.clear()
+    return own_place
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ class PostgresqlServer:
 
 
 class PostgresqlPlace:
-    """A database of the server that one test has for itself."""
+    """A database of the server."""
 
     kind = "postgresql"
 
@@ -125,6 +125,14 @@ class PostgresqlPlace:
         with driver.connect(self._own) as connection, connection.cursor() as cursor:
             cursor.adbc_ingest(name, table, mode="create")
             connection.commit()
+
+    def clear(self) -> None:
+        """Drop everything, whoever may still be connected."""
+        others = "pid <> pg_backend_pid() and datname = current_database()"
+        self.rows(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        self.run(
+            "drop schema public cascade", "create schema public", "grant usage on schema public to public"
+        )
 
     def tables(self) -> list[str]:
         return [name for (name,) in self.rows("select tablename from pg_tables where schemaname = 'public'")]
