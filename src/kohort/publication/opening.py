@@ -69,7 +69,9 @@ def _open_database(
     first = engine.place(0)
     if first.asked and first.held == "streaming" and why is not None:
         raise UnsupportedError(f"{source} cannot be read in batches: {why}. Leave engine: streaming out.")
-    table = batches.whole_if(lambda size: why is not None or engine.place(size).held == "memory")
+    table = None
+    if why is not None or first.held == "memory":
+        table = batches.whole_if(lambda size: why is not None or engine.place(size).held == "memory")
     if table is not None:
         batches.close()
         return table_of(batches, table)

@@ -82,9 +82,20 @@ def _row_digests(batch: pa.RecordBatch) -> bytes:
 
 def _cells(column: pa.Array) -> pa.Array:
     """Every cell as bytes in which the separator does not occur, and a missing one as no other."""
-    escaped = pc.replace_substring(_as_bytes(column), pattern=_ESCAPE, replacement=_ESCAPE * 2)
-    escaped = pc.replace_substring(escaped, pattern=_BETWEEN, replacement=_ESCAPE + b"S")
-    return pc.fill_null(escaped, pa.scalar(_MISSING, pa.large_binary()))
+    cells = _as_bytes(column)
+    if _has_signs(cells):
+        cells = pc.replace_substring(cells, pattern=_ESCAPE, replacement=_ESCAPE * 2)
+        cells = pc.replace_substring(cells, pattern=_BETWEEN, replacement=_ESCAPE + b"S")
+    return pc.fill_null(cells, pa.scalar(_MISSING, pa.large_binary())) if cells.null_count else cells
+
+
+def _has_signs(cells: pa.Array) -> bool:
+    """Whether a cell may have the sign for escapes or the separator in it."""
+    data = cells.buffers()[2]
+    if data is None:
+        return False
+    found = np.frombuffer(data, dtype=np.uint8)
+    return bool(((found == _ESCAPE[0]) | (found == _BETWEEN[0])).any())
 
 
 def _as_bytes(column: pa.Array) -> pa.Array:
