@@ -18,6 +18,7 @@ import pytest
 import kohort as ko
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.io.databases.adbc import AdbcConnection
 from kohort.io.databases.reading import read_database
 from kohort.io.databases.table_draft import TableDraft
 from kohort.pipeline import dealing, streaming
@@ -284,6 +285,20 @@ def test_a_connection_that_is_ended_leaves_the_old_table(postgresql, tmp_path, m
     with pytest.raises(InputError, match=r"connection"):
         write_all(postgresql, tmp_path)
     assert_nothing_changed(postgresql, tmp_path)
+
+
+def test_a_commit_whose_answer_is_lost(postgresql, tmp_path, monkeypatch):
+    postgresql.load("people", HOSPITAL)
+    commit = AdbcConnection.commit
+
+    def lost(self):
+        commit(self)
+        raise InputError("the connection was lost")
+
+    monkeypatch.setattr(AdbcConnection, "commit", lost)
+    write_all(postgresql, tmp_path)
+    assert table_in(postgresql).num_rows == 400
+    assert (tmp_path / "certificate.json").exists()
 
 
 def test_permissions_stay_with_the_name(postgresql):

@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import sqlite3
+import subprocess
+import sys
 from decimal import Decimal
 
 import pyarrow as pa
@@ -102,10 +104,25 @@ def test_a_snapshot_of_sqlite(sqlite):
         batches.whole()
 
 
+def test_a_journal_that_a_killed_program_left_is_undone(sqlite):
+    killed = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("pragma cache_size = 1")
+connection.execute("update people set age = 1")
+connection.executemany("insert into people values (?, 2)", [("x" * 500,)] * 5000)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", killed, str(sqlite.path)])
+    assert sqlite.path.with_name("people.db-journal").exists()
+    assert read_database(database(sqlite.url, table="people"))[0].to_pylist() == [{"name": "Ann", "age": 40}]
+
+
 def test_types_that_sqlite_has(sqlite):
     table = pa.table(
         {
             "yes": [True, None],
+            "rough": [float("nan"), 1.5],
             "day": [datetime.date(2020, 1, 2), None],
             "moment": [datetime.datetime(2020, 1, 2, 3, 4), None],
             "price": [Decimal("1.50"), None],
@@ -114,6 +131,7 @@ def test_types_that_sqlite_has(sqlite):
     )
     assert published(table, database(sqlite.url, table="kept")).to_pylist()[0] == {
         "yes": 1,
+        "rough": None,
         "day": "2020-01-02",
         "moment": "2020-01-02 03:04:00",
         "price": "1.50",
@@ -180,6 +198,13 @@ def test_queries_that_duckdb_refuses(duckdb, query, words):
         read_database(database(duckdb.url, query=query))
     assert "Ann" not in str(refused.value)
     assert duckdb.rows("select name from people") == [("Ann",)]
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/x", "duckdb:///people.duckdb"])
+def test_times_that_would_lose_a_part_are_refused(url):
+    table = pa.table({"clock": pa.array([1], pa.time64("ns"))})
+    with pytest.raises(UnsupportedError, match="Column 'clock'"):
+        storable(table, database(url, table="x"))
 
 
 def test_names_are_names_in_files(sqlite, duckdb):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases.address import Address
-from kohort.io.databases.connection import DATABASE_TYPE, Reading, load_package, quoted
+from kohort.io.databases.connection import DATABASE_TYPE, Reading, load_package, quoted, stored_as
 from kohort.io.databases.database_files import NewFile, refuse_file_reads, relations_of
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.failures import explained
@@ -30,31 +30,27 @@ class _Connection:
 
     def __init__(self, address: Address, *, read_only: bool) -> None:
         duckdb = load_package("duckdb", "DuckDB")
-        self.address, self._errors = address, (duckdb.Error, OSError, pa.ArrowException)
+        self.address, self.errors = address, (duckdb.Error, OSError, pa.ArrowException)
         self._select = duckdb.StatementType.SELECT
-        with explained(address, self._errors, tells=True):
+        with explained(address, self.errors, tells=True):
             place = ":memory:" if address.file is None else str(address.file)
             self.native = duckdb.connect(place, read_only=read_only and address.file is not None)
             self.native.execute("set threads = 1")  # one order of records for all readings
             self.native.execute("set TimeZone = 'UTC'")
 
     def run(self, statement: str, *, tells: bool = False) -> None:
-        with explained(self.address, self._errors, tells=tells):
+        with explained(self.address, self.errors, tells=tells):
             self.native.execute(statement)
 
     def rows(self, statement: str, *values: Any, tells: bool = False) -> list[tuple[Any, ...]]:
-        with explained(self.address, self._errors, tells=tells):
+        with explained(self.address, self.errors, tells=tells):
             return self.native.execute(statement, list(values)).fetchall()
 
     def refuse_other_than_query(self, statement: str) -> None:
-        with explained(self.address, self._errors, tells=True):
+        with explained(self.address, self.errors, tells=True):
             found = self.native.extract_statements(statement)
         if len(found) != 1 or found[0].type != self._select:
             raise InputError("The query is not one statement that reads. Only such statements are run.")
-
-    def names(self, statement: str) -> list[str]:
-        with explained(self.address, self._errors, tells=True):
-            return [column[0] for column in self.native.execute(f"{statement}\nlimit 0").description]
 
     def tables_read(self, statement: str) -> list[str]:
         """The tables that a statement reads, as its plan names them."""
@@ -62,7 +58,7 @@ class _Connection:
         return _tables_in(plan)
 
     def batches(self, statement: str) -> Generator[pa.RecordBatch, None, None]:
-        with explained(self.address, self._errors, tells=False):
+        with explained(self.address, self.errors, tells=False):
             relation = self.native.sql(statement)
             reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             yield from reader(_ROWS)
@@ -206,7 +202,7 @@ class DuckdbWriting:
         batches = (batch for table in tables for batch in table.to_batches())
         reader = pa.RecordBatchReader.from_batches(schema, batches)
         cells = ", ".join(_own_type(field) for field in schema)
-        with explained(self._connection.address, self._connection._errors, tells=True):
+        with explained(self._connection.address, self._connection.errors, tells=True):
             native.register("kohort_slices", reader)
             try:
                 native.execute(f"create table {new} as select {cells} from kohort_slices")
@@ -267,4 +263,5 @@ def _own_type(field: pa.Field) -> str:
 def storable(table: pa.Table) -> pa.Table:
     """The table in types that the database has; raises UnsupportedError for a type that it has not."""
     fields = [_storable(field) for field in table.schema]
-    return table.cast(pa.schema(fields))
+    columns = [stored_as(field, column, field.type) for field, column in zip(fields, table.columns)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))

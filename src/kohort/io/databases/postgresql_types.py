@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.connection import DATABASE_TYPE, quoted
+from kohort.io.databases.connection import DATABASE_TYPE, quoted, stored_as
 
 __all__ = ["SelectedColumn", "column_type", "refuse_endless_times", "selected_columns", "storable_column"]
 
@@ -146,15 +146,15 @@ def storable_column(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field,
     kind = column.type
     wider = next((wide for test, wide in _WIDER if test(kind)), None)
     if wider is not None and not any(test(kind) for test, _ in _PLAIN if kind != pa.time64("ns")):
-        column = column.cast(wider)
+        column = stored_as(field, column, wider)
         kind = column.type
     if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us", None if kind.tz is None else "UTC"))
+        column = stored_as(field, column, pa.timestamp("us", None if kind.tz is None else "UTC"))
     elif pa.types.is_decimal(kind):
         kept = kept or {DATABASE_TYPE: f"postgresql numeric({kind.precision},{kind.scale})".encode()}
         column = column.cast(pa.string())
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        column = column.cast(pa.list_(_element(field, kind.value_type)))
+        column = stored_as(field, column, pa.list_(_element(field, kind.value_type)))
     elif not any(test(kind) for test, _ in _PLAIN):
         raise _unknown(field)
     return pa.field(field.name, column.type, metadata=kept or None), column

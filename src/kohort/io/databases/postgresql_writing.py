@@ -141,7 +141,34 @@ class PostgresqlWriting:
             )
 
     def commit(self) -> None:
-        self._connection.commit()
+        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
+        (number,) = self._connection.rows("select txid_current()")[0]
+        try:
+            self._connection.commit()
+        except InputError as error:
+            outcome = self._outcome(number)
+            if outcome is None:
+                raise InputError(
+                    f"{self._connection.address}: the connection was lost while the table was published, and "
+                    "the server cannot be asked whether it was. Look at the table before you run this again."
+                ) from None
+            if outcome != "committed":
+                raise error
+
+    def _outcome(self, number: int) -> str | None:
+        """What became of a transaction: committed, aborted; None if the server does not say."""
+        from kohort.io.databases.postgresql import connect
+
+        try:
+            asking = connect(self._connection.address)
+        except InputError:
+            return None
+        try:
+            return asking.rows("select txid_status($1)", number)[0][0]
+        except InputError:
+            return None
+        finally:
+            asking.close()
 
     def close(self) -> None:
         self._connection.close()

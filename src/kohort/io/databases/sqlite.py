@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Generator, Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError
@@ -31,12 +33,13 @@ def _connect(address: Address, mode: str) -> AdbcConnection:
 
 
 def open_reading(source: DatabaseTable) -> SqliteReading:
-    """Begin to read a table or query; the file is opened for reading only."""
+    """Begin to read a table or query; nothing is written to the file."""
     path = source.file
     assert path is not None
     if not path.is_file():
         raise InputError(f"{path} does not exist. Check the URL: {source.address}.")
-    connection = _connect(source.address, "ro")
+    # a run that was killed may have left a journal, which whoever opens the file for writing undoes
+    connection = _connect(source.address, "rw" if os.access(path, os.W_OK) else "ro")
     try:
         connection.run("pragma query_only = 1", tells=True)
         statement = f"select * from {quoted(*source.table)}" if source.table else source.query or ""
@@ -192,7 +195,8 @@ def _storable(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and kind != pa.uint64()):
         return column.cast(pa.int64())
     if pa.types.is_floating(kind):
-        return column.cast(pa.float64())
+        plain = column.cast(pa.float64())
+        return pc.if_else(pc.is_nan(plain), pa.scalar(None, pa.float64()), plain)  # SQLite has no NaN
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return column.cast(pa.binary())
     if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
