@@ -85,6 +85,26 @@ def test_other_commands_read_tables(sqlite):
     assert run("frontier", *source, *swept).exit == 0
 
 
+def test_hierarchies_for_a_column_of_a_database(sqlite):
+    source = (sqlite.url, "--table", "people")
+    made = run(
+        "hierarchy",
+        "build",
+        sqlite.url,
+        "age",
+        "--table",
+        "people",
+        "--intervals",
+        "5,10",
+        "--out",
+        "age.csv",
+    )
+    assert made.exit == 0, made.err
+    for command in ("check", "show"):
+        done = run("hierarchy", command, "age.csv", "--data", *source, "--column", "age")
+        assert done.exit == 0, done.err
+
+
 def test_a_certificate_is_of_the_records_and_not_of_their_order(place):
     words = ("anonymize", place.url, "--table", "people", "--spec", "spec.yaml", "--certificate", "c.json")
     assert run(*words, "--out", place.url, "--out-table", "release").exit == 0

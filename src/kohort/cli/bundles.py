@@ -100,11 +100,10 @@ class TextReading:
 
 
 @dataclass(frozen=True)
-class Reading(TextReading):
-    """How a table is read."""
+class SourceReading(TextReading):
+    """How a table of a file or of a database is read."""
 
     sheet: Sheet = None
-    header: Header = None
     table: Table = None
     query: Query = None
 
@@ -116,6 +115,13 @@ class Reading(TextReading):
 
     def options(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name not in ("table", "query")}
+
+
+@dataclass(frozen=True)
+class Reading(SourceReading):
+    """How a table is read."""
+
+    header: Header = None
 
     def typed(self) -> dict[str, Any]:
         """All options as typed, for a command to copy."""
@@ -168,14 +174,13 @@ class ReleaseReading(TextReading):
 
 
 @dataclass(frozen=True)
-class ColumnReading(TextReading):
+class ColumnReading(SourceReading):
     """How the table is read whose column a hierarchy is for; `--header` is about the hierarchy's own file."""
 
-    sheet: Sheet = None
     data_header: Annotated[bool | None, header_option("data-header", "the table")] = None
 
     def options(self) -> dict[str, Any]:
-        options = asdict(self)
+        options = super().options()
         return options | {"header": options.pop("data_header"), "header_option": "data-header"}
 
 

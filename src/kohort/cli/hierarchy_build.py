@@ -11,7 +11,8 @@ import typer
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.hierarchy_column import read_column
-from kohort.cli.options import DataFile
+from kohort.cli.options import Data
+from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from kohort.data.build_hierarchy import Builder
@@ -82,7 +83,7 @@ class Building:
 
 @command
 def build(
-    data: DataFile,
+    data: Data,
     column: Annotated[str, typer.Argument(help="The column.", show_default=False)],
     out: Annotated[
         Path, typer.Option(help="The hierarchy file to write: one line per value, the value first.")
@@ -104,10 +105,11 @@ def build(
     from kohort.io.hierarchies import write_hierarchy
 
     output = printing.output()
-    outputs = Outputs([out], [] if force else [out], reads=[data])
+    named = reading.source(data)
+    outputs = Outputs([out], [] if force else [out], reads=[file_of(named)])
     outputs.check()
     asked = building.asked()
-    coded = read_column(output, data, column, reading.options())
+    coded = read_column(output, named, column, reading.options())
     builder, why = _builder(asked, coded)
     tree = builder.build(coded)
     check_hierarchy(tree, coded).raise_if_broken(column, expected=getattr(builder, "expected", None))

@@ -9,7 +9,6 @@ import typer
 
 __all__ = [
     "Data",
-    "DataFile",
     "Delimiter",
     "Encoding",
     "EventsFile",
@@ -32,12 +31,6 @@ Data = Annotated[
             "as postgresql://user@host/name, with --table or --query."
         ),
         show_default=False,
-    ),
-]
-DataFile = Annotated[
-    Path,
-    typer.Argument(
-        help="A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata.", show_default=False
     ),
 ]
 Table = Annotated[str | None, typer.Option("--table", help="The table of a database, such as clinic.people.")]
