@@ -79,6 +79,26 @@ def test_the_release_is_that_of_a_dataframe(place, engine, monkeypatch):
     assert sorted(place.tables()) == ["people", "release"]
 
 
+@pytest.mark.parametrize("engine", ["local", "streaming"])
+def test_columns_keep_their_types(place, engine):
+    whole = {"age": [20, 20, 30, 30], "yes": [True, False, None, True], "empty": pa.nulls(4, pa.string())}
+    times = {
+        "day": pa.array([1, 2, None, 3], pa.date32()),
+        "moment": pa.array([1, 2, None, 3], pa.timestamp("us")),
+        "zoned": pa.array([1, 2, None, 3], pa.timestamp("us", "UTC")),
+    }
+    table = pa.table(whole | times)
+    place.load("odd", table)
+    source = ko.database(place.url, table="odd")
+    asked = {"quasi_identifiers": ["age"], "others": "keep", "k": 2, "algorithm": "mondrian"}
+    ko.anonymize(source, **asked, engine=engine).write(ko.database(place.url, table="release"))
+    found = table_in(place)
+    before = read_database(source)[0]
+    assert records(found.drop_columns("age")) == records(before.drop_columns("age"))
+    if place.kind != "sqlite":
+        assert found.schema.types[1:] == table.schema.types[1:]
+
+
 def test_from_a_query_to_a_file(place, tmp_path):
     source = ko.database(place.url, query="select * from people where age > 40 -- the older ones")
     ko.anonymize(source, **ASKED).write(tmp_path / "release.parquet")

@@ -10,13 +10,13 @@ import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
 from kohort.cli.sources import file_of
+from kohort.cli.verified_tables import Tables, read_tables
 from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
-    from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
     from kohort.verification import Verification
 
@@ -92,36 +92,6 @@ class Evidence:
         return [*given, self.events, self.original_events, signature, *named]
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables that are compared, as they were read; None where one was not given."""
-
-    release: TableFile
-    original: TableFile | None
-    events: TableFile | None
-    original_events: TableFile | None
-
-    @property
-    def datasets(self) -> dict[str, Any]:
-        """The tables that go with the release, as keywords of `verify_release` and `verify_certified`."""
-        from kohort.data.dataset import Dataset
-
-        return {
-            name: None if (file := getattr(self, name)) is None else Dataset(file.table)
-            for name in ("original", "events", "original_events")
-        }
-
-    @property
-    def sha256_of_original(self) -> str | None:
-        """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
-        from kohort.pipeline.commitment import sha256_of_files
-
-        if self.original is None or (self.events is not None and self.original_events is None):
-            return None
-        second = self.original_events
-        return sha256_of_files(self.original.sha256, None if second is None else second.sha256)
-
-
 @command
 def verify(
     release: Annotated[
@@ -168,7 +138,7 @@ def verify(
     reads = [file_of(published), *evidence.files(asked, file_of(original))]
     outputs = Outputs([] if violations is None else [violations], reads=reads)
     outputs.check()
-    tables = _tables(published, original, evidence, asked, reading)
+    tables = read_tables(published, original, evidence.events, evidence.original_events, asked, reading)
     output.notes(tables.release, tables.original, tables.events, tables.original_events)
     found = _found(tables, asked, certified, evidence)
     if violations is not None:
@@ -222,31 +192,6 @@ def _asked(evidence: Evidence, k: int | None) -> Spec | None:
     from kohort.io.read_spec import read_spec
 
     return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
-
-
-def _tables(
-    release: Path | DatabaseTable,
-    original: Path | DatabaseTable | None,
-    evidence: Evidence,
-    asked: Spec | None,
-    reading: ReleaseReading,
-) -> Tables:
-    """The release and its original, read as the spec says that they are written."""
-    from kohort.io.data_files import read_data, read_release
-
-    shape = None if asked is None else asked.shape
-    formulas = "keep" if asked is None else asked.formulas
-
-    def published(path: Path | DatabaseTable | None) -> TableFile | None:
-        return None if path is None else read_release(path, shape, formulas=formulas, **reading.options())
-
-    def before(path: Path | DatabaseTable | None) -> TableFile | None:
-        return None if path is None else read_data(path, shape, **reading.options_of_original())
-
-    source = published(release)
-    assert source is not None
-    events = published(evidence.events)
-    return Tables(source, before(original), events, before(evidence.original_events))
 
 
 def _found(

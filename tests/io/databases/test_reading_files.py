@@ -37,6 +37,7 @@ def duckdb(tmp_path):
 def published(table, target):
     """The table as it is read back inside the transaction, which is then committed."""
     stored = storable(table, target)
+    assert storable(table.schema.empty_table(), target).schema == stored.schema
     writing = open_writing(target)
     try:
         writing.fill(stored.schema, iter([stored]))
@@ -125,6 +126,8 @@ def test_types_that_sqlite_has(sqlite):
             "rough": [float("nan"), 1.5],
             "day": [datetime.date(2020, 1, 2), None],
             "moment": [datetime.datetime(2020, 1, 2, 3, 4), None],
+            "zoned": pa.array([0, None], pa.timestamp("us", "UTC")),
+            "clock": pa.array([1, None], pa.time32("s")),
             "price": [Decimal("1.50"), None],
             "label": pa.array(["[20, 30)", None]).dictionary_encode(),
         }
@@ -133,7 +136,9 @@ def test_types_that_sqlite_has(sqlite):
         "yes": 1,
         "rough": None,
         "day": "2020-01-02",
-        "moment": "2020-01-02 03:04:00",
+        "moment": "2020-01-02 03:04:00.000000",
+        "zoned": "1970-01-01 00:00:00.000000Z",
+        "clock": "00:00:01",
         "price": "1.50",
         "label": "[20, 30)",
     }

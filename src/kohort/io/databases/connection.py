@@ -22,7 +22,6 @@ __all__ = [
     "open_writing",
     "quoted",
     "storable",
-    "stored_as",
 ]
 
 DATABASE_TYPE = b"kohort.database_type"
@@ -119,17 +118,6 @@ def load_package(name: str, purpose: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise missing_package(f"{purpose} needs", "database") from None
-
-
-def stored_as(field: pa.Field, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column in the type that a database has for it; refused where a value would lose a part of itself."""
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:  # its message would show the value
-        raise UnsupportedError(
-            f"Column {field.name!r} has values that do not fit into the type {kind} of the database, such as "
-            "times finer than a microsecond. Round them, or write Parquet (.parquet)."
-        ) from None
 
 
 def quoted(*parts: str) -> str:

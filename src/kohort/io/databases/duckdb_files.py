@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases.address import Address
-from kohort.io.databases.connection import DATABASE_TYPE, Reading, load_package, quoted, stored_as
+from kohort.io.databases.connection import DATABASE_TYPE, Reading, load_package, quoted
 from kohort.io.databases.database_files import NewFile, refuse_file_reads, relations_of
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.failures import explained
+from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
 __all__ = ["DuckdbReading", "DuckdbWriting", "open_reading", "open_writing", "storable"]
@@ -22,6 +23,15 @@ __all__ = ["DuckdbReading", "DuckdbWriting", "open_reading", "open_writing", "st
 _ROWS = 1 << 17
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
 _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "UHUGEINT")
+_STORED: list[tuple[Any, pa.DataType]] = [
+    (pa.types.is_null, pa.string()),
+    (pa.types.is_large_string, pa.string()),
+    (pa.types.is_large_binary, pa.binary()),
+    (pa.types.is_fixed_size_binary, pa.binary()),
+    (pa.types.is_date64, pa.date32()),
+    (pa.types.is_time, pa.time64("us")),
+    (pa.types.is_float16, pa.float32()),
+]
 _REFUSED = ("UNION", "VARIANT", "MAP")
 
 
@@ -228,29 +238,12 @@ class DuckdbWriting:
 
 
 def _storable(field: pa.Field) -> pa.Field:
-    kind = field.type
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_null(kind) or pa.types.is_large_string(kind):
-        kind = pa.string()
-    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        kind = pa.binary()
+    kind = plain_type(field.type)
+    if pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind):
+        raise not_written(field, "DuckDB")
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         kind = pa.timestamp("us", "UTC")
-    if pa.types.is_date64(kind):
-        kind = pa.date32()
-    if pa.types.is_time(kind):
-        kind = pa.time64("us")
-    if pa.types.is_float16(kind):
-        kind = pa.float32()
-    if pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind):
-        raise UnsupportedError(
-            f"Column {field.name!r} has the type {field.type}, which Kohort does not write to DuckDB. Leave "
-            "it out, or write Parquet (.parquet)."
-        )
-    return field.with_type(kind)
+    return field.with_type(next((other for test, other in _STORED if test(kind)), kind))
 
 
 def _own_type(field: pa.Field) -> str:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.connection import DATABASE_TYPE, quoted, stored_as
+from kohort.io.databases.connection import DATABASE_TYPE, quoted
+from kohort.io.databases.storing import not_written, plain_type, stored_as
 
 __all__ = ["SelectedColumn", "column_type", "refuse_endless_times", "selected_columns", "storable_column"]
 
@@ -136,18 +137,11 @@ _WIDER: list[tuple[Any, pa.DataType]] = [
 
 def storable_column(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
     """A column in a type that PostgreSQL has; decimals are text on their way to it."""
-    kind, told = field.type, dict(field.metadata or {})
-    note = told.get(DATABASE_TYPE, b"")
+    note = (field.metadata or {}).get(DATABASE_TYPE, b"")
     kept = {DATABASE_TYPE: note} if note.startswith(b"postgresql ") else {}
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif isinstance(kind, pa.BaseExtensionType):
-        column = column.cast(kind.storage_type)
-    kind = column.type
-    wider = next((wide for test, wide in _WIDER if test(kind)), None)
-    if wider is not None and not any(test(kind) for test, _ in _PLAIN if kind != pa.time64("ns")):
-        column = stored_as(field, column, wider)
-        kind = column.type
+    kind = plain_type(field.type)
+    kind = next((wide for test, wide in _WIDER if test(kind)), kind)
+    column = stored_as(field, column, kind)
     if pa.types.is_timestamp(kind):
         column = stored_as(field, column, pa.timestamp("us", None if kind.tz is None else "UTC"))
     elif pa.types.is_decimal(kind):
@@ -156,24 +150,16 @@ def storable_column(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field,
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         column = stored_as(field, column, pa.list_(_element(field, kind.value_type)))
     elif not any(test(kind) for test, _ in _PLAIN):
-        raise _unknown(field)
+        raise not_written(field, "PostgreSQL")
     return pa.field(field.name, column.type, metadata=kept or None), column
 
 
 def _element(field: pa.Field, kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    kind = next((wide for test, wide in _WIDER[:-1] if test(kind)), kind)
+    kind = plain_type(kind)
+    kind = next((wide for test, wide in _WIDER if test(kind)), kind)
     if not any(test(kind) for test, _ in _PLAIN):
-        raise _unknown(field)
+        raise not_written(field, "PostgreSQL")
     return kind
-
-
-def _unknown(field: pa.Field) -> UnsupportedError:
-    return UnsupportedError(
-        f"Column {field.name!r} has the type {field.type}, which Kohort does not write to PostgreSQL. Leave "
-        "it out, or write Parquet (.parquet)."
-    )
 
 
 def column_type(kind: pa.DataType) -> str:

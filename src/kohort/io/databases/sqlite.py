@@ -11,13 +11,13 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases.adbc import AdbcConnection
 from kohort.io.databases.address import Address
 from kohort.io.databases.connection import Reading, quoted
 from kohort.io.databases.database_files import NewFile, refuse_file_reads, relations_of
 from kohort.io.databases.database_table import DatabaseTable
+from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
 __all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable"]
@@ -186,12 +186,8 @@ class SqliteWriting:
 
 def _storable(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column as whole numbers, floats, text or bytes: SQLite has nothing else."""
-    kind = field.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif isinstance(kind, pa.BaseExtensionType):
-        column = column.cast(kind.storage_type)
-    kind = column.type
+    kind = plain_type(field.type)
+    column = stored_as(field, column, kind)
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and kind != pa.uint64()):
         return column.cast(pa.int64())
     if pa.types.is_floating(kind):
@@ -200,13 +196,7 @@ def _storable(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return column.cast(pa.binary())
     if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
-        raise UnsupportedError(
-            f"Column {field.name!r} has the type {field.type}, which SQLite does not have. Leave it out, or "
-            "write to DuckDB, to PostgreSQL or to a Parquet file."
-        )
-    if pa.types.is_temporal(kind) and not pa.types.is_date(kind):  # in the words of Kohort's own labels
-        coded = code_column(field.name, column)
-        return pa.chunked_array([pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))])
+        raise not_written(field, "SQLite")
     return column.cast(pa.string())
 
 
