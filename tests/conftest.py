@@ -6,6 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from database_places import (
+    PASSWORD,
+    WRITTEN_OUT,
+    DuckdbPlace,
+    PostgresqlPlace,
+    PostgresqlServer,
+    SqlitePlace,
+    postgresql_programs,
+)
 from frames import MAKERS
 
 # the families of algorithms that the first half of the tests begins with; the others begin the second half
@@ -39,6 +48,59 @@ def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     assert run("demo", "--out", folder, "--quiet").exit == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """A PostgreSQL server of our own; without PostgreSQL or its driver, tests that need it are skipped."""
+    pytest.importorskip("adbc_driver_postgresql", reason="kohort[database] is not installed")
+    programs = postgresql_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed")
+    server = PostgresqlServer(programs)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def own_place(postgresql_server):
+    return PostgresqlPlace(postgresql_server, "own")
+
+
+@pytest.fixture
+def postgresql(own_place, monkeypatch):
+    """An empty database of PostgreSQL; the password is in the environment."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    own_place.clear()
+    return own_place
+
+
+@pytest.fixture(scope="session")
+def shared_place(postgresql_server):
+    """A database that tests share which only read."""
+    place = PostgresqlPlace(postgresql_server, "shared")
+    place.run(
+        "create sequence counter", "create table people (name text)", "insert into people values ('Ann')"
+    )
+    return place
+
+
+@pytest.fixture
+def shared_postgresql(shared_place, monkeypatch):
+    """The same, with the password in the environment."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    return shared_place
+
+
+@pytest.fixture(params=WRITTEN_OUT)
+def database_place(request, tmp_path):
+    """An empty database of each kind that releases are written to."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql")
+    pytest.importorskip(
+        "duckdb" if request.param == "duckdb" else "adbc_driver_sqlite", reason="no kohort[database]"
+    )
+    return (DuckdbPlace if request.param == "duckdb" else SqlitePlace)(tmp_path)
 
 
 def pytest_collection_modifyitems(items):

@@ -56,6 +56,7 @@ NAMES = [
     "by_frequency",
     "code",
     "compare",
+    "database",
     "datasets",
     "dates",
     "flat",

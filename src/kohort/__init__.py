@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from kohort.errors import KohortError as KohortError
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
+    from kohort.io.databases import database as database
     from kohort.pipeline import Items as Items
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import ItemConfidence as ItemConfidence
@@ -126,6 +127,7 @@ _HOMES = {
     "by_frequency": "kohort.data.build_hierarchy",
     "code": "kohort.data.build_hierarchy",
     "compare": "kohort.api",
+    "database": "kohort.io.databases",
     "dates": "kohort.data.build_hierarchy",
     "flat": "kohort.data.build_hierarchy",
     "frontier": "kohort.api",

@@ -19,6 +19,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
+from kohort.io.databases import DatabaseTable
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
 from kohort.io.spec import Spec
@@ -41,6 +42,7 @@ from kohort.sources import (
     arrow_table,
     dataset_of,
     events_or_file,
+    is_named,
     named_files,
     original_of,
     records_of,
@@ -109,7 +111,7 @@ def anonymize(
     Parameters
     ----------
     data
-        A pandas, Polars or PyArrow table, or the path of a file.
+        A pandas, Polars or PyArrow table, the path of a file, or `ko.database(...)`.
     events, orphans
         A second table, of events, where `data` has one record for each person. `person` names the column that
         both have; it is published as a fresh pseudonym. Other columns may be of either table. With `items`, a
@@ -245,7 +247,9 @@ def _notes(proposed: Mapping[str, Any]) -> list[str]:
 
 
 def _name_of(data: Any) -> dict[str, str]:
-    """The name of the file of the original, for the report; empty for a dataframe."""
+    """The name of the file or table of the original, for the report; empty for a dataframe."""
+    if isinstance(data, DatabaseTable):
+        return {"data": data.name}
     return {"data": Path(data).name} if isinstance(data, (str, Path)) else {}
 
 
@@ -342,7 +346,7 @@ def verify(
 
 def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:
     """A published table, which may be a file."""
-    if isinstance(table, (str, Path)):
+    if is_named(table):
         table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table
     return Dataset(table)
 

@@ -13,6 +13,7 @@ from kohort.errors import InputError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
+from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
 from kohort.io.streamed_files import StreamedFile
@@ -25,6 +26,7 @@ __all__ = [
     "dataset_of",
     "events_or_file",
     "frame_or_file",
+    "is_named",
     "named_files",
     "original_of",
     "records_of",
@@ -40,14 +42,23 @@ def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
     return read_spec(spec), Path(spec).parent
 
 
-def named_files(*sources: Any) -> tuple[Path, ...]:
-    """The sources that are names of files."""
-    return tuple(Path(source).absolute() for source in sources if isinstance(source, (str, Path)))
+def named_files(*sources: Any) -> tuple[Path | DatabaseTable, ...]:
+    """The sources that are names of files, or tables and queries of databases."""
+    return tuple(
+        source if isinstance(source, DatabaseTable) else Path(source).absolute()
+        for source in sources
+        if is_named(source)
+    )
+
+
+def is_named(source: Any) -> bool:
+    """Whether a source names what is to be read: a file, or a table or query of a database."""
+    return isinstance(source, (str, Path, DatabaseTable))
 
 
 def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:
-    """A dataframe as it is, or the TableFile read from a path; `header` is for files only."""
-    if isinstance(data, (str, Path)):
+    """A dataframe as it is, or the TableFile read from a path or database; `header` is for files only."""
+    if is_named(data):
         return read_data(data, shape, **reading)
     if reading["header"] is not None:
         raise InputError("'header' is for files: a dataframe has its names. Leave it out.")
@@ -63,7 +74,7 @@ def original_of(
     progress: Any = None,
 ) -> Any:
     """A dataframe as it is, or the file of a path: read into memory, or in batches where it is large."""
-    if isinstance(data, (str, Path)):
+    if is_named(data):
         return open_original(data, request, shape, progress=progress, header=header)
     return frame_or_file(data, shape, header=header)
 
@@ -95,8 +106,10 @@ def table_and_spec(
 ) -> tuple[pa.Table, Spec, Path]:
     """The table, the spec and its folder; an `out` that would replace one of the files read is refused."""
     read, beside = spec_and_folder(spec)
-    files = [Path(source) for source in (data, spec) if isinstance(source, (str, Path))]
+    files = [
+        source.file if isinstance(source, DatabaseTable) else source for source in named_files(data, spec)
+    ]
     Outputs([] if out is None else [Path(out)], reads=[*files, *read.files(beside=beside)]).check()
-    if isinstance(data, (str, Path)):
+    if is_named(data):
         return read_data(data, read.shape, header=header).table, read, beside
     return arrow_table(dataset_of(data, header=header)), read, beside

@@ -12,10 +12,12 @@ from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
 from kohort.cli.secret import secret_key
+from kohort.cli.sources import shown
 
 if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.cli.console import Output
+    from kohort.io.databases import DatabaseTable
     from kohort.pipeline import Request
     from kohort.publication import Origin, Release
     from kohort.publication.files import ReleaseFiles
@@ -27,6 +29,15 @@ __all__ = ["anonymize", "release_file"]
 class Writing:
     """What is written besides the release."""
 
+    out_table: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "The table of the release, where --out is the URL of a database; one of this name "
+                "is replaced."
+            )
+        ),
+    ] = None
     events_out: Annotated[
         Path | None, typer.Option(help="The published events; with --events, --out has the people.")
     ] = None
@@ -86,13 +97,14 @@ class Writing:
         False
     )
 
-    def files(self, out: Path) -> ReleaseFiles:
+    def files(self, out: str) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
+        from kohort.cli.sources import target_named
         from kohort.io.salt import salt_for
         from kohort.publication.files import ReleaseFiles
 
         return ReleaseFiles(
-            out,
+            target_named(out, self.out_table),
             self.report,
             self.report_version,
             self.certificate,
@@ -111,7 +123,12 @@ class Writing:
 def anonymize(
     data: Data,
     spec: SpecFile,
-    out: Annotated[Path, typer.Option(help="The release; its ending names the format.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            help="The release; its ending names the format. Or the URL of a database, with --out-table."
+        ),
+    ],
     *,
     events: EventsFile = None,
     writing: Writing,
@@ -130,12 +147,12 @@ def anonymize(
     from kohort.publication import Origin
 
     output = printing.output()
-    files = writing.files(out)
+    source, files = reading.source(data), writing.files(out)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
     request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
     sources = [
-        data,
+        source,
         events,
         spec,
         writing.sign,
@@ -144,16 +161,13 @@ def anonymize(
         *read.files(beside=spec.parent),
     ]
     outputs = files.outputs(request, read.shape, sources)
-    second = {"events": events, "events-out": files.events}
-    typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.options()
-    making = {
-        "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
-        "spec": written.text,
-        "data": data.name,
-    }
+    second = {"events": events, "events-out": files.events, "out-table": writing.out_table}
+    typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.typed()
+    command = command_to_copy("anonymize", shown(source), "--spec", spec, "--out", shown(files.out), **typed)
+    making = {"command": command, "spec": written.text, "data": source.name}
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
     with output.progress(time_limit=request.time_limit) as progress:
-        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
+        release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
     assert release.origin.file is not None
     found = release.origin.file.encoding
@@ -186,7 +200,7 @@ def _levels(levels: str | None, hierarchies: Path | None) -> str:
 
 
 def release_file(
-    data: Path,
+    data: Path | DatabaseTable,
     request: Request,
     progress: Progress | None,
     *,
@@ -221,5 +235,4 @@ def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
     for path in files.with_values:
         hint = "" if path == files.maps else " --hierarchy-levels above leaves them out."
         output.note(f"{path} lists values as they are, not generalized: keep it with the original.{hint}")
-    written = [*files.single, *filter(None, [files.hierarchies])]
-    output.show(Text("Written: " + ", ".join(str(path) for path in written)))
+    output.show(Text("Written: " + ", ".join(str(path) for path in files.written)))

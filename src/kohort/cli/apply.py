@@ -9,6 +9,7 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import Data, KeyFile
+from kohort.cli.sources import file_of
 from kohort.errors import counted
 
 __all__ = ["apply"]
@@ -51,19 +52,19 @@ def apply(
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
-    from kohort.io.data_files import write_data
+    from kohort.io.data_files import read_data, write_data
     from kohort.io.maps import read_maps
     from kohort.io.source_file import sha256_of
-    from kohort.io.tables import format_of, read_table
+    from kohort.io.tables import format_of
     from kohort.pipeline.apply import apply_maps
     from kohort.report.terminal import verdict_panel
 
-    output = printing.output()
-    outputs = Outputs([out], reads=[maps, data, key_file])
+    output, named = printing.output(), reading.source(data)
+    outputs = Outputs([out], reads=[maps, file_of(named), key_file])
     outputs.check()
     format_of(out)
     read = read_maps(maps)
-    source = read_table(data, **reading.options())
+    source = read_data(named, **reading.options())
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter

@@ -11,6 +11,7 @@ from kohort.errors import counted, percent
 if TYPE_CHECKING:
     from kohort.data.profile_baskets import BasketProfile
     from kohort.io.baskets import BasketShape
+    from kohort.io.databases import DatabaseTable
 
 __all__ = ["FoundBaskets", "basket_profile"]
 
@@ -36,8 +37,10 @@ class FoundBaskets:
         ]
 
 
-def basket_profile(data: Path, **reading: Any) -> FoundBaskets | None:
+def basket_profile(data: Path | DatabaseTable, **reading: Any) -> FoundBaskets | None:
     """The baskets of a file that holds one a line; None for a table, and where it was said how to read it."""
+    if not isinstance(data, Path):
+        return None
     from kohort.data.baskets import code_baskets
     from kohort.data.profile_baskets import profile_baskets
     from kohort.io.basket_lines import recognized_baskets

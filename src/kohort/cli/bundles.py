@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
-from kohort.cli.options import Delimiter, Encoding, Header, Json, Quiet, Sheet, header_option
+from kohort.cli.options import Delimiter, Encoding, Header, Json, Query, Quiet, Sheet, Table, header_option
 from kohort.options import OPTIONS, Declared
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kohort.cli.console import Output
+    from kohort.io.databases import DatabaseTable
 
 __all__ = [
     "ColumnReading",
@@ -97,15 +100,36 @@ class TextReading:
 
 
 @dataclass(frozen=True)
-class Reading(TextReading):
-    """How a table is read."""
+class SourceReading(TextReading):
+    """How a table of a file or of a database is read."""
 
     sheet: Sheet = None
+    table: Table = None
+    query: Query = None
+
+    def source(self, data: str) -> Path | DatabaseTable:
+        """What is read: a file, or a table or query of a database."""
+        from kohort.cli.sources import source_named
+
+        return source_named(data, self.table, self.query)
+
+    def options(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name not in ("table", "query")}
+
+
+@dataclass(frozen=True)
+class Reading(SourceReading):
+    """How a table is read."""
+
     header: Header = None
+
+    def typed(self) -> dict[str, Any]:
+        """All options as typed, for a command to copy."""
+        return asdict(self)
 
     def options_of_events(self) -> dict[str, Any]:
         """The options for the second table: the same ones, but for the sheet."""
-        return {name: value for name, value in asdict(self).items() if name != "sheet"}
+        return {name: value for name, value in self.options().items() if name != "sheet"}
 
 
 @dataclass(frozen=True)
@@ -114,23 +138,49 @@ class ReleaseReading(TextReading):
 
     header: Header = None
     original_header: Annotated[bool | None, header_option("original-header", "the original")] = None
+    table: Table = None
+    query: Query = None
+    original_table: Annotated[
+        str | None, typer.Option(help="The table of the original, where --original is a database.")
+    ] = None
+    original_query: Annotated[
+        str | None, typer.Option(help="A query that gives the original, instead of --original-table.")
+    ] = None
+
+    def release(self, named: str) -> Path | DatabaseTable:
+        """The release: a file, or a table or query of a database."""
+        from kohort.cli.sources import source_named
+
+        return source_named(named, self.table, self.query)
+
+    def original(self, named: str | None) -> Path | DatabaseTable | None:
+        """The original, likewise; None if none is given."""
+        from kohort.cli.sources import source_named
+        from kohort.errors import InputError
+
+        if named is not None:
+            return source_named(named, self.original_table, self.original_query, prefix="original-")
+        if self.original_table is not None or self.original_query is not None:
+            raise InputError(
+                "--original-table and --original-query go with --original, the URL of a database."
+            )
+        return None
 
     def options(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "original_header"}
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "header")}
 
     def options_of_original(self) -> dict[str, Any]:
         return {"header": self.original_header, "header_option": "original-header"}
 
 
 @dataclass(frozen=True)
-class ColumnReading(TextReading):
+class ColumnReading(SourceReading):
     """How the table is read whose column a hierarchy is for; `--header` is about the hierarchy's own file."""
 
-    sheet: Sheet = None
     data_header: Annotated[bool | None, header_option("data-header", "the table")] = None
 
     def options(self) -> dict[str, Any]:
-        options = asdict(self)
+        options = super().options()
         return options | {"header": options.pop("data_header"), "header_option": "data-header"}
 
 

@@ -11,6 +11,7 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import Data, SpecFile
+from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,11 +96,12 @@ def compare(
 
     output = printing.output()
     read = read_spec(spec)
-    _check_outputs(data, spec, read, out, plot)
+    named = reading.source(data)
+    _check_outputs(file_of(named), spec, read, out, plot)
     swept = sweep.values(k)
     settings = measuring.settings(spec, out)
     with output.progress() as progress:
-        source = read_data(data, read.shape, **reading.options())
+        source = read_data(named, read.shape, **reading.options())
         output.notes(source)
         names, measures = _words(algorithms), _words(costs)
         found = compare_releases(
@@ -147,11 +149,12 @@ def frontier(
 
     output = printing.output()
     read = read_spec(spec)
-    _check_outputs(data, spec, read, out, plot)
+    named = reading.source(data)
+    _check_outputs(file_of(named), spec, read, out, plot)
     settings = measuring.settings(spec, out)
     swept = sweep.values(k)
     with output.progress() as progress:
-        source = read_data(data, read.shape, **reading.options())
+        source = read_data(named, read.shape, **reading.options())
         output.notes(source)
         found = trace_frontier(source.table, read, settings, algorithm=algorithm, progress=progress, **swept)
     if plot is not None:
@@ -166,7 +169,7 @@ def frontier(
         output.show(Text("Written: " + ", ".join(written)))
 
 
-def _check_outputs(data: Path, spec: Path, read: Spec, *outputs: Path | None) -> None:
+def _check_outputs(data: Path | None, spec: Path, read: Spec, *outputs: Path | None) -> None:
     from kohort.files.outputs import Outputs
 
     files = [path for path in outputs if path is not None]

@@ -12,6 +12,7 @@ from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.hierarchy_column import read_column
 from kohort.cli.options import Data
+from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from kohort.data.build_hierarchy import Builder
@@ -104,10 +105,11 @@ def build(
     from kohort.io.hierarchies import write_hierarchy
 
     output = printing.output()
-    outputs = Outputs([out], [] if force else [out], reads=[data])
+    named = reading.source(data)
+    outputs = Outputs([out], [] if force else [out], reads=[file_of(named)])
     outputs.check()
     asked = building.asked()
-    coded = read_column(output, data, column, reading.options())
+    coded = read_column(output, named, column, reading.options())
     builder, why = _builder(asked, coded)
     tree = builder.build(coded)
     check_hierarchy(tree, coded).raise_if_broken(column, expected=getattr(builder, "expected", None))

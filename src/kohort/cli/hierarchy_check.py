@@ -9,6 +9,7 @@ import typer
 
 from kohort.cli.bundles import ColumnReading, Printing, command
 from kohort.cli.hierarchy_column import ColumnOption, DataOption, File, Headings, Kind, optional_column
+from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from kohort.data.check_hierarchy import Findings
@@ -43,9 +44,10 @@ def check(
     from kohort.io.hierarchies import read_hierarchy
 
     output = printing.output()
-    outputs = Outputs([] if offending is None else [offending], reads=[file, data])
+    named = None if data is None else reading.source(data)
+    outputs = Outputs([] if offending is None else [offending], reads=[file, file_of(named)])
     outputs.check()
-    coded = optional_column(output, data, column, reading.options())
+    coded = optional_column(output, named, column, reading.options())
     read = read_hierarchy(file, kind=kind, header=header)
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.data.column import Column
+    from kohort.io.databases import DatabaseTable
 
 __all__ = ["ColumnOption", "DataOption", "File", "Headings", "Kind", "optional_column", "read_column"]
 
@@ -20,7 +21,13 @@ File = Annotated[
         show_default=False,
     ),
 ]
-DataOption = Annotated[Path | None, typer.Option("--data", help="A table with values of the hierarchy.")]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="A table with values of the hierarchy: a file, or a database with --table or --query.",
+    ),
+]
 ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
 Kind = Annotated[
     str, typer.Option(help="The layout of the hierarchy file: leaf-first, pairs, tree, or auto.")
@@ -30,18 +37,18 @@ Headings = Annotated[
 ]
 
 
-def read_column(output: Output, data: Path, name: str, reading: dict[str, Any]) -> Column:
-    """The column of a table in a file; notes about reading the file are shown."""
+def read_column(output: Output, data: Path | DatabaseTable, name: str, reading: dict[str, Any]) -> Column:
+    """The column of a table; notes about reading it are shown."""
     from kohort.data.dataset import Dataset
-    from kohort.io.tables import read_table
+    from kohort.io.data_files import read_data
 
-    source = read_table(data, **reading)
+    source = read_data(data, **reading)
     output.notes(source)
     return Dataset(source.table).column(name)
 
 
 def optional_column(
-    output: Output, data: Path | None, name: str | None, reading: dict[str, Any]
+    output: Output, data: Path | DatabaseTable | None, name: str | None, reading: dict[str, Any]
 ) -> Column | None:
     """The column, or None where neither a table nor a column is given."""
     from kohort.errors import InputError

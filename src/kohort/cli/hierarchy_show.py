@@ -44,7 +44,8 @@ def show(
     from kohort.io.hierarchies import read_hierarchy
 
     output = printing.output()
-    coded = optional_column(output, data, column, reading.options())
+    named = None if data is None else reading.source(data)
+    coded = optional_column(output, named, column, reading.options())
     read = read_hierarchy(file, kind=kind, header=header)
     tree = read.hierarchy if coded is None else read.over(coded)
     if tree is None:

@@ -11,6 +11,7 @@ from kohort.cli.baskets import FoundBaskets, basket_profile
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
+from kohort.cli.sources import file_of, shown
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -43,26 +44,27 @@ def init(
     from kohort.data.profile import profile
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs
-    from kohort.io.tables import read_table
+    from kohort.io.data_files import read_data
     from kohort.io.write_spec import spec_text
 
-    output = printing.output()
-    command = command_to_copy("anonymize", data, "--spec", out, "--out", "release.csv", **reading.options())
-    outputs = Outputs([out], [] if force else [out], reads=[data])
+    output, named = printing.output(), reading.source(data)
+    words = ("anonymize", shown(named), "--spec", out, "--out", "release.csv")
+    command = command_to_copy(*words, **reading.typed())
+    outputs = Outputs([out], [] if force else [out], reads=[file_of(named)])
     outputs.check()
-    baskets = basket_profile(data, **reading.options())
+    baskets = basket_profile(named, **reading.options())
     if baskets is not None:
-        _init_baskets(output, baskets, data, out, k, outputs)
+        _init_baskets(output, baskets, Path(data), out, k, outputs)
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        source = read_table(data, **reading.options())
+        source = read_data(named, **reading.options())
         table = source.table
         _refuse_k(k, table.num_rows)
         progress("counting", 0.5)
         found = profile(table)
     with outputs.drafts() as draft_of:
-        write_checked(draft_of[out], spec_text(found, data=str(data), command=command, k=k))
+        write_checked(draft_of[out], spec_text(found, data=str(named), command=command, k=k))
     output.result(_facts(found, out, k))
     output.notes(source)
     if found.savings is not None:

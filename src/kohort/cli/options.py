@@ -15,17 +15,27 @@ __all__ = [
     "Header",
     "Json",
     "KeyFile",
+    "Query",
     "Quiet",
     "Sheet",
     "SpecFile",
+    "Table",
     "header_option",
 ]
 
 Data = Annotated[
-    Path,
+    str,
     typer.Argument(
-        help="A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata.", show_default=False
+        help=(
+            "A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata; or the URL of a database, such "
+            "as postgresql://user@host/name, with --table or --query."
+        ),
+        show_default=False,
     ),
+]
+Table = Annotated[str | None, typer.Option("--table", help="The table of a database, such as clinic.people.")]
+Query = Annotated[
+    str | None, typer.Option("--query", help="A query of a database, instead of --table; it only reads.")
 ]
 SpecFile = Annotated[
     Path, typer.Option(help="The spec: the role of each column and what is promised (YAML).")

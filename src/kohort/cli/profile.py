@@ -10,6 +10,7 @@ from kohort.cli.baskets import basket_profile
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
+from kohort.cli.sources import shown
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ def profile(
     from rich.text import Text
 
     from kohort.data.profile import profile as profile_table
-    from kohort.io.tables import read_table
+    from kohort.io.data_files import read_data
 
-    output = printing.output()
-    baskets = basket_profile(data, **reading.options())
+    output, named = printing.output(), reading.source(data)
+    baskets = basket_profile(named, **reading.options())
     if baskets is not None:
         output.result({"baskets": baskets.profile.to_dict()})
         output.console.soft_wrap = True
@@ -54,7 +55,7 @@ def profile(
         return
     with output.progress() as progress:
         progress("reading", 0.0)
-        source = read_table(data, **reading.options())
+        source = read_data(named, **reading.options())
         table = source.table
         progress("counting", 0.5)
         found = profile_table(table)
@@ -64,7 +65,9 @@ def profile(
     output.show(_roles(found))
     output.show(_risk(found))
     output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml', **reading.options())}"))
+    output.show(
+        Text(f"Next: {command_to_copy('init', shown(named), '--out', 'spec.yaml', **reading.typed())}")
+    )
 
 
 def _columns(found: Profile, *, show_values: bool) -> Table:

@@ -92,7 +92,9 @@ def risk(
         attack = adversary.options()
         request = read.request(beside=spec.parent)
         origin = Origin(shape=read.shape)
-        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
+        release = release_file(
+            reading.source(data), request, progress, events=events, origin=origin, reading=reading
+        )
         facts = release.risk(**attack, seed=seed, progress=progress)
         if utility:
             facts |= {"utility": release.utility(seed=seed, progress=progress)}

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.sources import file_of
+from kohort.cli.verified_tables import Tables, read_tables
 from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
+    from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
-    from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
     from kohort.verification import Verification
 
@@ -29,7 +31,13 @@ class Evidence:
         Path | None, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
     ] = None
     original: Annotated[
-        Path | None, typer.Option(help="Also check every value and record against the original.")
+        str | None,
+        typer.Option(
+            help=(
+                "Also check every value and record against the original: a file, or the URL of a database "
+                "with --original-table or --original-query."
+            )
+        ),
     ] = None
     events: Annotated[
         Path | None, typer.Option(help="The published events, where the release is people and events.")
@@ -74,50 +82,27 @@ class Evidence:
                 "--salt checks an original against a certificate: give --certificate and --original."
             )
 
-    def files(self, asked: Spec | None) -> list[Path | None]:
-        """Every file that is read besides the release."""
+    def files(self, asked: Spec | None, original: Path | None) -> list[Path | None]:
+        """Every file that is read besides the release; `original` is that of the original."""
         from kohort.io.signature import signature_path
 
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
-        given = [self.original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
+        given = [original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
         return [*given, self.events, self.original_events, signature, *named]
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The tables that are compared, as they were read; None where one was not given."""
-
-    release: TableFile
-    original: TableFile | None
-    events: TableFile | None
-    original_events: TableFile | None
-
-    @property
-    def datasets(self) -> dict[str, Any]:
-        """The tables that go with the release, as keywords of `verify_release` and `verify_certified`."""
-        from kohort.data.dataset import Dataset
-
-        return {
-            name: None if (file := getattr(self, name)) is None else Dataset(file.table)
-            for name in ("original", "events", "original_events")
-        }
-
-    @property
-    def sha256_of_original(self) -> str | None:
-        """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
-        from kohort.pipeline.commitment import sha256_of_files
-
-        if self.original is None or (self.events is not None and self.original_events is None):
-            return None
-        second = self.original_events
-        return sha256_of_files(self.original.sha256, None if second is None else second.sha256)
 
 
 @command
 def verify(
     release: Annotated[
-        Path, typer.Argument(help="The published table, made by any tool.", show_default=False)
+        str,
+        typer.Argument(
+            help=(
+                "The published table, made by any tool: a file, or the URL of a database with --table or "
+                "--query."
+            ),
+            show_default=False,
+        ),
     ],
     *,
     evidence: Evidence,
@@ -145,13 +130,15 @@ def verify(
 
     output = printing.output()
     evidence.refuse_incomplete()
+    published, original = reading.release(release), reading.original(evidence.original)
     certified = _certified(evidence, k)
-    _refuse_unknown_shape(release, evidence, certified)
+    _refuse_unknown_shape(published, evidence, certified)
     secret = None if evidence.salt is None else read_salt(evidence.salt)
     asked = _asked(evidence, k if certified is None or k is not None else certified.k)
-    outputs = Outputs([] if violations is None else [violations], reads=[release, *evidence.files(asked)])
+    reads = [file_of(published), *evidence.files(asked, file_of(original))]
+    outputs = Outputs([] if violations is None else [violations], reads=reads)
     outputs.check()
-    tables = _tables(release, evidence, asked, reading)
+    tables = read_tables(published, original, evidence.events, evidence.original_events, asked, reading)
     output.notes(tables.release, tables.original, tables.events, tables.original_events)
     found = _found(tables, asked, certified, evidence)
     if violations is not None:
@@ -181,14 +168,16 @@ def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
     return read_certificate(evidence.certificate)
 
 
-def _refuse_unknown_shape(release: Path, evidence: Evidence, certified: Certificate | None) -> None:
+def _refuse_unknown_shape(
+    release: Path | DatabaseTable, evidence: Evidence, certified: Certificate | None
+) -> None:
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
     from kohort.errors import InputError
     from kohort.io.baskets import BASKETS
     from kohort.io.compressed import plain_suffix
     from kohort.io.tables import SUFFIXES
 
-    if evidence.spec is not None or certified is None:
+    if evidence.spec is not None or certified is None or not isinstance(release, Path):
         return
     is_text = SUFFIXES.get(plain_suffix(release), "csv") == "csv"
     if is_text and dict(certified.roles) == {BASKETS: "items"}:
@@ -203,25 +192,6 @@ def _asked(evidence: Evidence, k: int | None) -> Spec | None:
     from kohort.io.read_spec import read_spec
 
     return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
-
-
-def _tables(release: Path, evidence: Evidence, asked: Spec | None, reading: ReleaseReading) -> Tables:
-    """The release and its original, read as the spec says that they are written."""
-    from kohort.io.data_files import read_data, read_release
-
-    shape = None if asked is None else asked.shape
-    formulas = "keep" if asked is None else asked.formulas
-
-    def published(path: Path | None) -> TableFile | None:
-        return None if path is None else read_release(path, shape, formulas=formulas, **reading.options())
-
-    def original(path: Path | None) -> TableFile | None:
-        return None if path is None else read_data(path, shape, **reading.options_of_original())
-
-    source = published(release)
-    assert source is not None
-    events, before = published(evidence.events), original(evidence.original)
-    return Tables(source, before, events, original(evidence.original_events))
 
 
 def _found(

@@ -6,16 +6,16 @@ import os
 import shutil
 import stat
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
 
-__all__ = ["check_targets", "forget_written", "replacing", "replacing_all", "written_files"]
+__all__ = ["check_targets", "forget_written", "note_written", "replacing", "replacing_all", "written_files"]
 
-_written: list[Path] = []
+_written: list[Path | str] = []
 
 
 @contextmanager
@@ -32,12 +32,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_all(
-    paths: Sequence[str | Path], *, private: Collection[str | Path] = ()
+    paths: Sequence[str | Path],
+    *,
+    private: Collection[str | Path] = (),
+    commit: Callable[[], None] | None = None,
 ) -> Iterator[list[Path]]:
     """Yield a temporary path for each output; on success all of them are renamed, else none is.
 
     Drafts can be read by their owner alone. What takes their place has the permissions of the file that it
-    replaces, else the usual ones; those in `private` stay as they are.
+    replaces, else the usual ones; those in `private` stay as they are. `commit` publishes what is no file, as
+    the last step: if it fails, the old files are put back.
     """
     targets = check_targets(paths)
     drafts: list[Path] = []
@@ -49,7 +53,7 @@ def replacing_all(
             modes = [None if path in private else _final_mode(t) for path, t in zip(paths, targets)]
             for draft, mode in zip(drafts, modes):
                 _flush(draft, mode)
-            _rename_all(drafts, targets, folders)
+            _rename_all(drafts, targets, folders, commit)
             for folder in folders:
                 _flush_folder(folder)
     except OSError as error:
@@ -69,9 +73,14 @@ def check_targets(paths: Sequence[str | Path]) -> list[Path]:
     return targets
 
 
-def written_files() -> list[Path]:
-    """The files that were written completely since `forget_written` was last called."""
+def written_files() -> list[Path | str]:
+    """The files, and tables of databases, that were written completely since `forget_written` was called."""
     return list(dict.fromkeys(_written))
+
+
+def note_written(what: str) -> None:
+    """Note that something was written which is no file."""
+    _written.append(what)
 
 
 def forget_written() -> None:
@@ -168,15 +177,22 @@ def _flush_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _rename_all(drafts: list[Path], targets: list[Path], folders: dict[Path, Drafts]) -> None:
-    """Rename every draft over its target; if one rename fails, put the old files back."""
-    if len(drafts) == 1:
+def _rename_all(
+    drafts: list[Path],
+    targets: list[Path],
+    folders: dict[Path, Drafts],
+    commit: Callable[[], None] | None,
+) -> None:
+    """Rename every draft over its target, then commit; if one of this fails, put the old files back."""
+    if len(drafts) == 1 and commit is None:
         drafts[0].replace(targets[0])
         return
     old_files = [_second_name(target, folders[target.parent]) for target in targets]
     try:
         for draft, target in zip(drafts, targets):
             draft.replace(target)
+        if commit is not None:
+            commit()
     except BaseException:
         for draft, target, old in zip(drafts, targets, old_files):
             if not draft.exists():  # it was renamed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,12 +50,17 @@ class Outputs:
                 raise InputError(f"{path} already exists. Choose another output, or replace it with --force.")
 
     @contextmanager
-    def drafts(self, files: Collection[Path] | None = None) -> Iterator[dict[Path, Path]]:
-        """Yield a draft for each file, or for each of `files`; at the end all are renamed, or none is."""
+    def drafts(
+        self, files: Collection[Path] | None = None, *, commit: Callable[[], None] | None = None
+    ) -> Iterator[dict[Path, Path]]:
+        """Yield a draft for each file, or for each of `files`; at the end all are renamed, or none is.
+
+        commit  publishes what is no file, as the last step: if it fails, no file is published either
+        """
         chosen = [path for path in self.files if files is None or path in files]
         with self._folder_for(chosen):
             replace(self, files=chosen).check()  # there may be other files by now
-            with replacing_all(chosen, private=self.private) as drafts:
+            with replacing_all(chosen, private=self.private, commit=commit) as drafts:
                 yield dict(zip(chosen, drafts))
 
     def _is_to_come(self, folder: Path) -> bool:

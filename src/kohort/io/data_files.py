@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,58 @@ import pyarrow as pa
 
 from kohort.data.basket_cells import joined
 from kohort.data.formulas import escaped, unescaped
+from kohort.errors import InputError, UnsupportedError
 from kohort.io.baskets import BasketShape, read_basket_file, write_basket_file
 from kohort.io.columns import Slices
+from kohort.io.databases import DatabaseTable, is_url
+from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.tables import TableFile, format_of, read_table, write_slices, write_table
 
-__all__ = ["read_data", "read_release", "write_data", "write_data_slices", "write_rows"]
+__all__ = [
+    "read_data",
+    "read_release",
+    "refuse_options_of_files",
+    "table_of",
+    "write_data",
+    "write_data_slices",
+    "write_rows",
+]
 
 
-def read_data(path: str | Path, shape: BasketShape | None = None, **reading: Any) -> TableFile:
+def read_data(
+    path: str | Path | DatabaseTable, shape: BasketShape | None = None, **reading: Any
+) -> TableFile:
     """Read a table or, with a shape, a file of baskets; `reading` holds the options of `read_table`."""
+    if isinstance(path, DatabaseTable):
+        return _read_database(path, shape, reading)
+    if is_url(path):
+        raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
     return read_table(path, **reading) if shape is None else read_basket_file(path, shape, **reading)
+
+
+def _read_database(source: DatabaseTable, shape: BasketShape | None, reading: dict[str, Any]) -> TableFile:
+    refuse_options_of_files(shape, reading)
+    batches = DatabaseBatches(source)
+    try:
+        return table_of(batches, batches.whole())
+    finally:
+        batches.close()
+
+
+def refuse_options_of_files(shape: BasketShape | None, reading: Mapping[str, Any]) -> None:
+    """Refuse what is said about a file where the records are those of a database."""
+    if shape is not None:
+        raise UnsupportedError("A spec for a file of baskets cannot be used for a database: give a file.")
+    said = [name for name, value in reading.items() if value is not None and name != "header_option"]
+    if said:
+        raise InputError(f"{', '.join(said)}: this is for files, not for databases. Leave it out.")
+
+
+def table_of(batches: DatabaseBatches, table: pa.Table) -> TableFile:
+    """The records of a database in memory; none at all are refused."""
+    if not table.num_rows:
+        raise InputError(f"{batches.source} has no records.")
+    return TableFile(table, "database", batches.sha256, database=batches)
 
 
 def write_data(
@@ -46,7 +89,9 @@ def write_data_slices(
     write_slices(slices.changed(escaped) if as_text else slices, path, delimiter=delimiter)
 
 
-def read_release(path: str | Path, shape: BasketShape | None, *, formulas: str, **reading: Any) -> TableFile:
+def read_release(
+    path: str | Path | DatabaseTable, shape: BasketShape | None, *, formulas: str, **reading: Any
+) -> TableFile:
     """Read what `write_data` has written; texts that it escaped are as they were before."""
     file = read_data(path, shape, **reading)
     if formulas == "escape" and file.format == "csv":

@@ -40,6 +40,7 @@ class StreamedFile:
     delimiter: str | None = None
     encoding: str | None = None
     notes: tuple[str, ...] = ()
+    database: Any = None
 
     @property
     def table(self) -> pa.Table:

@@ -86,7 +86,8 @@ WHOLE_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
 class TableFile:
     """A table as it was in its file, and what is needed to write another like it.
 
-    notes  sentences on what was read, where more than one table could have been meant
+    notes     sentences on what was read, where more than one table could have been meant
+    database  where the records come from, if that is no file but a table or query of a database
     """
 
     table: pa.Table
@@ -95,6 +96,7 @@ class TableFile:
     delimiter: str | None = None
     encoding: str | None = None
     notes: tuple[str, ...] = ()
+    database: Any = None
 
     @cached_property
     def dataset(self) -> Dataset:

@@ -16,6 +16,8 @@ from kohort.io.baskets import BasketShape
 from kohort.io.certificate import write_certificate
 from kohort.io.columns import Slices, rows_per_slice
 from kohort.io.data_files import write_data, write_data_slices
+from kohort.io.databases import DatabaseTable
+from kohort.io.databases.table_draft import TableDraft, table_draft
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
 from kohort.io.maps import write_maps
@@ -25,6 +27,7 @@ from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
+from kohort.publication.into_database import load_release, refuse_target
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
 
@@ -35,8 +38,9 @@ _LEVELS = ("all", "above")
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """The files that a release is written to.
+    """The files that a release is written to; the table itself may be one of a database.
 
+    out               the published table
     events            of people and events: the published events, while `out` has the people
     key               the private key that signs the certificate, as `read_private_key` gives it
     hierarchies       a folder that gets a file per hierarchy
@@ -46,7 +50,7 @@ class ReleaseFiles:
     order             the order file, which only its owner may read
     """
 
-    out: Path
+    out: Path | DatabaseTable
     report: Path | None = None
     report_version: str = "internal"
     certificate: Path | None = None
@@ -63,7 +67,7 @@ class ReleaseFiles:
     def single(self) -> list[Path]:
         """All files except those in the folder of hierarchies."""
         chosen = (
-            self.out,
+            None if isinstance(self.out, DatabaseTable) else self.out,
             self.events,
             self.certificate,
             self.report,
@@ -91,44 +95,85 @@ class ReleaseFiles:
         leaves = self.hierarchies if self.hierarchy_levels == "all" else None
         return [path for path in (self.maps, leaves) if path is not None]
 
-    def outputs(self, request: Request, shape: BasketShape | None, reads: Collection[Path | None]) -> Outputs:
+    @property
+    def written(self) -> list[Path | DatabaseTable]:
+        """What is written, as people are told: the release first, and the folder of hierarchies last."""
+        first = [self.out] if isinstance(self.out, DatabaseTable) else []
+        return [*first, *self.single, *([] if self.hierarchies is None else [self.hierarchies])]
+
+    def outputs(
+        self,
+        request: Request,
+        shape: BasketShape | None,
+        reads: Collection[Path | DatabaseTable | None],
+    ) -> Outputs:
         """All files of a run, refused unless they can be written; best called before long work.
 
-        `shape` is that of a file of baskets, None for tables; `reads` are the files that the run reads.
+        `shape` is that of a file of baskets, None for tables; `reads` are the files and the tables of
+        databases that the run reads.
         """
         self._check_options(request, shape)
+        files = [source.file if isinstance(source, DatabaseTable) else source for source in reads]
         listed = list(self._hierarchy_files(request).values())
         secret = [path for path in [self.salt.new_file] if path is not None]
         found = Outputs(
             (*self.single, *listed),
             secret if self.force else [*secret, *listed],
-            reads=reads,
+            reads=files,
             folder=self.hierarchies,
             private=self.private,
         )
         found.check()
+        if isinstance(self.out, DatabaseTable):
+            refuse_target(self.out, request, shape, reads)
         return found
 
     def write(
         self, release: Release, outputs: Outputs, *, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Write every file, or none if one of them fails; returns the facts that the certificate holds."""
+        """Write everything, or nothing if a part fails; returns the facts that the certificate holds."""
+        if not isinstance(self.out, DatabaseTable):
+            with outputs.drafts(self._files_of(release)) as draft_of:
+                return self._write(release, draft_of, draft_of[self.out], None, progress)
+        with (
+            table_draft(self.out) as table,
+            outputs.drafts(self._files_of(release), commit=table.commit) as draft_of,
+        ):
+            facts = self._write(release, draft_of, table.path, table, progress)
+            load_release(release, table, progress)
+        return facts
+
+    def _files_of(self, release: Release) -> list[Path]:
+        return [*self.single, *self._trees(release)]
+
+    def _trees(self, release: Release) -> dict[Path, Any]:
+        """The hierarchies by their files."""
         trees, files = hierarchies_of(release), self._hierarchy_files(release.request)
-        tree_files = {files[name]: tree for name, tree in trees.items()} if files else {}
-        with outputs.drafts([*self.single, *tree_files]) as draft_of:
-            start = time.perf_counter()
-            self._write_tables(release, draft_of, progress)
-            release.seconds["write"] = time.perf_counter() - start
-            hashes = {"input": release.origin.sha256, "output": sha256_of(draft_of[self.out])}
-            if self.events is not None:
-                hashes["events"] = sha256_of(draft_of[self.events])
-            hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
-            facts = release.facts(**hashed)
-            self._write_certificate(facts, draft_of)
-            self._write_report(release, draft_of, hashed | {"progress": progress})
-            self._write_private_files(release, draft_of)
-            for path, tree in tree_files.items():
-                write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
+        return {files[name]: tree for name, tree in trees.items()} if files else {}
+
+    def _write(
+        self,
+        release: Release,
+        draft_of: Mapping[Path, Path],
+        out: Path,
+        table: TableDraft | None,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        """Write all drafts; `out` is that of the release, and `table` what becomes of it in a database."""
+        start = time.perf_counter()
+        self._write_tables(release, out, draft_of, progress)
+        release.seconds["write"] = time.perf_counter() - start
+        written = sha256_of(out) if table is None else table.sha256
+        hashes = {"input": release.origin.sha256, "output": written}
+        if self.events is not None:
+            hashes["events"] = sha256_of(draft_of[self.events])
+        hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
+        facts = release.facts(**hashed)
+        self._write_certificate(facts, draft_of)
+        self._write_report(release, draft_of, hashed | {"progress": progress})
+        self._write_private_files(release, draft_of)
+        for path, tree in self._trees(release).items():
+            write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
         return facts
 
     def _check_options(self, request: Request, shape: BasketShape | None) -> None:
@@ -139,8 +184,8 @@ class ReleaseFiles:
                 if self.events is None
                 else "The release is one file: leave out the one for the events."
             )
-        for path in [self.out] if self.events is None else [self.out, self.events]:
-            if shape is None:
+        for path in (self.out, self.events):
+            if shape is None and isinstance(path, Path):
                 format_of(path)
         check_version(self.report_version)
         if self.report is not None:
@@ -152,24 +197,22 @@ class ReleaseFiles:
             )
 
     def _write_tables(
-        self, release: Release, draft_of: Mapping[Path, Path], progress: Progress | None
+        self, release: Release, out: Path, draft_of: Mapping[Path, Path], progress: Progress | None
     ) -> None:
         origin = release.origin
-        if isinstance(release.dataset, StreamedDataset) and writes_slices(self.out):
-            draft = draft_of[self.out]
-            delimiter = None if origin.file is None or ".tsv" in self.out.suffixes else origin.file.delimiter
+        if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
+            delimiter = None if origin.file is None or ".tsv" in out.suffixes else origin.file.delimiter
             options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
-            with release.slices(rows_per_slice, draft.parent, progress) as (schema, tables):
-                write_data_slices(Slices(schema, tables), draft, **options)
+            with release.slices(rows_per_slice, out.parent, progress) as (schema, tables):
+                write_data_slices(Slices(schema, tables), out, **options)
             return
-        for table, path, file in zip(
-            release.parted, (self.out, self.events), (origin.file, origin.events_file)
-        ):
+        events = None if self.events is None else draft_of[self.events]
+        for table, path, file in zip(release.parted, (out, events), (origin.file, origin.events_file)):
             if table is None or path is None:
                 continue
             delimiter = None if file is None or ".tsv" in path.suffixes else file.delimiter
             formulas = release.request.formulas
-            write_data(table, draft_of[path], origin.shape, delimiter=delimiter, formulas=formulas)
+            write_data(table, path, origin.shape, delimiter=delimiter, formulas=formulas)
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kohort.algorithms import Progress
+from kohort.data.streamed_dataset import StreamedDataset
 from kohort.engines import Place, engine_named
-from kohort.errors import UnsupportedError
+from kohort.errors import InputError, UnsupportedError
 from kohort.io.baskets import BasketShape
-from kohort.io.data_files import read_data
+from kohort.io.data_files import read_data, refuse_options_of_files, table_of
+from kohort.io.databases import DatabaseTable, is_url
+from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.streamed_files import StreamedFile, bytes_in_memory, open_in_batches
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request
@@ -23,7 +26,7 @@ OriginalFile = TableFile | StreamedFile
 
 
 def open_original(
-    path: str | Path,
+    path: str | Path | DatabaseTable,
     request: Request,
     shape: BasketShape | None = None,
     *,
@@ -35,6 +38,10 @@ def open_original(
     The engine says whether it is read into memory or in batches. Where batches are not possible for what is
     asked, it is read into memory all the same, and a note says why; it is refused if batches were asked for.
     """
+    if isinstance(path, DatabaseTable):
+        return _open_database(path, request, shape, progress, reading)
+    if is_url(path):
+        raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
     place = engine_named(request.engine).place(bytes_in_memory(path) if shape is None else 0)
     if place.held == "memory":
         return read_data(path, shape, **reading)
@@ -46,6 +53,37 @@ def open_original(
     note = f"The file was read in batches, because {place.why}. Only what is searched or protected was held."
     held, shown = columns_to_read(request, opened.batches.schema.names)
     return opened.hold(held, shown, seen, () if place.asked else (note,))
+
+
+def _open_database(
+    source: DatabaseTable,
+    request: Request,
+    shape: BasketShape | None,
+    progress: Progress | None,
+    reading: dict[str, Any],
+) -> OriginalFile:
+    """The records of a database: in memory as long as the engine has room for them, else in batches."""
+    refuse_options_of_files(shape, reading)
+    engine, why = engine_named(request.engine), why_not_streamed(request)
+    batches = DatabaseBatches(source)
+    first = engine.place(0)
+    if first.asked and first.held == "streaming" and why is not None:
+        raise UnsupportedError(f"{source} cannot be read in batches: {why}. Leave engine: streaming out.")
+    table = None
+    if why is not None or first.held == "memory":
+        table = batches.whole_if(lambda size: why is not None or engine.place(size).held == "memory")
+    if table is not None:
+        batches.close()
+        return table_of(batches, table)
+    seen = None if progress is None else _seen(progress, 0)
+    held, shown = columns_to_read(request, batches.schema.names)
+    dataset = StreamedDataset(batches, held, shown, seen)
+    if not dataset.n_records:
+        raise InputError(f"{source} has no records.")
+    note = "The records were read in batches. Only what is searched or protected was held."
+    return StreamedFile(
+        dataset, "database", batches.sha256, notes=() if first.asked else (note,), database=batches
+    )
 
 
 def _in_memory(
@@ -64,6 +102,6 @@ def _in_memory(
 
 def _seen(progress: Progress, expected: int) -> Callable[[int], None]:
     def seen(n_records: int) -> None:
-        progress("reading", min(n_records / max(expected, 1), 1.0))
+        progress("reading", min(n_records / expected, 1.0) if expected else 0.0)
 
     return seen

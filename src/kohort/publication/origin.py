@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kohort.io.baskets import BasketShape
+from kohort.io.databases import DatabaseTable
+from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline.commitment import sha256_of_files
@@ -21,17 +23,22 @@ class Origin:
     file         the file of the original as it was read; None for a dataframe
     events_file  the file of the events, where there are two tables; None for a dataframe
     shape        how that file holds baskets; None for a table
-    reads        all files that were read, none of which is ever written
+    reads        all files and tables that were read, none of which is ever written
     spec_sha256  the SHA-256 of the spec's file, or None
     making       for the report: the `command`, the text of the `spec`, and the original's file name, `data`
     """
 
     file: TableFile | StreamedFile | None = None
     shape: BasketShape | None = None
-    reads: tuple[Path, ...] = ()
+    reads: tuple[Path | DatabaseTable, ...] = ()
     spec_sha256: str | None = None
     making: Mapping[str, str] = field(default_factory=dict)
     events_file: TableFile | None = None
+
+    @property
+    def database(self) -> DatabaseBatches | None:
+        """The table or query of a database that the records come from; None for files and dataframes."""
+        return None if self.file is None else self.file.database
 
     @property
     def sha256(self) -> str | None:

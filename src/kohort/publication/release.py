@@ -11,6 +11,7 @@ from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
+from kohort.io.databases import DatabaseTable
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
@@ -133,7 +134,7 @@ class Release(VerifiedRelease):
 
     def write(
         self,
-        out: str | Path,
+        out: str | Path | DatabaseTable,
         *,
         events: str | Path | None = None,
         report: str | Path | None = None,
@@ -154,7 +155,8 @@ class Release(VerifiedRelease):
         Parameters
         ----------
         out
-            The published table; its ending names the format.
+            The published table: a file, whose ending names the format, or a table of a database,
+            `ko.database(url, table=...)`, which is created and filled in one transaction.
         events
             The published events, where there are two tables; `out` then has the people.
         report, report_version
@@ -182,7 +184,7 @@ class Release(VerifiedRelease):
         if sign is not None and certificate is None:
             raise InputError("'sign' signs the certificate: name the file of the certificate, too.")
         files = ReleaseFiles(
-            out=Path(out),
+            out=out if isinstance(out, DatabaseTable) else Path(out),
             events=_path(events),
             report=_path(report),
             report_version=report_version,
@@ -195,6 +197,8 @@ class Release(VerifiedRelease):
             salt=salt_for(_path(salt)),
             order=_path(order_file),
         )
+        if isinstance(out, DatabaseTable) and out.file is not None and self.origin.database is not None:
+            self.origin.database.close()  # one process opens such a file for reading or for writing
         reads = (*self.origin.reads, _path(sign), files.salt.read_from)
         return files.write(self, files.outputs(self.request, self.origin.shape, reads))
 
@@ -294,7 +298,8 @@ class Release(VerifiedRelease):
 
     def _outputs(self, *paths: str | Path) -> Outputs:
         """Outputs of these files; what the release was made from is never replaced."""
-        return Outputs([Path(path) for path in paths], reads=self.origin.reads)
+        reads = [read.file if isinstance(read, DatabaseTable) else read for read in self.origin.reads]
+        return Outputs([Path(path) for path in paths], reads=reads)
 
     def value_maps(self, spec_sha256: str | None = None) -> Maps:
         """The maps of every value; refused unless a value is published alike wherever it occurs."""

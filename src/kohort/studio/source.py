@@ -28,9 +28,10 @@ class Shape:
 class Source:
     """The table that is open.
 
-    kind     path (it stays where it is), upload, or builtin
+    kind     path (it stays where it is), upload, builtin, or database (what a query gave, in a private file)
     header   whether the first line names the columns; None: found out
     baskets  how the file holds baskets and nothing else; None: it is a table
+    url      of a database: its URL, without a password, and the query
     """
 
     path: str
@@ -39,6 +40,8 @@ class Source:
     header: bool | None = None
     builtin: str | None = None
     baskets: Shape | None = None
+    url: str | None = None
+    query: str | None = None
 
     def asked(self) -> dict[str, Any]:
         """The source as workers are asked about it."""

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kohort.errors import KohortError
+from kohort.io.databases import database
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.session import Session
 from kohort.studio.source import Shape, Source, shape_in
@@ -120,6 +121,28 @@ def _spec_of_project(session: Session) -> Any:
     return lambda: session.desk.ask("read_spec", text=spec_text(project["spec"]), name="the project")
 
 
+async def _database(session: Session, request: Request) -> Response:
+    """Open what a query of a database gives; the password is in the environment of the studio."""
+    form = await form_of(request)
+    if not request.app.state.options.paths_allowed:
+        session.message = ("error", "Databases can only be named on the command line here.")
+        return back_to(session, "data")
+    try:
+        asked = database(form.get("url", "").strip(), query=form.get("query", ""))
+        asked.address.refuse_password()
+    except KohortError as error:
+        session.message = ("error", str(error))
+        return back_to(session, "data")
+    path = session.folder / f"query-{len(list(session.folder.iterdir()))}.parquet"
+    source = Source(str(path), path.name, "database", url=asked.address.url, query=asked.query)
+
+    async def write() -> None:
+        await session.desk.ask("database", url=source.url, query=source.query, path=source.path)
+
+    session.open(source, _spec_of_project(session), before=write)
+    return back_to(session, "data")
+
+
 async def _upload(session: Session, request: Request) -> Response:
     source = await uploaded(session, request)
     if source is not None:
@@ -218,6 +241,7 @@ PAGE = Page(
         "open": _open_path,
         "upload": _upload,
         "builtin": _builtin,
+        "database": _database,
         "project": _project,
         "separator": _separator,
     },

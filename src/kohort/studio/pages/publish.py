@@ -94,6 +94,8 @@ def _events_name(release: str) -> str:
 
 def _where(source: Source) -> str:
     """How a command names a table: by its path, or by its name where the path is the studio's own."""
+    if source.url is not None:
+        return source.url
     return source.path if source.kind == "path" else source.name
 
 
@@ -106,13 +108,16 @@ def command_of(run: Run, release: str | None = None) -> str:
     if run.events is not None:
         second = ["--events", _where(run.events), "--events-out", _events_name(release)]
     files = ["--certificate", "certificate.json", "--report", "report.html", "--order-file", "order.json"]
-    made = ["--spec", "spec.yaml", "--out", release, *second, *files, *header]
+    query = [] if run.source.query is None else ["--query", run.source.query]
+    made = ["--spec", "spec.yaml", "--out", release, *second, *files, *header, *query]
     return shlex.join(["kohort", "anonymize", data, *made])
 
 
 def script_of(run: Run) -> str:
     """A Python script that makes the same release from the exported spec."""
-    data = _where(run.source)
+    data = repr(_where(run.source))
+    if run.source.query is not None:
+        data = f"ko.database({data}, query={run.source.query!r})"
     header = "" if run.source.header is None else f", header={run.source.header}"
     events = "" if run.events is None else f", events={_where(run.events)!r}"
     release = _release_name(run)
@@ -120,7 +125,7 @@ def script_of(run: Run) -> str:
     return (
         '"""Make the release again, as kohort studio made it."""\n\n'
         "import kohort as ko\n\n"
-        f'release = ko.anonymize({data!r}{events}, spec="spec.yaml"{header})\n'
+        f'release = ko.anonymize({data}{events}, spec="spec.yaml"{header})\n'
         "print(release.summary())\n"
         "release.write(\n"
         f'    "{release}",\n{second}'

@@ -18,6 +18,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "import_hierarchy": trees.import_hierarchy,
     "export_hierarchy": trees.export_hierarchy,
     "builtin": specs.write_builtin,
+    "database": specs.write_query,
     "read_spec": specs.read_spec_text,
     "read_spec_file": specs.read_spec_path,
     "shape_in_spec": specs.shape_in_spec,

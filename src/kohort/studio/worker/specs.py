@@ -12,6 +12,8 @@ from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.data.build_hierarchy import FileSource
 from kohort.errors import InputError, KohortError
 from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
+from kohort.io.databases import database
+from kohort.io.databases.reading import read_database
 from kohort.io.hierarchies import read_source
 from kohort.io.read_spec import parse_spec, read_spec_file
 from kohort.io.spec import Spec
@@ -31,6 +33,7 @@ __all__ = [
     "read_spec_text",
     "shape_in_spec",
     "write_builtin",
+    "write_query",
 ]
 
 _HOSPITAL_RECORDS = 10_000
@@ -52,6 +55,13 @@ def write_builtin(workplace: Workplace, telling: Telling, *, name: str, path: st
     telling("writing the table", 0.0)
     write_table(_TABLES[name](), path)
     return read_spec_path(workplace, telling, path=datasets.example_spec(name), source={"path": path})
+
+
+def write_query(workplace: Workplace, telling: Telling, *, url: str, query: str, path: str) -> None:
+    """Write what a query of a database gives to a private file; the password is in the environment."""
+    telling("asking the database", 0.0)
+    table, _ = read_database(database(url, query=query))
+    write_table(table, path)
 
 
 def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source: Source) -> dict[str, Any]:

@@ -1,0 +1,182 @@
+"""PostgreSQL as a place to publish: the table is created, filled, checked and named in one transaction."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.errors import InputError
+from kohort.io.databases.adbc import AdbcConnection
+from kohort.io.databases.connection import DATABASE_TYPE, Reading, quoted
+from kohort.io.databases.database_table import DatabaseTable
+from kohort.io.databases.postgresql_types import column_type, storable_column
+
+__all__ = ["PostgresqlWriting", "open_writing", "storable"]
+
+_LONGEST_NAME = 63  # bytes; PostgreSQL would cut off the rest
+_SETTINGS = (
+    "set local lock_timeout = '30s'",
+    "set local synchronize_seqscans = off",
+    "set local max_parallel_workers_per_gather = 0",
+)
+_SCHEMA = (
+    "select n.oid::int8, has_schema_privilege(n.oid, 'CREATE') from pg_namespace n "
+    "where n.nspname = coalesce($1, current_schema())"
+)
+_TABLE = (
+    "select c.oid::int8, c.relkind::text, c.relrowsecurity, pg_has_role(c.relowner, 'USAGE') from pg_class c "
+    "where c.relname = $1 and c.relnamespace::int8 = $2"
+)
+_GRANTS = (
+    "select a.privilege_type, case when a.grantee = 0 then null else pg_get_userbyid(a.grantee) end, "
+    "a.is_grantable from pg_class c, aclexplode(c.relacl) a where c.oid::int8 = $1 "
+    "and a.grantee <> c.relowner"
+)
+
+
+def open_writing(target: DatabaseTable) -> PostgresqlWriting:
+    """Begin a transaction that publishes a table."""
+    from kohort.io.databases.postgresql import connect
+
+    assert target.table is not None
+    connection = connect(target.address)
+    try:
+        for setting in _SETTINGS:
+            connection.run(setting)
+        return PostgresqlWriting(connection, target.table)
+    except BaseException:
+        connection.close()
+        raise
+
+
+class PostgresqlWriting:
+    """A table that is about to be published; an old one of its name is found, and refused if it must stay."""
+
+    def __init__(self, connection: AdbcConnection, table: tuple[str, ...]) -> None:
+        self._connection = connection
+        *above, self._name = table
+        if len(above) > 1:
+            raise InputError(f"{'.'.join(table)}: a table of PostgreSQL has a schema and a name, no more.")
+        if len(self._name.encode()) > _LONGEST_NAME:
+            raise InputError(
+                f"The name of the table is too long: PostgreSQL has {_LONGEST_NAME} bytes for it."
+            )
+        self._above = above
+        self._new = f"kohort_{secrets.token_hex(8)}"
+        self._old = self._found()
+        self._schema = pa.schema([])
+
+    def _found(self) -> int | None:
+        """The number of the table that will be replaced; None for a new one."""
+        where = self._connection.rows(_SCHEMA, self._above[0] if self._above else None)
+        if not where:
+            raise InputError(f"{self._connection.address}: there is no schema {'.'.join(self._above)!r}.")
+        number, may_create = where[0]
+        if not may_create:
+            raise InputError(
+                f"{self._connection.address}: the user may not create tables in the schema. Ask for CREATE "
+                "on it, or choose another schema."
+            )
+        found = self._connection.rows(_TABLE, self._name, number)
+        if not found:
+            return None
+        oid, kind, has_policies, is_owner = found[0]
+        if kind != "r" or has_policies or not is_owner:
+            why = (
+                "it is not a plain table"
+                if kind != "r"
+                else "it has row security, which the new one would lack"
+                if has_policies
+                else "it belongs to another user"
+            )
+            raise InputError(f"Table {self._name!r} exists and is not replaced: {why}. Choose another name.")
+        return oid
+
+    def refuse_reads(self, relations: frozenset[Any]) -> None:
+        from kohort.io.databases.postgresql import IDENTITY
+
+        place = tuple(self._connection.rows(IDENTITY)[0])
+        if self._old is not None and (*place, self._old) in relations:
+            raise InputError(f"Table {self._name!r} is one that this run reads. Choose another output.")
+
+    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+        self._schema = schema
+        new = quoted(*self._above, self._new)
+        columns = ", ".join(f"{quoted(field.name)} {column_type(field.type)}" for field in schema)
+        self._connection.run(f"create table {new} ({columns})", tells=True)
+        batches = (batch for table in tables for batch in table.to_batches())
+        where = {"db_schema_name": self._above[0]} if self._above else {}
+        self._connection.append(self._new, pa.RecordBatchReader.from_batches(schema, batches), **where)
+        if changes := [change for field in schema if (change := self._own_type(field)) is not None]:
+            self._connection.run(f"alter table {new} {', '.join(changes)}")
+
+    def _own_type(self, field: pa.Field) -> str | None:
+        """How a column gets the type that it had in its original; None where that is not known here."""
+        note = (field.metadata or {}).get(DATABASE_TYPE, b"").decode()
+        kind = note.removeprefix("postgresql ")
+        if not kind or self._connection.rows("select to_regtype($1)::text", kind)[0][0] is None:
+            return None
+        name = quoted(field.name)
+        return f"alter column {name} type {kind} using {name}::{kind}"
+
+    def read_back(self) -> Reading:
+        from kohort.io.databases.postgresql import PostgresqlReading
+
+        statement = f"select * from {quoted(*self._above, self._new)}"
+        return PostgresqlReading(self._connection, statement, owns=False)
+
+    def put_in_place(self) -> None:
+        old, new = quoted(*self._above, self._name), quoted(*self._above, self._new)
+        grants = [] if self._old is None else self._connection.rows(_GRANTS, self._old)
+        if self._old is not None:
+            self._connection.run(f"drop table {old}")
+        self._connection.run(f"alter table {new} rename to {quoted(self._name)}")
+        for privilege, grantee, grantable in grants:
+            to = "public" if grantee is None else quoted(grantee)
+            self._connection.run(
+                f"grant {privilege} on {old} to {to}{' with grant option' if grantable else ''}"
+            )
+
+    def commit(self) -> None:
+        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
+        (number,) = self._connection.rows("select txid_current()")[0]
+        try:
+            self._connection.commit()
+        except InputError as error:
+            outcome = self._outcome(number)
+            if outcome is None:
+                raise InputError(
+                    f"{self._connection.address}: the connection was lost while the table was published, and "
+                    "the server cannot be asked whether it was. Look at the table before you run this again."
+                ) from None
+            if outcome != "committed":
+                raise error
+
+    def _outcome(self, number: int) -> str | None:
+        """What became of a transaction: committed, aborted; None if the server does not say."""
+        from kohort.io.databases.postgresql import connect
+
+        try:
+            asking = connect(self._connection.address)
+        except InputError:
+            return None
+        try:
+            return asking.rows("select txid_status($1)", number)[0][0]
+        except InputError:
+            return None
+        finally:
+            asking.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def storable(table: pa.Table) -> pa.Table:
+    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
+    pairs = [storable_column(field, column) for field, column in zip(table.schema, table.columns)]
+    return pa.Table.from_arrays(
+        [column for _, column in pairs], schema=pa.schema([field for field, _ in pairs])
+    )

@@ -1,0 +1,117 @@
+"""A release on its way into a database: in a private file first, then in a transaction, then committed.
+
+The file holds what is published, and nothing else. The records of the original are read to the end before the
+transaction begins, so that it is short, and so that a database may be both the source and the target.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.errors import InternalError
+from kohort.files.atomic import note_written
+from kohort.files.drafts import Drafts, remove_abandoned
+from kohort.io.databases.connection import Reading, Writing, open_writing, storable
+from kohort.io.databases.content_hash import ContentHash
+from kohort.io.databases.database_table import DatabaseTable
+
+__all__ = ["ReadBack", "TableDraft", "table_draft"]
+
+
+@contextmanager
+def table_draft(target: DatabaseTable) -> Iterator[TableDraft]:
+    """A draft of a table; at the end its file is gone, and what was not committed is undone."""
+    folder = Path(tempfile.gettempdir())
+    remove_abandoned(folder)
+    with closing(Drafts(folder)) as drafts:
+        draft = TableDraft(target, drafts.create(".arrow"))
+        try:
+            yield draft
+        finally:
+            draft.close()
+
+
+class TableDraft:
+    """A table that is about to be published.
+
+    path  the file to write the release to, in Arrow's format
+    """
+
+    def __init__(self, target: DatabaseTable, path: Path) -> None:
+        self.target, self.path = target, path
+        self._writing: Writing | None = None
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the table as it will be in the database; see `ContentHash`."""
+        schema, tables = self._slices()
+        found = ContentHash(schema.names)
+        for table in tables:
+            found.add(table)
+        return found.sha256
+
+    def load(self, relations: frozenset[Any], verify: Callable[[ReadBack], None]) -> None:
+        """Create and fill the table in a transaction, and have it verified as it is read back from there.
+
+        relations  the tables that the release was made from, none of which is replaced
+        """
+        self._writing = open_writing(self.target)
+        self._writing.refuse_reads(relations)
+        self._writing.fill(*self._slices())
+        verify(ReadBack(self._writing.read_back(), self.sha256))
+        self._writing.put_in_place()
+
+    def commit(self) -> None:
+        """Publish the table: from now on others see it."""
+        assert self._writing is not None
+        self._writing.commit()
+        note_written(str(self.target))
+
+    def close(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
+
+    def _slices(self) -> tuple[pa.Schema, Iterator[pa.Table]]:
+        """The release in types that the database has."""
+        with pa.OSFile(str(self.path)) as file:
+            schema = pa.ipc.open_file(file).schema
+        return storable(schema.empty_table(), self.target).schema, self._stored()
+
+    def _stored(self) -> Generator[pa.Table, None, None]:
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for place in range(reader.num_record_batches):
+                yield storable(pa.Table.from_batches([reader.get_batch(place)]), self.target)
+
+
+class ReadBack:
+    """The new table as it is in the transaction, in batches; see `Batches`.
+
+    A reading to the end is refused unless its records and columns are those of the release.
+    """
+
+    def __init__(self, reading: Reading, sha256: str) -> None:
+        self._reading, self._sha256 = reading, sha256
+        self.schema = reading.schema
+
+    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
+        found = ContentHash(self.schema.names)
+        for batch in self._reading.batches():
+            found.add(batch)
+            yield batch.select(list(names))
+        if found.sha256 != self._sha256:
+            raise InternalError(
+                "The table in the database is not the release that was verified: a type of the database may "
+                "hold its values otherwise. Nothing was written. Please report this."
+            )
+
+    def whole(self) -> pa.Table:
+        return pa.Table.from_batches(list(self.read(self.schema.names)), self.schema)

@@ -1,0 +1,76 @@
+"""A release in a table of a database: refused early if it must be, verified before it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import closing
+from pathlib import Path
+
+from kohort.algorithms import Progress
+from kohort.data.dataset import Dataset
+from kohort.data.streamed_dataset import StreamedDataset
+from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.io.baskets import BasketShape
+from kohort.io.databases import DatabaseTable
+from kohort.io.databases.connection import open_writing
+from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.table_draft import ReadBack, TableDraft
+from kohort.pipeline import Request
+from kohort.pipeline.streaming import HELD
+from kohort.pipeline.verify_release import verify_release
+from kohort.publication.release import Release
+
+__all__ = ["load_release", "refuse_target"]
+
+
+def refuse_target(
+    target: DatabaseTable,
+    request: Request,
+    shape: BasketShape | None,
+    reads: Collection[Path | DatabaseTable | None],
+) -> None:
+    """Refuse a table that cannot be written, or that is read; best called before long work."""
+    if shape is not None or request.events is not None:
+        what = "Baskets" if shape is not None else "People and events"
+        raise UnsupportedError(f"{what} are written to files. Choose a file for the release.")
+    if target in reads:
+        raise InputError(f"Table {target.name!r} is one that this run reads. Choose another output.")
+    if target.file is None or target.file.exists():
+        with closing(open_writing(target)):
+            pass
+    elif not target.file.parent.is_dir():
+        raise InputError(
+            f"The folder {target.file.parent} does not exist. Create it, or choose another output."
+        )
+
+
+def load_release(release: Release, table: TableDraft, progress: Progress | None = None) -> None:
+    """Put a release into the database, up to the commit, and verify what is there."""
+    relations: frozenset = frozenset()
+    if isinstance(source := release.origin.database, DatabaseBatches):
+        relations = source.relations
+        source.close()  # its transaction must not be in the way of this one
+
+    def verify(written: ReadBack) -> None:
+        if progress is not None:
+            progress("verifying the table in the database", 0.5)
+        _verify(release, written)
+
+    if progress is not None:
+        progress("filling the table in the database", 0.0)
+    table.load(relations, verify)
+
+
+def _verify(release: Release, written: ReadBack) -> None:
+    """Refuse a table that does not keep the promises, or is not what was verified."""
+    if isinstance(release.dataset, StreamedDataset):
+        held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
+        found: Dataset = StreamedDataset(written, held)
+    else:
+        found = Dataset(written.whole())
+    verdict = verify_release(found, release.request).verdict
+    if not verdict.holds or verdict.records != release.verdict.records:
+        raise InternalError(
+            "The table in the database does not keep the promises of the release. Nothing was written. "
+            "Please report this."
+        )

@@ -1,0 +1,204 @@
+"""Real databases for tests: a PostgreSQL server of our own, and files of SQLite and DuckDB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+PASSWORD = "s3cret-of-the-tests"
+WRITTEN_OUT = "postgresql", "sqlite", "duckdb"
+
+
+def postgresql_programs() -> Path | None:
+    """The folder of PostgreSQL's programs; None where it is not installed."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = shutil.which("initdb")
+    folders += [] if found is None else [Path(found).resolve().parent]
+    return next((f for f in folders if (f / "initdb").exists() and (f / "postgres").exists()), None)
+
+
+class PostgresqlServer:
+    """A server in a folder of its own, on a free port of this machine; root runs it as nobody."""
+
+    def __init__(self, programs: Path) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kohort-postgresql-"))
+        self.as_user = {}
+        if os.geteuid() == 0:
+            self.as_user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+            shutil.chown(self.folder, "nobody", "nogroup")
+        (self.folder / "password").write_text(PASSWORD)
+        (self.folder / "password").chmod(0o644)
+        self._init(programs)
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self.folder,
+            "fsync": "off",
+        }
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        self.log = (self.folder / "log").open("wb")
+        self.process = subprocess.Popen(
+            [programs / "postgres", "-D", self.folder / "data", *options],
+            stdout=self.log,
+            stderr=self.log,
+            cwd=self.folder,
+            **self.as_user,
+        )
+        self._wait(programs)
+
+    def _init(self, programs: Path) -> None:
+        how = ["-U", "steward", "-A", "scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"]
+        subprocess.run(
+            [
+                programs / "initdb",
+                "-D",
+                self.folder / "data",
+                *how,
+                f"--pwfile={self.folder / 'password'}",
+            ],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            **self.as_user,
+        )
+
+    def _wait(self, programs: Path) -> None:
+        for _ in range(200):
+            asked = [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+            if subprocess.run(asked).returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def url(self, user: str = "steward", name: str = "postgres") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{name}"
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
+        self.process.wait(timeout=30)
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class PostgresqlPlace:
+    """A database of the server."""
+
+    kind = "postgresql"
+
+    def __init__(self, server: PostgresqlServer, name: str) -> None:
+        self.server, self.url = server, server.url(name=name)
+        self._own = self.url.replace("@", f":{PASSWORD}@")  # tests connect without the environment
+        self._run(server.url().replace("@", f":{PASSWORD}@"), f"create database {name}", alone=True)
+
+    def _run(self, url: str, *statements: str, alone: bool = False) -> None:
+        import adbc_driver_postgresql.dbapi as driver
+
+        with driver.connect(url, autocommit=alone) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            if not alone:
+                connection.commit()
+
+    def run(self, *statements: str) -> None:
+        self._run(self._own, *statements)
+
+    def rows(self, query: str) -> list[tuple]:
+        import adbc_driver_postgresql.dbapi as driver
+
+        with driver.connect(self._own) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall()
+
+    def load(self, name: str, table) -> None:
+        import adbc_driver_postgresql.dbapi as driver
+
+        with driver.connect(self._own) as connection, connection.cursor() as cursor:
+            cursor.adbc_ingest(name, table, mode="create")
+            connection.commit()
+
+    def clear(self) -> None:
+        """Drop everything, whoever may still be connected."""
+        others = "pid <> pg_backend_pid() and datname = current_database()"
+        self.rows(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        self.run(
+            "drop schema public cascade", "create schema public", "grant usage on schema public to public"
+        )
+
+    def tables(self) -> list[str]:
+        return [name for (name,) in self.rows("select tablename from pg_tables where schemaname = 'public'")]
+
+
+class SqlitePlace:
+    """A file of SQLite."""
+
+    kind = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "people.db"
+        self.url = f"sqlite:///{self.path}"
+
+    def _connect(self):
+        import adbc_driver_sqlite.dbapi as driver
+
+        return driver.connect(str(self.path))
+
+    def run(self, *statements: str) -> None:
+        with self._connect() as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            connection.commit()
+
+    def rows(self, query: str) -> list[tuple]:
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall()
+
+    def load(self, name: str, table) -> None:
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.adbc_ingest(name, table, mode="create")
+            connection.commit()
+
+    def tables(self) -> list[str]:
+        return [name for (name,) in self.rows("select name from sqlite_schema where type = 'table'")]
+
+
+class DuckdbPlace:
+    """A file of DuckDB."""
+
+    kind = "duckdb"
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "people.duckdb"
+        self.url = f"duckdb:///{self.path}"
+
+    def _connect(self):
+        import duckdb
+
+        return duckdb.connect(str(self.path))
+
+    def run(self, *statements: str) -> None:
+        with self._connect() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def rows(self, query: str) -> list[tuple]:
+        with self._connect() as connection:
+            return connection.execute(query).fetchall()
+
+    def load(self, name: str, table) -> None:
+        with self._connect() as connection:
+            connection.register("loaded", table)
+            connection.execute(f'create table "{name}" as select * from loaded')
+
+    def tables(self) -> list[str]:
+        return [name for (name,) in self.rows("select table_name from duckdb_tables()")]
