@@ -14,7 +14,14 @@ from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
-from kohort.problem.models import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import (
+    AlphaDeassociation,
+    ItemInference,
+    KAnonymity,
+    KmAnonymity,
+    Model,
+    RiskLimit,
+)
 from kohort.problem.roles import Role, Roles
 
 __all__ = ["TREATMENTS", "Request", "Treatment"]
@@ -175,7 +182,24 @@ class Request(Options):
     @property
     def k(self) -> int:
         """The smallest class that the models of the quasi-identifiers allow; 1 where no k is asked for."""
-        return max((model.k for model in self.table_models if isinstance(model, KAnonymity)), default=1)
+        return max((model.needed_k for model in self.table_models), default=1)
+
+    @property
+    def search_models(self) -> tuple[Model, ...]:
+        """The models as algorithms see them: a limit on the risk of a class is the k that it needs.
+
+        A limit on the average is met by searching for a k, see `average_risk`.
+        """
+        if not any(isinstance(model, RiskLimit) for model in self.table_models):
+            return self.table_models
+        others = (m for m in self.table_models if not isinstance(m, (KAnonymity, RiskLimit)))
+        return (KAnonymity(self.k), *others)
+
+    @property
+    def average_limits(self) -> tuple[RiskLimit, ...]:
+        """The limits on the average risk."""
+        limits = (model for model in self.table_models if isinstance(model, RiskLimit))
+        return tuple(limit for limit in limits if limit.of_whole_table)
 
     @property
     def may_drop(self) -> bool:
