@@ -264,8 +264,8 @@ def _in_release(facts: dict[str, Any], whom: str) -> str:
     if found is None:
         chance = percent(1 / least) if least else percent(0.0)
         return (
-            f"In the release, none of them does: whatever is known, at least {least:,} look alike, a chance of "
-            f"{chance} at most."
+            f"In the release, none of them does: whatever is known, at least {least:,} look alike, a chance "
+            f"of {chance} at most."
         )
     known = " and ".join(repr(name) for name in found["columns"])
     return f"In the release, {known} still singles out {counted(found['unique'], 'record')}."

@@ -2,8 +2,8 @@
 
 A minimal sample unique is a set of columns by which a record is unique, while it is not by any part of the
 set. SUDA2 (Elliot, Manning and Ford, 2002; Manning, Haglin and Keane, 2008) scores one of s columns with the
-product of (A - i) for i from s to M, where A is the number of columns and M the largest size that is searched,
-at most A - 1: the smaller the set, the higher. A record has the sum of its scores.
+product of (A - i) for i from s to M, where A is the number of columns and M the largest size that is
+searched, at most A - 1: the smaller the set, the higher. A record has the sum of its scores.
 """
 
 from __future__ import annotations
