@@ -105,8 +105,8 @@ def _sentence(facts: dict[str, Any]) -> str:
     return (
         f"{counted(len(facts['columns']), 'column')} of numbers {'is' if one else 'are'} published as "
         f"{'it is' if one else 'they are'} ({names}). Of {facts['targets']:,} people drawn at random, "
-        f"somebody who knows these numbers exactly finds {percent(exactly['rate'])} as the one nearest record, and "
-        f"{percent(within['rate'])} within their class; somebody who knows them roughly (with an error of "
-        f"{percent(ROUGHLY)} of a standard deviation) {percent(roughly['rate'])} and "
+        f"somebody who knows these numbers exactly finds {percent(exactly['rate'])} as the one nearest "
+        f"record, and {percent(within['rate'])} within their class; somebody who knows them roughly "
+        f"(with an error of {percent(ROUGHLY)} of a standard deviation) {percent(roughly['rate'])} and "
         f"{percent(rough_within['rate'])}."
     )

@@ -12,11 +12,11 @@ from kohort.data.column import Column
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
-from kohort.risk.criteria.inference import infer
-from kohort.risk.criteria.linkability import Lookups, link, linkability_sentence
+from kohort.risk.criteria.inference import Fitting, infer
+from kohort.risk.criteria.linkability import link, linkability_sentence
+from kohort.risk.criteria.lookups import Lookups, of_original, of_release
 from kohort.risk.criteria.seen_columns import as_it_was, other_columns, quasi_identifiers, unchanged
 from kohort.risk.criteria.singling_out import single_out, singling_out_sentence
-from kohort.verification.covering import Covering
 
 __all__ = ["three_criteria"]
 
@@ -39,11 +39,13 @@ def three_criteria(
     run.report("singling out", 0.0)
     singled = _singling_out(release, sides, targets, seed)
     run.report("linking", 0.3)
-    before, after = _original(sides), _release(sides)
+    before, after = of_original(sides), of_release(sides)
     linked = _linkability(before, after, people, seed)
     run.report("inferring", 0.6)
     columns = [column for column in sides.sensitive if len(column.texts) > 1]
-    guessed = [infer(before, after, column, sides.rows, people, seed) for column in columns]
+    shown = [sides.rows[records] for records in after.records_that_fit(people)] if columns else []
+    fitting = Fitting(before.records_that_fit(people) if columns else [], shown)
+    guessed = [infer(fitting, before.known, column, people, seed) for column in columns]
     return {
         "targets": len(people),
         "of": len(sides.rows) - int(sides.withheld.sum()),
@@ -81,23 +83,6 @@ def _singling_out(
         }
         found.append({"by": by, **facts, "sentence": singling_out_sentence(**facts, by=by)})
     return found
-
-
-def _original(sides: BeforeAfter) -> Lookups:
-    """The original as if it were published."""
-    codes = [attribute.column.codes for attribute in sides.attributes]
-    return Lookups(codes, [_itself(a.column) for a in sides.attributes], codes, np.arange(sides.n_records))
-
-
-def _itself(column: Column) -> Covering:
-    """Labels that are values: each covers itself."""
-    values = np.arange(len(column.texts))
-    return Covering(values, values, values, np.zeros((2, 0), dtype=np.int64))
-
-
-def _release(sides: BeforeAfter) -> Lookups:
-    known = [attribute.column.codes for attribute in sides.attributes]
-    return Lookups([column.codes for column in sides.labels], sides.coverings, known, sides.published_of)
 
 
 def _linkability(before: Lookups, after: Lookups, people: np.ndarray, seed: int) -> dict[str, Any] | None:

@@ -16,12 +16,9 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
-from kohort.pipeline.before_after import classes_of
 from kohort.risk.criteria.chance import compared, rate
-from kohort.risk.criteria.linkability import Lookups
-from kohort.risk.linkage import ClassIndex
 
-__all__ = ["Guesses", "guess_from_others", "guess_from_release", "infer"]
+__all__ = ["Fitting", "Guesses", "guess_from_others", "guess_from_records", "infer"]
 
 _MOST_VALUES = 20
 _LESSONS = 50_000
@@ -35,20 +32,27 @@ class Guesses:
     certain: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """Per target the records that fit what is known of them, published ones by their originals."""
+
+    before: list[np.ndarray]
+    after: list[np.ndarray]
+
+
 def infer(
-    original: Lookups, release: Lookups, column: Column, rows: np.ndarray, targets: np.ndarray, seed: int
+    fitting: Fitting, known: Sequence[np.ndarray], column: Column, targets: np.ndarray, seed: int
 ) -> dict[str, Any]:
     """Guess the values of a sensitive column, before and after, and from other people alone.
 
-    rows     per published record its original
+    known    per column and original record the value
     targets  original records
     """
     truth, n_values = column.codes[targets], len(column.texts)
     rng = np.random.default_rng(seed)
-    everybody = np.arange(len(column.codes))
-    before = guess_from_release(original, column.codes[everybody], n_values, targets, rng)
-    after = guess_from_release(release, column.codes[rows], n_values, targets, rng)
-    blind = guess_from_others(original.known, column, targets, rng)
+    before = guess_from_records(fitting.before, column.codes, n_values, rng)
+    after = guess_from_records(fitting.after, column.codes, n_values, rng)
+    blind = guess_from_others(known, column, targets, rng)
     control = rate(int((blind == truth).sum()), len(targets))
 
     def of(guesses: Guesses) -> dict[str, Any]:
@@ -61,28 +65,17 @@ def infer(
     return facts | {"sentence": _sentence(facts)}
 
 
-def guess_from_release(
-    table: Lookups, values: np.ndarray, n_values: int, targets: np.ndarray, rng: np.random.Generator
+def guess_from_records(
+    fitting: Sequence[np.ndarray], values: np.ndarray, n_values: int, rng: np.random.Generator
 ) -> Guesses:
-    """For each target the most frequent value among the published records that fit; at random among equals.
-
-    values  per published record the sensitive value, which is published as it is
-    """
-    classes = classes_of(list(table.labels), len(table.labels[0]))
-    order = np.argsort(classes.of_record, kind="stable")
-    ends = np.cumsum(classes.sizes)
-    starts = ends - classes.sizes
-    sorted_values = values[order]
-    guess, certain = np.full(len(targets), -1, dtype=np.int64), np.zeros(len(targets), dtype=bool)
-    known = [column[targets] for column in table.known]
-    for block, fits in ClassIndex(classes, table.coverings).fitting(known):
-        for t, row in enumerate(fits):
-            found = [sorted_values[starts[c] : ends[c]] for c in np.flatnonzero(row)]
-            if found:
-                counts = np.bincount(np.concatenate(found), minlength=n_values)
-                best = np.flatnonzero(counts == counts.max())
-                guess[block.start + t] = best[rng.integers(len(best))]
-                certain[block.start + t] = counts.max() == counts.sum()
+    """For each target the most frequent value among the records that fit; at random among equals."""
+    guess, certain = np.full(len(fitting), -1, dtype=np.int64), np.zeros(len(fitting), dtype=bool)
+    for target, records in enumerate(fitting):
+        if len(records):
+            counts = np.bincount(values[records], minlength=n_values)
+            best = np.flatnonzero(counts == counts.max())
+            guess[target] = best[rng.integers(len(best))]
+            certain[target] = counts.max() == len(records)
     return Guesses(guess, certain)
 
 

@@ -8,38 +8,18 @@ record: what it finds, it finds because such columns go together, not because th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kohort.errors import percent
-from kohort.pipeline.before_after import Classes, classes_of
 from kohort.risk.criteria.chance import compared, rate
-from kohort.risk.linkage import ClassIndex
-from kohort.verification.covering import Covering
+from kohort.risk.criteria.lookups import Lookups
 
-__all__ = ["CANDIDATES", "Lookups", "link", "linkability_sentence"]
+__all__ = ["CANDIDATES", "link", "linkability_sentence"]
 
 CANDIDATES = 10
 _SPLITS = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Lookups:
-    """A table to look parts of people up in.
-
-    labels     per column and published record the label
-    coverings  what the labels of each column cover
-    known      per column and original record the value
-    record_of  per original record its published one; -1: it has none
-    """
-
-    labels: Sequence[np.ndarray]
-    coverings: Sequence[Covering]
-    known: Sequence[np.ndarray]
-    record_of: np.ndarray
 
 
 def link(table: Lookups, targets: np.ndarray, rng: np.random.Generator) -> dict[str, Any] | None:
@@ -47,11 +27,10 @@ def link(table: Lookups, targets: np.ndarray, rng: np.random.Generator) -> dict[
     n_columns = len(table.labels)
     if n_columns < 2 or len(targets) < _SPLITS * CANDIDATES:
         return None
-    classes = classes_of(list(table.labels), len(table.labels[0]))
     hits, control = 0, 0
     for some in np.array_split(rng.permutation(targets), _SPLITS):
         order = rng.permutation(n_columns)
-        found = _linked(table, classes, order[: n_columns // 2], order[n_columns // 2 :], some, rng)
+        found = _linked(table, order[: n_columns // 2], order[n_columns // 2 :], some, rng)
         hits, control = hits + found[0], control + found[1]
     found_all = compared(rate(hits, len(targets)), rate(control, len(targets)))
     return found_all | {"candidates": CANDIDATES, "chance": 1 / CANDIDATES}
@@ -59,15 +38,14 @@ def link(table: Lookups, targets: np.ndarray, rng: np.random.Generator) -> dict[
 
 def _linked(
     table: Lookups,
-    classes: Classes,
     first: np.ndarray,
     second: np.ndarray,
     targets: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
     """How many targets are linked right by the release, and by the release without their own record."""
-    one = _fitting(table, classes, first, targets)
-    other = _fitting(table, classes, second, targets)
+    one, other = (_fitting(table, part, targets) for part in (first, second))
+    classes = table.classes
     own = classes.of_record[table.record_of[targets]]
     sizes = classes.sizes.astype(np.float64)
     in_second = np.array([sizes[fits].sum() for fits in other])
@@ -84,12 +62,9 @@ def _linked(
     return hits, control
 
 
-def _fitting(table: Lookups, classes: Classes, columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def _fitting(table: Lookups, columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """For each target and class whether the class fits what is known of the target in these columns."""
-    part = Classes(classes.codes[:, columns], classes.sizes, classes.of_record)
-    index = ClassIndex(part, [table.coverings[c] for c in columns])
-    blocks = index.fitting([table.known[c][targets] for c in columns])
-    return np.concatenate([fits for _, fits in blocks])
+    return np.concatenate([fits for _, fits in table.fitting(columns.tolist(), targets)])
 
 
 def _picks_last(both: np.ndarray, every: np.ndarray, rng: np.random.Generator) -> bool:

@@ -12,7 +12,7 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.covering import Covering
 
-__all__ = ["SeenColumn", "as_it_was", "other_columns", "quasi_identifiers", "unchanged"]
+__all__ = ["LabelIndex", "SeenColumn", "as_it_was", "other_columns", "quasi_identifiers", "unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,36 @@ class SeenColumn:
     last: np.ndarray
     list_of: np.ndarray
     listed: np.ndarray
+
+
+class LabelIndex:
+    """The original records that each label of a column covers, found without looking at the others.
+
+    covered  per label how many they are
+    """
+
+    def __init__(self, column: SeenColumn) -> None:
+        self._column = column
+        self._order = np.argsort(column.ranks, kind="stable")
+        in_order = column.ranks[self._order]
+        self._start = np.searchsorted(in_order, column.first, side="left")
+        self._end = np.searchsorted(in_order, column.last, side="right")
+        self.covered = np.maximum(self._end - self._start, 0)
+        for label in np.flatnonzero(column.list_of >= 0):
+            self.covered[label] = int(column.listed[column.list_of[label]][column.ranks].sum())
+
+    def records(self, label: int) -> np.ndarray:
+        """The records that the label covers."""
+        row = self._column.list_of[label]
+        if row >= 0:
+            return np.flatnonzero(self._column.listed[row][self._column.ranks])
+        return self._order[self._start[label] : self._end[label]]
+
+    def covers(self, label: int, records: np.ndarray) -> np.ndarray:
+        """For each of these records whether the label covers it."""
+        c, ranks = self._column, self._column.ranks[records]
+        row = c.list_of[label]
+        return c.listed[row][ranks] if row >= 0 else (c.first[label] <= ranks) & (ranks <= c.last[label])
 
 
 def quasi_identifiers(sides: BeforeAfter) -> list[SeenColumn]:

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import percent
-from kohort.kernels.threads import in_threads
 from kohort.risk.criteria.chance import compared, rate
-from kohort.risk.criteria.predicate_kernel import fitting_column, matches_up_to_two
-from kohort.risk.criteria.seen_columns import SeenColumn
+from kohort.risk.criteria.seen_columns import LabelIndex, SeenColumn
 from kohort.risk.knowledge_kernel import refined
 
 __all__ = ["matches", "rarest_predicates", "single_out", "singling_out_sentence"]
@@ -105,21 +103,21 @@ def _independent(
 
 
 def matches(columns: Sequence[SeenColumn], predicates: Sequence[Predicate]) -> np.ndarray:
-    """How many original records each predicate fits, counted up to 2. O(predicates * records * columns)."""
-    n = len(columns[0].ranks)
-    counts = np.zeros(len(predicates), dtype=np.int64)
+    """How many original records each predicate fits.
 
-    def count(some: slice) -> None:
-        for number in range(some.start, some.stop):
-            fits = np.ones(n, dtype=bool)
-            for place, label in zip(*predicates[number]):
-                c = columns[place]
-                fitting_column(label, c.ranks, c.first, c.last, c.list_of, c.listed, fits)
-            counts[number] = matches_up_to_two(fits)
+    Those that its rarest label covers are looked up, and compared in the other columns.
+    """
+    indexes = [LabelIndex(column) for column in columns]
+    return np.array([_fitting(indexes, *predicate) for predicate in predicates], dtype=np.int64)
 
-    if len(predicates):
-        in_threads(count, np.full(len(predicates), n))
-    return counts
+
+def _fitting(indexes: Sequence[LabelIndex], chosen: tuple[int, ...], labels: np.ndarray) -> int:
+    parts = sorted(zip(chosen, labels.tolist()), key=lambda part: indexes[part[0]].covered[part[1]])
+    (rarest, label), *others = parts
+    records = indexes[rarest].records(label)
+    for place, label in others:
+        records = records[indexes[place].covers(label, records)]
+    return len(records)
 
 
 def singling_out_sentence(before: dict[str, Any], after: dict[str, Any], by: str) -> str:
