@@ -27,6 +27,7 @@ from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
+from kohort.report.dossier.asked import check_dossier
 
 __all__ = ["ReleaseFiles"]
 
@@ -44,6 +45,7 @@ class ReleaseFiles:
     force             whether hierarchy files that exist already are replaced
     salt              the secret of the commitment to the original, and the file that a new one is written to
     order             the order file, which only its owner may read
+    dossier           the dossier for those who approve the release; its version as that of the report
     """
 
     out: Path
@@ -58,6 +60,8 @@ class ReleaseFiles:
     salt: Salt = NO_SALT
     order: Path | None = None
     events: Path | None = None
+    dossier: Path | None = None
+    dossier_version: str = "internal"
 
     @property
     def single(self) -> list[Path]:
@@ -67,6 +71,7 @@ class ReleaseFiles:
             self.events,
             self.certificate,
             self.report,
+            self.dossier,
             self.maps,
             self.signature,
             *self.private,
@@ -126,6 +131,7 @@ class ReleaseFiles:
             facts = release.facts(**hashed)
             self._write_certificate(facts, draft_of)
             self._write_report(release, draft_of, hashed | {"progress": progress})
+            self._write_dossier(release, draft_of, hashed | {"progress": progress})
             self._write_private_files(release, draft_of)
             for path, tree in tree_files.items():
                 write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
@@ -145,6 +151,7 @@ class ReleaseFiles:
         check_version(self.report_version)
         if self.report is not None:
             check_report_path(self.report)
+        check_dossier(self.dossier, self.dossier_version)
         if self.hierarchy_levels not in _LEVELS:
             raise InputError(
                 f"Unknown hierarchy levels {self.hierarchy_levels!r}. "
@@ -184,6 +191,14 @@ class ReleaseFiles:
             making = {**release.origin.making, "release": self.out.name}
             options = {"version": self.report_version, "making": making, **more}
             write_report(release, draft_of[self.report], **options)
+
+    def _write_dossier(self, release: Release, draft_of: Mapping[Path, Path], more: dict[str, Any]) -> None:
+        if self.dossier is not None:
+            from kohort.report.dossier.write import write_dossier
+
+            making = {**release.origin.making, "release": self.out.name}
+            options = {"version": self.dossier_version, "making": making, **more}
+            write_dossier(release, draft_of[self.dossier], **options)
 
     def _write_private_files(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
         """Write what stays with the steward: maps, the salt and the order file."""

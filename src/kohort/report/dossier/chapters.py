@@ -30,8 +30,8 @@ BLANK = "left blank"
 _DISCLAIMER = (
     "This dossier collects what a board, an officer or an expert needs in order to decide. Kohort computed "
     "what is marked as computed, the steward answered what is marked as answered, and the rest is left "
-    "blank. Naming a clause says where an answer may be looked for; it does not say that the release complies "
-    "with it."
+    "blank. Naming a clause says where an answer may be looked for; it does not say that the release "
+    "complies with it."
 )
 
 
@@ -60,7 +60,10 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
         ["classes of records that look alike", f"{facts['classes']:,}"],
         ["smallest class", number(facts["smallest_class"])],
         ["information loss", number(facts["loss"][facts["cost"]])],
-        ["above the least loss possible, at most", percent(facts["gap"])],
+        [
+            "above the least loss possible, at most",
+            "not known" if facts["gap"] is None else percent(facts["gap"]),
+        ],
     ]
     return Chapter(
         "summary",
@@ -227,7 +230,7 @@ def governance_chapter(facts: dict[str, Any]) -> Chapter:
     if rows:
         head = ("recipient", "purpose", "controls", "review by")
         parts.insert(0, Section("controls", "Recipients and controls", tables=[Table(head, rows)]))
-    sign = Table(("approved by", "date", "signature"), [["", "", ""]])
+    sign = Table(("approved by", "date", "signature"), [["\u00a0", "", ""]] * 2)
     parts.append(Section("approval", "Approval", ["To be signed by hand."], tables=[sign]))
     return Chapter("governance", "Governance", "answered by the steward, in the spec", parts)
 

@@ -39,7 +39,7 @@ def dossier_facts(
     sampling_fraction: float | None = None,
     human: Mapping[str, Any] | None = None,
     targets: int = 500,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """All that a dossier shows, as plain data.
@@ -47,11 +47,13 @@ def dossier_facts(
     human       the summary of human attempts to find people, as `read_attempts` gives it
     population  a table of the population, for the risk in it
     targets     how many people, or predicates, each attack tries
+    seed        of everything that is drawn; that of the release, if none is given
 
     Other arguments are those of `report_facts`.
     """
     check_version(version)
     run, making = Run(progress=progress), dict(making or {})
+    seed = release.request.seed if seed is None else seed
     today = datetime.date.today()
     facts: dict[str, Any] = {
         **release.facts(sha256=sha256, salt=salt),

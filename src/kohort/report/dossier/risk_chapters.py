@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word, promises_table
 from kohort.report.page import Figure, Section, Table, drawn
@@ -129,10 +130,10 @@ def _by_size(found: dict[str, Any]) -> Table:
     head += [f"{side}: {what}" for side in sides for what in ("highest chance", "average", "unique records")]
     rows = []
     for place, entry in enumerate(found[sides[0]]["by_size"]):
-        row = [str(entry["size"]), str(entry["sets"])]
+        row: list[Any] = [entry["size"], entry["sets"]]
         for side in sides:
             one = found[side]["by_size"][place]
-            row += [percent(one["maximum"]), percent(one["average"]), str(one["most_unique"] or 0)]
+            row += [percent(one["maximum"]), percent(one["average"]), one["most_unique"] or 0]
         rows.append(row)
     return Table(head, rows)
 
@@ -143,9 +144,7 @@ def _special(found: dict[str, Any]) -> Section:
         Table(("column", "share of all scores"), [[c["column"], percent(c["share"])] for c in columns]),
     ]
     if found.get("values"):
-        rows = [
-            [v["column"], str(v["value"]), f"{v['records']:,}", percent(v["share"])] for v in found["values"]
-        ]
+        rows = [[v["column"], str(v["value"]), v["records"], percent(v["share"])] for v in found["values"]]
         tables.append(Table(("column", "value", "records", "share of all scores"), rows))
     words = [
         found["sentence"],
@@ -201,7 +200,7 @@ def _rates(entry: dict[str, Any]) -> list[Any]:
     attack, control = after["attack"], after["control"]
     low, high = attack["interval"]
     return [
-        f"{attack['trials']:,}",
+        attack["trials"],
         percent(entry["before"]["attack"]["rate"]),
         percent(attack["rate"]),
         f"{percent(low)} to {percent(high)}",
@@ -210,16 +209,24 @@ def _rates(entry: dict[str, Any]) -> list[Any]:
     ]
 
 
+_FEW = 10  # people with a value: fewer say little about it alone
+
+
 def _by_value(entry: dict[str, Any]) -> Table | None:
+    """How often each value is guessed right; values of few people are counted together."""
     if not entry.get("by_value"):
         return None
-    rows = [
-        [str(value["value"]), f"{value['people']:,}"]
-        + [percent(value[side]["rate"]) for side in ("before", "after", "control")]
-        for value in entry["by_value"]
-    ]
+    sides = ("before", "after", "control")
+    often = [value for value in entry["by_value"] if value["people"] >= _FEW]
+    rare = [value for value in entry["by_value"] if value["people"] < _FEW]
+    rows = [[str(v["value"]), v["people"], *(percent(v[side]["rate"]) for side in sides)] for v in often]
+    if rare:
+        people = sum(value["people"] for value in rare)
+        hits = [sum(value[side]["hits"] for value in rare) for side in sides]
+        name = counted(len(rare), "rare value", "rare values together")
+        rows.insert(0, [name, people, *(percent(n / people) for n in hits)])
     head = (f"{entry['attribute']}: value", "tried", "original", "release", "control group")
-    return Table(head, rows, folded=f"Inference of {entry['attribute']!r} by value, the rarest first")
+    return Table(head, rows, folded=f"Inference of {entry['attribute']!r} by value: how often it is right")
 
 
 def _numbers(found: dict[str, Any] | None) -> Section | None:
@@ -234,8 +241,8 @@ def _numbers(found: dict[str, Any] | None) -> Section | None:
     rows = [
         [
             words,
-            f"{found['targets']:,}",
-            f"{found[way]['nearest_alone']:,}",
+            found["targets"],
+            found[way]["nearest_alone"],
             percent(found[way]["rate"]),
             " to ".join(map(percent, found[way]["interval"])),
         ]
@@ -251,7 +258,7 @@ def _intruders(facts: dict[str, Any]) -> Section | None:
     if found is not None:
         sentences.append(f"{found['sentence']} Seed {found['seed']}: the same attempts can be made again.")
         rows = [
-            [entry["method"], *(f"{entry[key]:,}" for key in ("looked_for", "suspected", "confirmed"))]
+            [entry["method"], *(entry[key] for key in ("looked_for", "suspected", "confirmed"))]
             for entry in found["by_method"]
         ]
     sentences.append(human["sentence"] if human is not None else f"Human attempts: {BLANK}.")

@@ -20,7 +20,7 @@ from kohort.risk.criteria.chance import compared, rate
 
 __all__ = ["Fitting", "Guesses", "guess_from_others", "guess_from_records", "infer"]
 
-_MOST_VALUES = 20
+_MOST_VALUES = 100
 _LESSONS = 50_000
 
 
