@@ -53,7 +53,7 @@ def test_a_leak_is_confirmed_and_nothing_else():
     assert by["all quasi-identifiers and other columns"]["confirmed"] > 0
     assert facts["sentence"] == (
         f"Automatic attempts: 60 people looked for, {facts['suspected']} suspected, "
-        f"{facts['confirmed']} confirmed."
+        f"{facts['confirmed']} confirmed. By quasi-identifiers alone, 0 of 40 were found."
     )
 
 

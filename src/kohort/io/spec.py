@@ -63,8 +63,8 @@ class Spec(_OptionKeys):
         [], description="who gets the release: what they may know, controls, date of review"
     )
     context: dict[str, Any] = Field({}, description="answers to questions of context, for the dossier")
-    utility: UtilitySpec = Field(
-        UtilitySpec(), description="the analyses that the release is made for, for the dossier"
+    utility: UtilitySpec | None = Field(
+        None, description="the analyses that the release is made for, for the dossier"
     )
     items: ItemsSpec | None = Field(
         None, description="for files of nothing but baskets: their hierarchy and shape"
@@ -174,7 +174,7 @@ class Spec(_OptionKeys):
             events=self._events(),
             recipients=tuple(part.recipient() for part in self.recipients),
             context=self.context,
-            utility=Analyses(tuple(self.utility.models), self.utility.labels),
+            utility=Analyses() if self.utility is None else self.utility.analyses(),
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),

@@ -22,7 +22,7 @@ from kohort.errors import did_you_mean
 from kohort.io.baskets import BasketShape
 from kohort.io.hierarchies import read_source
 from kohort.options import Scheme
-from kohort.pipeline.approval import Recipient
+from kohort.pipeline.approval import Analyses, Recipient
 from kohort.pipeline.request import Treatment
 from kohort.problem.roles import ROLES
 
@@ -169,6 +169,10 @@ class UtilitySpec(Part):
 
     models: list[str] = []
     labels: Literal["midpoint", "spread"] = "midpoint"
+
+    def analyses(self) -> Analyses:
+        """The analyses as a request holds them."""
+        return Analyses(tuple(self.models), self.labels)
 
 
 def read_hierarchy(

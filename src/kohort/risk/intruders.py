@@ -119,7 +119,13 @@ def intruder_facts(attempts: Sequence[Attempt], seed: int) -> dict[str, Any]:
             for way in ways
         ],
     }
-    return facts | {"sentence": intruder_sentence(facts, "Automatic attempts")}
+    sentence = intruder_sentence(facts, "Automatic attempts")
+    if any(way.endswith("other columns") for way in ways):
+        alone = _counts([a for a in attempts if not a.method.endswith("other columns")])
+        sentence += (
+            f" By quasi-identifiers alone, {alone['confirmed']:,} of {alone['looked_for']:,} were found."
+        )
+    return facts | {"sentence": sentence}
 
 
 def _counts(attempts: Sequence[Attempt]) -> dict[str, Any]:

@@ -67,17 +67,18 @@ def _measured_risk(risk: dict[str, Any]) -> Section:
             continue
         for measure, words in (("maximum", "highest chance"), ("average", "average chance")):
             if measure in found["after"]:
-                before = percent(found["before"][measure]) if "before" in found else None
-                rows.append([f"{name}: {what}", words, before, percent(found["after"][measure])])
+                chances = [percent(found[side][measure]) for side in ("before", "after") if side in found]
+                rows.append([f"{name}: {what}", words, *chances])
     sentences = [
         risk[name]["sentence"]
         for name in ("uniqueness", "k_map", "population_uniqueness", "sampling_weights", "dominance")
         if risk.get(name) and "sentence" in risk[name]
     ]
-    head = ("adversary", "measure", "original", "release")
-    return Section(
-        "measured", "Risk that was measured", sentences, tables=[Table(head, rows)] if rows else []
-    )
+    head = ["adversary", "measure", "original", "release"]
+    if rows and len(rows[0]) < len(head):
+        head.remove("original")
+    tables = [Table(head, rows)] if rows else []
+    return Section("measured", "Risk that was measured", sentences, tables=tables)
 
 
 def knowledge_chapter(facts: dict[str, Any]) -> Chapter | None:
@@ -100,7 +101,7 @@ def _public_sentence(found: dict[str, Any]) -> str:
     least = found["after"]["smallest_class"]
     return (
         f"{found['examined']:,} of {found['sets']:,} sets of quasi-identifiers that somebody may know were "
-        f"examined in the release. Whatever is known, at least {least:,} records look alike."
+        f"examined in the release. Whatever is known, at least {least:,} {found['counted']} look alike."
     )
 
 
