@@ -86,7 +86,7 @@ class Prepared:
     def _refuse_limits(self) -> None:
         """Raise InfeasibleError for a limit on the risk that not even all records as one class keep."""
         n = len(self.attributes[0].column) if self.persons is None else int(self.persons.max(initial=-1)) + 1
-        everybody = ClassCounts.of_sizes([n] if n else [])
+        everybody = ClassCounts.of_sizes(np.array([n] if n else []))
         for model in self.request.table_models:
             if isinstance(model, RiskLimit) and (reason := model.refusal(everybody)) is not None:
                 raise InfeasibleError(f"{reason}.")

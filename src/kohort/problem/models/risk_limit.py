@@ -82,7 +82,7 @@ class RiskLimit(Model):
         """Whether it is a promise about all classes together, not about each."""
         return self.of == "average"
 
-    compares_with_whole_table = of_whole_table  # type: ignore[assignment]
+    compares_with_whole_table = of_whole_table
 
     @property
     def least_class(self) -> int:

@@ -59,7 +59,7 @@ def rarest_predicates(
 
 def _sets(n_columns: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Sets of columns: each one, all together, and others drawn at random."""
-    found = {(column,): None for column in range(n_columns)}
+    found: dict[tuple[int, ...], None] = {(column,): None for column in range(n_columns)}
     found[tuple(range(n_columns))] = None
     for _ in range(4 * MOST_SETS):
         if len(found) >= max(MOST_SETS, n_columns + 1):
