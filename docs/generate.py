@@ -242,7 +242,7 @@ def _linked(name: str) -> str:
 
 
 def _spelled(default: Any, spell: Callable[[Any], str]) -> str:
-    if default is None or default == {}:
+    if default is None or default in ({}, []):
         return "none"
     text = default if spell is json.dumps and isinstance(default, str) else spell(default)
     return f"`{text}`"

@@ -65,6 +65,7 @@ ONLY_K = {"two-anonymity": 2, "three-anonymity": 3}  # algorithms for one k
 NO_GROUPS = ("optimal-recoding", "bottom-up", "top-down-search")  # that could be united for a model
 MODEL_EXAMPLES = {
     "k-anonymity": [],
+    "risk-limit": [ko.RiskLimit(0.5, strict=False), ko.RiskLimit(1, "average", strict=False)],
     "l-diversity": [ko.LDiversity("illness", 2), ko.LDiversity("illness", 2, kind="entropy")],
     "alpha-deassociation": [
         ko.AlphaDeassociation("illness", 0.5),

@@ -66,6 +66,9 @@ def test_the_spec_has_no_other_word_number_or_switch():
         "weights",
         "history",
         "events",
+        "recipients",
+        "context",
+        "utility",
         "items",
     }
     assert set(OPTION_KEYS) == {

@@ -121,6 +121,8 @@ def test_the_message_says_what_is_wanted_and_what_was_got():
 
 MODELS = [
     (ko.KAnonymity, {"k": 2}),
+    (ko.RiskLimit, {"limit": 0.1, "of": "average", "against": "population", "sampling_fraction": 0.5}),
+    (ko.RiskLimit, {"limit": 0.1, "strict": False}),
     (ko.KmAnonymity, {"k": 2, "m": 2}),
     (ko.LDiversity, {"attribute": "s", "l": 2, "kind": "recursive", "c": 1}),
     (ko.TCloseness, {"attribute": "s", "t": 0.2, "distance": "equal"}),
@@ -152,7 +154,7 @@ def test_models_and_builders_take_it_or_refuse_it(make, good, value):
             make(**(good | {name: value}))
         except ko.InputError:
             continue
-        assert value is not True or name in ("multiset", "combine")  # true is no number
+        assert value is not True or name in ("multiset", "combine", "strict")  # true is no number
 
 
 @pytest.mark.parametrize("number", ["nan", float("nan"), float("inf"), "1e999999999", "9" * 5000, True])

@@ -38,6 +38,7 @@ NAMES = [
     "Progressive",
     "Release",
     "RhoUncertainty",
+    "RiskLimit",
     "Sequential",
     "TCloseness",
     "ThreeAnonymity",

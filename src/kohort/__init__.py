@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from kohort.problem.models import KmAnonymity as KmAnonymity
     from kohort.problem.models import LDiversity as LDiversity
     from kohort.problem.models import RhoUncertainty as RhoUncertainty
+    from kohort.problem.models import RiskLimit as RiskLimit
     from kohort.problem.models import TCloseness as TCloseness
     from kohort.publication import Release as Release
     from kohort.risk import assess_risk as assess_risk
@@ -109,6 +110,7 @@ _HOMES = {
     "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.publication",
     "RhoUncertainty": "kohort.problem.models",
+    "RiskLimit": "kohort.problem.models",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.models",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",

@@ -98,6 +98,9 @@ def anonymize(
     scheme: str | Mapping[str, str] | None = None,
     title: str | None = None,
     owner: str | None = None,
+    recipients: Sequence[Mapping[str, Any]] = (),
+    context: Mapping[str, str] | None = None,
+    utility: Mapping[str, Any] | None = None,
     key: bytes | None = None,
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
@@ -171,6 +174,9 @@ def anonymize(
         compute.
     title, owner
         The name of the data set and who is responsible for the release, for the report and the certificate.
+    recipients, context, utility
+        For the dossier: who gets the release (mappings with `name`, `knows`, `controls`, `review`), answers
+        to questions of context, and analyses such as `{"models": ["income ~ age + sex"]}`.
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.

@@ -17,6 +17,7 @@ from kohort.io.hierarchies import read_source
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Events, Items, Request
+from kohort.pipeline.approval import Analyses, Recipient
 from kohort.problem.models import ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 
@@ -62,10 +63,30 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
         slot=_slot(given["history"]),
         events=_events(given),
+        **_approval(given),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
     )
+
+
+def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said for those who approve the release: recipients, context, analyses."""
+    listed = given["recipients"] or ()
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise InputError(f"'recipients' is a list of recipients. Got {shown(listed)}.")
+    analyses = given["utility"] or {}
+    check_option("utility", analyses, Mapping[str, Any])
+    try:
+        return {
+            "recipients": tuple(r if isinstance(r, Recipient) else Recipient(**r) for r in listed),
+            "context": given["context"] or {},
+            "utility": Analyses(**analyses),
+        }
+    except TypeError:
+        raise InputError(
+            "A recipient has a name, purpose, knows, controls and review; 'utility' has models and labels."
+        ) from None
 
 
 def _slot(history: Mapping[str, str] | None) -> str | None:

@@ -196,7 +196,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def _class_of(self, new: Dataset) -> np.ndarray:
         """The class of each new record, -1 where none covers it."""
         sides, n = self._sides, self._sides.n_records
-        both = attributes_of_both(self.release_, new)
+        both = attributes_of_both(self.release_.dataset, new, self.release_.request)
         codes = [attribute.column.codes for attribute in both]
         alike = classes_of(codes, n + new.n_records)
         own = np.full(len(alike.sizes), -1)

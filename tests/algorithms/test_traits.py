@@ -16,7 +16,7 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.partitions import Partitions
 
-K = {"k-anonymity"}
+K = {"k-anonymity", "risk-limit"}
 ALPHA_K = K | {"alpha-deassociation"}
 ANY = ALPHA_K | {"l-diversity", "t-closeness"}
 METRIC = {"loss", "ncp", "tree", "suppressions", "monotone-entropy"}

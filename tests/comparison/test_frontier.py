@@ -83,3 +83,12 @@ def test_the_command_says_where_the_knee_is(jobs, files):
     machine = run("frontier", files / "people.csv", "--spec", files / "spec.yaml", *words, "--json")
     assert machine.exit == 0 and '"rule"' in machine.out
     assert len(jobs) == 3
+
+
+def test_the_k_that_a_limit_on_the_risk_needs_is_told(jobs):
+    spec = SPEC | {"privacy": {"risk": {"limit": 0.09}}}
+    found = ko.frontier(people(), spec=spec, algorithm="mondrian", queries=5)
+    assert 12 in [point["k"] for point in found.points] and 2 in [point["k"] for point in found.points]
+    assert "A highest risk below 0.09 against the table needs k = 12" in found.sentence
+    [limit] = found.facts()["limits"]
+    assert limit["k"] == 12 and limit["limit"] == 0.09

@@ -5,7 +5,7 @@ import pytest
 
 import kohort as ko
 from kohort.report.facts import report_facts
-from kohort.report.sections import _CUT, _SAME, _reproduce
+from kohort.report.sections import _CUT, _SAME, reproduce_section
 
 TABLE = pa.table({"a": [str(i % 7) for i in range(60)], "b": [str(i % 5) for i in range(60)]})
 
@@ -20,5 +20,5 @@ def test_the_report_promises_the_same_bytes_only_where_no_limit_cut_the_search(t
         time_limit=time_limit,
     )
     facts = report_facts(release)
-    assert _reproduce(facts).sentences == [sentence]
+    assert reproduce_section(facts).sentences == [sentence]
     assert report_facts(release, version="public")["cut_by_time"] is (time_limit is not None)

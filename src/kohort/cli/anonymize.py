@@ -46,6 +46,13 @@ class Writing:
         str,
         typer.Option(help="'internal' shows values of the data; 'public' may be published with the release."),
     ] = "internal"
+    dossier: Annotated[
+        Path | None,
+        typer.Option(help="Also write a dossier for those who approve it (.html, .pdf or .docx)."),
+    ] = None
+    dossier_version: Annotated[
+        str, typer.Option(help="'internal' shows values of the data; 'public' does not.")
+    ] = "internal"
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None
     sign: Annotated[
         Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
@@ -116,6 +123,8 @@ class Writing:
             salt_for(self.salt),
             self.order_file,
             self.events_out,
+            self.dossier,
+            self.dossier_version,
         )
 
 

@@ -14,6 +14,7 @@ from kohort.cli.apply import apply
 from kohort.cli.compare import compare, frontier
 from kohort.cli.compile import compile_kernels
 from kohort.cli.demo import demo
+from kohort.cli.dossier import dossier
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.key import key
@@ -44,6 +45,7 @@ for command in (
     init,
     algorithms,
     risk,
+    dossier,
     compare,
     frontier,
     key,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +15,12 @@ from kohort.cli.verified_tables import Tables, read_tables
 from kohort.errors import counted
 
 if TYPE_CHECKING:
+    from kohort.cli.console import Output
     from kohort.io.certificate import Certificate
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
     from kohort.io.verify_certificate import Claim
-    from kohort.verification import Verification
+    from kohort.verification import Check, Verification
 
 __all__ = ["verify"]
 
@@ -61,6 +63,21 @@ class Evidence:
         ),
     ] = None
 
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Also review it: dates of review, and the risk for each recipient of the spec, today.",
+        ),
+    ] = False
+    on: Annotated[
+        str | None, typer.Option(help="The date of the review, such as 2027-06-30.", show_default="today")
+    ] = None
+    population: Annotated[
+        Path | None,
+        typer.Option(help="With --review: a newer table of the population, to compare the release with."),
+    ] = None
+
     def refuse_incomplete(self) -> None:
         """Refuse options that make no sense without others."""
         from kohort.errors import InputError
@@ -77,6 +94,10 @@ class Evidence:
             raise InputError(
                 "--public-key checks the signature of a certificate: give --certificate as well."
             )
+        if self.review and self.spec is None:
+            raise InputError("--review needs the spec, which names recipients and limits: give --spec.")
+        if not self.review and (self.on is not None or self.population is not None):
+            raise InputError("--on and --population are about a review: add --review.")
         if self.salt is not None and (self.certificate is None or self.original is None):
             raise InputError(
                 "--salt checks an original against a certificate: give --certificate and --original."
@@ -89,7 +110,7 @@ class Evidence:
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
         given = [original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
-        return [*given, self.events, self.original_events, signature, *named]
+        return [*given, self.population, self.events, self.original_events, signature, *named]
 
 
 @command
@@ -145,11 +166,16 @@ def verify(
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
-    facts = _facts(found, None if certified is None else claims)
+    findings = _reviewed(tables, asked, evidence, found) if evidence.review else None
+    facts = _facts(found, None if certified is None else claims, findings)
     output.result(facts)
     output.show(verdict_panel(facts))
+    if findings is not None:
+        _show_review(output, facts)
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
+    if findings is not None and not facts["review"]["stands"] and facts["holds"]:
+        raise typer.Exit(1)
     if not facts["holds"]:
         if not printing.quiet:
             _explain(found, claims)
@@ -237,8 +263,59 @@ def _claims(
     ]
 
 
-def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
+def _reviewed(
+    tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification
+) -> tuple[date, list[Check]]:
+    """The date of the review, and what it finds."""
+    from kohort.data.dataset import Dataset
+    from kohort.io.tables import read_table
+    from kohort.risk.review import review_release
+
+    assert asked is not None and evidence.spec is not None
+    on, people = _date_of(evidence.on), evidence.population
+    findings = review_release(
+        Dataset(tables.release.table),
+        asked.request(beside=evidence.spec.parent),
+        found.verdict,
+        on=on,
+        population=None if people is None else Dataset(read_table(people).table),
+        original=tables.datasets["original"],
+    )
+    return on, findings
+
+
+def _date_of(text: str | None) -> date:
+    from kohort.errors import InputError
+
+    try:
+        return date.today() if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--on must be a date such as 2027-06-30. Got {text!r}.") from None
+
+
+def _show_review(output: Output, facts: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    review = facts["review"]
+    stands = "still stands" if review["stands"] else "does not stand as it is"
+    output.show(Text(f"Review on {review['on']}: the release {stands}."))
+    marks = {True: "holds", False: "FAILS", None: "noted"}
+    for finding in review["findings"]:
+        output.show(Text(f"- {marks[finding['holds']]}: {finding['detail']}"))
+
+
+def _facts(
+    found: Verification, claims: list[Claim] | None, review: tuple[date, list[Check]] | None = None
+) -> dict[str, Any]:
     facts = found.verdict.to_dict() | {"loss": found.loss}
+    if review is not None:
+        on, findings = review
+        stands = all(finding.holds is not False for finding in findings)
+        facts["review"] = {
+            "on": on.isoformat(),
+            "stands": stands,
+            "findings": [finding.to_dict() for finding in findings],
+        }
     if claims is not None:
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)

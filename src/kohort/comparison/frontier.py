@@ -22,6 +22,7 @@ from kohort.comparison.grid import cells
 from kohort.comparison.rows import Row
 from kohort.errors import InputError, percent
 from kohort.io.spec import Spec
+from kohort.problem.models import RiskLimit
 
 __all__ = ["Frontier", "knee_of", "trace_frontier"]
 
@@ -38,12 +39,14 @@ class Frontier:
 
     points  the rows of the releases that could be made, in the order of the sweep
     failed  the rows of the others, with their reasons
+    limits  the limits on the risk that the spec promises; the sweep is made without them
     """
 
     parameter: str
     risk: str
     points: list[Row]
     failed: list[Row]
+    limits: tuple[RiskLimit, ...] = ()
 
     @property
     def knee(self) -> float | None:
@@ -53,7 +56,11 @@ class Frontier:
 
     @property
     def sentence(self) -> str:
-        """Sentences that say what the sweep suggests."""
+        """Sentences that say what the sweep suggests, and which k a limit on the risk needs."""
+        return " ".join([*(limit.why_this_k() for limit in self.limits), self._about_the_knee])
+
+    @property
+    def _about_the_knee(self) -> str:
         if len(self.points) < 3:
             return f"A knee needs at least three releases, and {len(self.points)} could be made."
         if self.knee is None:
@@ -90,6 +97,7 @@ class Frontier:
             "failed": self.failed,
             "knee": self.knee,
             "rule": "farthest below the line between both ends, risk and loss from 0 to 1 (Kneedle)",
+            "limits": [limit.to_dict() | {"k": limit.least_class} for limit in self.limits],
             "sentence": self.sentence,
         }
 
@@ -111,17 +119,22 @@ def trace_frontier(
     given = {name: values for name, values in swept.items() if values}
     if len(given) > 1:
         raise InputError(f"One parameter is swept at a time, not {' and '.join(given)}.")
-    [(parameter, values)] = given.items() or [("k", _default_ks(table.num_rows))]
+    limits = tuple(part.model() for part in spec.privacy.risk)
+    needed = [limit.least_class for limit in limits]
+    [(parameter, values)] = given.items() or [("k", _default_ks(table.num_rows, needed))]
+    if parameter == "k":  # a limit would change every k that is below the one it needs
+        spec = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"risk": []})})
     grid = cells(spec, algorithms=[algorithm or spec.algorithm], costs=None, **{parameter: values})
     grid.sort(key=lambda cell: getattr(cell, parameter), reverse=parameter in ("alpha", "t"))
     rows = run_cells(grid, table, spec, settings, progress)
     risk = "highest_risk" if parameter == "k" else "best_guess"
     points = [row for row in rows if row["status"] == "done" and row[risk] is not None]
-    return Frontier(parameter, risk, points, [row for row in rows if row not in points])
+    return Frontier(parameter, risk, points, [row for row in rows if row not in points], limits)
 
 
-def _default_ks(n_records: int) -> list[int]:
-    return [k for k in _VALUES_OF_K if k <= n_records]
+def _default_ks(n_records: int, needed: Sequence[int]) -> list[int]:
+    """The usual values of k, and those that limits on the risk need."""
+    return [k for k in sorted({*_VALUES_OF_K, *needed}) if k <= n_records]
 
 
 def knee_of(risk: Sequence[float], loss: Sequence[float]) -> int | None:

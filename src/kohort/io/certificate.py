@@ -41,6 +41,16 @@ class CertifiedModel(_Part):
     holds: bool = Field(description="Whether no class breaks the promise.")
 
 
+class CertifiedRisk(_Part):
+    """The chance that somebody is found in the release by all quasi-identifiers: one over the class size.
+
+    Of people, where these were counted, else of records.
+    """
+
+    maximum: Number = Field(ge=0, le=1, description="Of the one who is most at risk.")
+    average: Number = Field(ge=0, le=1, description="On average over all who are published.")
+
+
 class CertifiedCheck(_Part):
     """One check of the published table."""
 
@@ -177,6 +187,10 @@ class Certificate(_Part):
     )
     smallest_class_people: int | None = Field(
         default=None, description="People in the class with the fewest; null where records were counted."
+    )
+    risk: CertifiedRisk | None = Field(
+        default=None,
+        description="The risk of the release; null for baskets, and in certificates that did not say.",
     )
     models: list[CertifiedModel] = Field(min_length=1, description="One entry per promise.")
     checks: list[CertifiedCheck] = Field(description="One entry per check.")

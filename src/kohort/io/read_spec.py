@@ -12,7 +12,14 @@ from pydantic import BaseModel, ValidationError
 from kohort.errors import InputError, did_you_mean
 from kohort.io.source_file import read_once
 from kohort.io.spec import Spec
-from kohort.io.spec_parts import AttributeSpec, EventsSpec, HistorySpec, ItemsSpec
+from kohort.io.spec_parts import (
+    AttributeSpec,
+    EventsSpec,
+    HistorySpec,
+    ItemsSpec,
+    RecipientSpec,
+    UtilitySpec,
+)
 from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.io.yaml_text import Place, load_yaml
 
@@ -111,11 +118,16 @@ _PLAIN_WORDS = {  # instead of pydantic's own
 }
 
 
+_OTHER_PARTS: dict[str, type[BaseModel]] = {"recipients": RecipientSpec, "utility": UtilitySpec}
+
+
 def _known_keys(where: tuple) -> list[str]:
     """The keys that a mapping at this place of a spec may have."""
     part: type[BaseModel] = Spec
     if where[0] == "items":
         part = ItemsSpec
+    elif where[0] in _OTHER_PARTS and len(where) > 1:
+        part = _OTHER_PARTS[where[0]]
     elif where[0] == "history":
         part = HistorySpec
     elif where[0] == "attributes" and len(where) > 2:

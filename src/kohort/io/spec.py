@@ -20,10 +20,13 @@ from kohort.io.spec_parts import (
     HistorySpec,
     ItemsSpec,
     Part,
+    RecipientSpec,
+    UtilitySpec,
     read_hierarchy,
 )
 from kohort.io.spec_privacy import PrivacySpec
 from kohort.options import OPTIONS, Declared, options_of
+from kohort.pipeline.approval import Analyses, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
@@ -56,6 +59,13 @@ class Spec(_OptionKeys):
     events: EventsSpec | None = Field(
         None, description="a table of events beside that of people: its key and its columns"
     )
+    recipients: list[RecipientSpec] = Field(
+        [], description="who gets the release: what they may know, controls, date of review"
+    )
+    context: dict[str, Any] = Field({}, description="answers to questions of context, for the dossier")
+    utility: UtilitySpec | None = Field(
+        None, description="the analyses that the release is made for, for the dossier"
+    )
     items: ItemsSpec | None = Field(
         None, description="for files of nothing but baskets: their hierarchy and shape"
     )
@@ -66,6 +76,11 @@ class Spec(_OptionKeys):
         if "algorithm" in info.data:  # else the algorithm itself is wrong
             _algorithm(info.data["algorithm"], parameters)
         return parameters
+
+    @field_validator("context")
+    @classmethod
+    def _known_questions(cls, context: dict[str, Any]) -> dict[str, str]:
+        return read_context(context)
 
     @property
     def shape(self) -> BasketShape | None:
@@ -157,6 +172,9 @@ class Spec(_OptionKeys):
             treatments=self._per_column("treatment"),
             slot=None if self.history is None else self.history.slot,
             events=self._events(),
+            recipients=tuple(part.recipient() for part in self.recipients),
+            context=self.context,
+            utility=Analyses() if self.utility is None else self.utility.analyses(),
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),

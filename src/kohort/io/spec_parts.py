@@ -22,6 +22,7 @@ from kohort.errors import did_you_mean
 from kohort.io.baskets import BasketShape
 from kohort.io.hierarchies import read_source
 from kohort.options import Scheme
+from kohort.pipeline.approval import Analyses, Recipient
 from kohort.pipeline.request import Treatment
 from kohort.problem.roles import ROLES
 
@@ -32,8 +33,10 @@ __all__ = [
     "HistorySpec",
     "ItemsSpec",
     "Part",
+    "RecipientSpec",
     "Scalar",
     "Switch",
+    "UtilitySpec",
     "as_text",
     "read_hierarchy",
 ]
@@ -140,6 +143,36 @@ class HistorySpec(Part):
     """How the linked records of a person are told apart."""
 
     slot: str = Field(min_length=1)
+
+
+class RecipientSpec(Part):
+    """Somebody who gets the release."""
+
+    name: Any = None
+    purpose: str | None = None
+    knows: list[str] | None = None
+    controls: list[str] = []
+    review: Any = None
+
+    def recipient(self) -> Recipient:
+        """The recipient; raises InputError if something about it is wrong."""
+        return Recipient(self.name, self.knows, self.controls, self.review, self.purpose)  # type: ignore[arg-type]
+
+    @model_validator(mode="after")
+    def _sound(self) -> RecipientSpec:
+        self.recipient()
+        return self
+
+
+class UtilitySpec(Part):
+    """The analyses that the release is made for."""
+
+    models: list[str] = []
+    labels: Literal["midpoint", "spread"] = "midpoint"
+
+    def analyses(self) -> Analyses:
+        """The analyses as a request holds them."""
+        return Analyses(tuple(self.models), self.labels)
 
 
 def read_hierarchy(

@@ -212,6 +212,7 @@ def check_claims(certificate: Certificate, found: Verification, published: Seque
         _same("classes", certificate.classes, verdict.classes),
         _same("smallest_class", certificate.smallest_class, verdict.smallest_class),
         *_people(certificate, verdict),
+        *_risk(certificate, verdict),
         _columns(certificate, published),
         *(_promise(model, certificate, verdict) for model in certificate.models),
         *_losses(certificate, found.loss),
@@ -241,6 +242,17 @@ def _people(certificate: Certificate, verdict: Verdict) -> list[Claim]:
         return [Claim(name, value, None, None, _NOT_WITHOUT_ORIGINAL) for name, value in certified.items()]
     found = verdict.to_dict()
     return [_same(name, value, found[name]) for name, value in certified.items()]
+
+
+def _risk(certificate: Certificate, verdict: Verdict) -> list[Claim]:
+    """The claims about the risk; older certificates make none."""
+    if certificate.risk is None:
+        return []
+    certified = {f"risk, {name}": getattr(certificate.risk, name) for name in ("maximum", "average")}
+    if certificate.counted == "people" and verdict.people is None:
+        return [Claim(name, value, None, None, _NOT_WITHOUT_ORIGINAL) for name, value in certified.items()]
+    found = {"maximum": None, "average": None} if verdict.risk is None else verdict.risk.to_dict()
+    return [_same(name, value, found[name.removeprefix("risk, ")]) for name, value in certified.items()]
 
 
 _NOT_WITHOUT_ORIGINAL = "People cannot be counted without the original: give --original and --spec."

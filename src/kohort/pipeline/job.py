@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
+from kohort.pipeline.average_risk import Attempt, solve_within_averages, tries
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.figures import Figures, checked_figures
@@ -19,6 +22,7 @@ from kohort.pipeline.solve import Solution, solve
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
+from kohort.problem.problem import Problem
 from kohort.verification import Verification
 
 __all__ = ["make_release"]
@@ -42,15 +46,30 @@ def make_release(
     with clock("code"):
         prepared = prepare(dataset, request, events)
         choice = choose(prepared.problem, request)
-    solution = solve(prepared.problem, choice, request, clock, progress, stop)
-    with clock("apply"):
-        published = publish(prepared, solution.recoding)
+    problem, solution, published = _solved(prepared, choice, clock, progress, stop)
     with clock("verify"):
         verified = _verified(prepared, published)
-        figures = checked_figures(prepared.problem, solution, verified.loss or {}, request)
+        figures = checked_figures(problem, solution, verified.loss or {}, request)
     with clock("order"):
         order = settle_order(prepared, published)
     return _release(prepared, choice, solution, published, verified, figures, order, clock)
+
+
+def _solved(
+    prepared: Prepared, choice: Choice, clock: Clock, progress: Progress | None, stop: Stop | None
+) -> Attempt:
+    """The solution and what it publishes; a limit on the average risk takes several attempts, see there."""
+    request, averages = prepared.request, bool(prepared.request.average_limits)
+    if averages and request.time_limit is not None:
+        request = replace(request, time_limit=request.time_limit / tries(prepared))
+
+    def attempt(problem: Problem) -> Attempt:
+        choice.solver.refuse(problem)  # of another k, if there is one
+        solution = solve(problem, choice, request, clock, progress, stop)
+        with clock("apply"):
+            return problem, solution, publish(prepared, solution.recoding)
+
+    return solve_within_averages(prepared, attempt) if averages else attempt(prepared.problem)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verification:

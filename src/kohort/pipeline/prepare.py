@@ -14,7 +14,7 @@ from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
@@ -23,7 +23,7 @@ from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import Model
+from kohort.problem.models import ClassCounts, Model, RiskLimit, TCloseness
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
@@ -68,9 +68,11 @@ class Prepared:
         """The problem that the request poses for the table; raises an error if it is impossible."""
         request = self.request
         cost = cost_named(request.cost if self.attributes else "ncp")
+        if self.attributes:
+            self._refuse_limits()
         return Problem(
             attributes=self.attributes,
-            models=request.table_models if self.attributes else (),
+            models=request.search_models if self.attributes else (),
             cost=cost,
             sensitive=self.sensitive,
             suppression=request.suppression,
@@ -80,6 +82,14 @@ class Prepared:
             histories=self.histories,
             masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
         )
+
+    def _refuse_limits(self) -> None:
+        """Raise InfeasibleError for a limit on the risk that not even all records as one class keep."""
+        n = len(self.attributes[0].column) if self.persons is None else int(self.persons.max(initial=-1)) + 1
+        everybody = ClassCounts.of_sizes(np.array([n] if n else []))
+        for model in self.request.table_models:
+            if isinstance(model, RiskLimit) and (reason := model.refusal(everybody)) is not None:
+                raise InfeasibleError(f"{reason}.")
 
     @property
     def needs_rows(self) -> bool:
@@ -135,7 +145,7 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
-    if any(model.compares_with_whole_table for model in models):
+    if any(isinstance(model, TCloseness) for model in models):
         raise UnsupportedError(
             "t-closeness compares every class with the whole table, which records that are left out would "
             "change. Use suppressed: star, or suppression: 0."

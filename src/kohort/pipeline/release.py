@@ -194,6 +194,7 @@ class VerifiedRelease(HoldsOriginal):
             "counted": verdict["counted"],
             "people": verdict["people"],
             "smallest_class_people": verdict["smallest_class_people"],
+            "risk": verdict["risk"],
             "models": verdict["models"],
             "checks": verdict["checks"],
             "cautions": verdict["cautions"],

@@ -9,12 +9,20 @@ from typing import Any, Literal, get_args
 from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
+from kohort.pipeline.approval import Analyses, Recipient, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
-from kohort.problem.models import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
+from kohort.problem.models import (
+    AlphaDeassociation,
+    ItemInference,
+    KAnonymity,
+    KmAnonymity,
+    Model,
+    RiskLimit,
+)
 from kohort.problem.roles import Role, Roles
 
 __all__ = ["TREATMENTS", "Request", "Treatment"]
@@ -50,6 +58,9 @@ class Request(Options):
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
     events       the table of events that is published beside the table of people; None: there is one table
+    recipients   who gets the release, for the dossier
+    context      the steward's answers to questions of context, for the dossier
+    utility      the analyses that the release is made for, for the dossier
     """
 
     roles: Roles
@@ -67,6 +78,9 @@ class Request(Options):
     km: KmAnonymity | None = None
     confidence: ItemInference | None = None
     events: Events | None = None
+    recipients: tuple[Recipient, ...] = ()
+    context: Mapping[str, str] = field(default_factory=dict)
+    utility: Analyses = field(default_factory=Analyses)
     algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
     def __post_init__(self) -> None:
@@ -88,6 +102,7 @@ class Request(Options):
         self._check_items()
         self._check_people()
         self._check_linked()
+        self._check_approval()
 
     @property
     def algorithm_name(self) -> str:
@@ -175,7 +190,24 @@ class Request(Options):
     @property
     def k(self) -> int:
         """The smallest class that the models of the quasi-identifiers allow; 1 where no k is asked for."""
-        return max((model.k for model in self.table_models if isinstance(model, KAnonymity)), default=1)
+        return max((model.needed_k for model in self.table_models), default=1)
+
+    @property
+    def search_models(self) -> tuple[Model, ...]:
+        """The models as algorithms see them: a limit on the risk of a class is the k that it needs.
+
+        A limit on the average is met by searching for a k, see `average_risk`.
+        """
+        if not any(isinstance(model, RiskLimit) for model in self.table_models):
+            return self.table_models
+        others = (m for m in self.table_models if not isinstance(m, (KAnonymity, RiskLimit)))
+        return (KAnonymity(self.k), *others)
+
+    @property
+    def average_limits(self) -> tuple[RiskLimit, ...]:
+        """The limits on the average risk."""
+        limits = (model for model in self.table_models if isinstance(model, RiskLimit))
+        return tuple(limit for limit in limits if limit.of_whole_table)
 
     @property
     def may_drop(self) -> bool:
@@ -267,6 +299,19 @@ class Request(Options):
                     "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
                     "the person)."
                 )
+
+    def _check_approval(self) -> None:
+        object.__setattr__(self, "context", read_context(self.context))
+        quasi, names = self.roles.having("quasi-identifier"), [r.name for r in self.recipients]
+        if len(set(names)) < len(names):
+            raise InputError("Two recipients have the same name: give each one a name of its own.")
+        for recipient in self.recipients:
+            for column in recipient.knows or ():
+                if column not in quasi:
+                    raise InputError(
+                        f"The recipient {recipient.name!r} knows {column!r}, which is not a "
+                        f"quasi-identifier. {did_you_mean(column, quasi)}"
+                    )
 
     def _check_slot(self, slot: str) -> None:
         if self.linked_by is None:

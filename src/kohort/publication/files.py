@@ -30,6 +30,7 @@ from kohort.pipeline import Request
 from kohort.publication.into_database import load_release, refuse_target
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
+from kohort.report.dossier.asked import check_dossier
 
 __all__ = ["ReleaseFiles"]
 
@@ -48,6 +49,7 @@ class ReleaseFiles:
     force             whether hierarchy files that exist already are replaced
     salt              the secret of the commitment to the original, and the file that a new one is written to
     order             the order file, which only its owner may read
+    dossier           the dossier for those who approve the release; its version as that of the report
     """
 
     out: Path | DatabaseTable
@@ -62,6 +64,8 @@ class ReleaseFiles:
     salt: Salt = NO_SALT
     order: Path | None = None
     events: Path | None = None
+    dossier: Path | None = None
+    dossier_version: str = "internal"
 
     @property
     def single(self) -> list[Path]:
@@ -71,6 +75,7 @@ class ReleaseFiles:
             self.events,
             self.certificate,
             self.report,
+            self.dossier,
             self.maps,
             self.signature,
             *self.private,
@@ -171,6 +176,7 @@ class ReleaseFiles:
         facts = release.facts(**hashed)
         self._write_certificate(facts, draft_of)
         self._write_report(release, draft_of, hashed | {"progress": progress})
+        self._write_dossier(release, draft_of, hashed | {"progress": progress})
         self._write_private_files(release, draft_of)
         for path, tree in self._trees(release).items():
             write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
@@ -190,6 +196,7 @@ class ReleaseFiles:
         check_version(self.report_version)
         if self.report is not None:
             check_report_path(self.report)
+        check_dossier(self.dossier, self.dossier_version)
         if self.hierarchy_levels not in _LEVELS:
             raise InputError(
                 f"Unknown hierarchy levels {self.hierarchy_levels!r}. "
@@ -227,6 +234,14 @@ class ReleaseFiles:
             making = {**release.origin.making, "release": self.out.name}
             options = {"version": self.report_version, "making": making, **more}
             write_report(release, draft_of[self.report], **options)
+
+    def _write_dossier(self, release: Release, draft_of: Mapping[Path, Path], more: dict[str, Any]) -> None:
+        if self.dossier is not None:
+            from kohort.report.dossier.write import write_dossier
+
+            making = {**release.origin.making, "release": self.out.name}
+            options = {"version": self.dossier_version, "making": making, **more}
+            write_dossier(release, draft_of[self.dossier], **options)
 
     def _write_private_files(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
         """Write what stays with the steward: maps, the salt and the order file."""

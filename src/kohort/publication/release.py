@@ -68,8 +68,8 @@ class Release(VerifiedRelease):
     notes     sentences that the person who signs should read
     origin    the files that it was made from
 
-    `write` writes all files of a release at once; `to_csv`, `to_parquet`, `report`, `certificate`, `maps` and
-    `order_file` write one. `summary` shows what came of it.
+    `write` writes all files of a release at once; `to_csv`, `to_parquet`, `report`, `dossier`, `certificate`,
+    `maps` and `order_file` write one. `summary` shows what came of it.
     """
 
     origin: Origin = DATAFRAME
@@ -139,6 +139,8 @@ class Release(VerifiedRelease):
         events: str | Path | None = None,
         report: str | Path | None = None,
         report_version: Literal["internal", "public"] = "internal",
+        dossier: str | Path | None = None,
+        dossier_version: Literal["internal", "public"] = "internal",
         certificate: str | Path | None = None,
         sign: str | Path | None = None,
         salt: str | Path | None = None,
@@ -161,6 +163,8 @@ class Release(VerifiedRelease):
             The published events, where there are two tables; `out` then has the people.
         report, report_version
             A page for people, HTML or PDF by its ending; the public version may go with the release.
+        dossier, dossier_version
+            The document for those who must approve the release: HTML, PDF or DOCX by its ending.
         certificate, sign
             The facts as JSON; with a private key (PEM), also their signature beside them, as `.sig`.
         salt
@@ -188,6 +192,8 @@ class Release(VerifiedRelease):
             events=_path(events),
             report=_path(report),
             report_version=report_version,
+            dossier=_path(dossier),
+            dossier_version=dossier_version,
             certificate=_path(certificate),
             key=None if sign is None else read_private_key(sign),
             maps=_path(maps),
@@ -254,6 +260,23 @@ class Release(VerifiedRelease):
             write_report(
                 self, draft_of[Path(path)], version=version, **{"making": self.origin.making, **more}
             )
+
+    def dossier(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> dict[str, Any]:
+        """Write what those who must approve a release ask for, HTML, PDF or DOCX by its ending; its facts.
+
+        Attacks are carried out for it, so it takes some seconds. `more` may hold `population` (a table),
+        `sampling_fraction`, `targets`, `seed`, `human` (a summary of human attempts to find people), and what
+        `report` takes.
+        """
+        from kohort.report.dossier.asked import check_dossier
+        from kohort.report.dossier.write import write_dossier
+
+        check_dossier(path, version)
+        with self._outputs(path).drafts() as draft_of:
+            options = {"version": version, "making": self.origin.making, **more}
+            return write_dossier(self, draft_of[Path(path)], **options)
 
     def certificate(
         self,

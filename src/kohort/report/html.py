@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["big_figures", "notebook_page", "report_page", "write_report"]
+__all__ = [
+    "about_rows",
+    "big_figures",
+    "notebook_page",
+    "page_templates",
+    "page_title",
+    "report_page",
+    "write_report",
+]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
@@ -42,11 +50,11 @@ def write_report(release: VerifiedRelease, path: str | Path, **options: Any) -> 
 
 def report_page(facts: dict[str, Any]) -> str:
     """The HTML page as text: it has no script and fetches nothing."""
-    template = _templates().get_template("report.html")
+    template = page_templates().get_template("report.html")
     return template.render(
         facts=facts,
-        title=_title(facts),
-        about=_about(facts),
+        title=page_title(facts),
+        about=about_rows(facts),
         light=traffic_light_of(facts),
         verdict=verdict_sentences(facts),
         advice=advice_of(facts),
@@ -56,13 +64,13 @@ def report_page(facts: dict[str, Any]) -> str:
     )
 
 
-def _title(facts: dict[str, Any]) -> str:
+def page_title(facts: dict[str, Any]) -> str:
     """The title of the page: the name of the data set, else of a file."""
     about = facts["about"]
     return facts["title"] or about["original"] or about["release"] or "Release of a table"
 
 
-def _about(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def about_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """What stands under the title: which data this is about, when and how it was made, and who owns it."""
     about = facts["about"]
     files = [("Original", about["original"]), ("Release", about["release"])]
@@ -78,7 +86,7 @@ def _about(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def notebook_page(release: VerifiedRelease) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
     facts = public_certificate(release.facts())
-    template = _templates().get_template("notebook.html")
+    template = page_templates().get_template("notebook.html")
     return template.render(
         facts=facts,
         light=traffic_light_of(facts),
@@ -88,7 +96,8 @@ def notebook_page(release: VerifiedRelease) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def page_templates() -> Environment:
+    """The templates of pages, with their filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(

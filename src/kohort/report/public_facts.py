@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["public_certificate", "public_facts"]
+__all__ = ["public_certificate", "public_facts", "public_risk", "public_utility"]
 
 _CERTIFICATE = (
     "version",
@@ -60,8 +60,8 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
         "report": "public",
         "about": facts["about"] | {"original": None},
         "class_sizes": sizes and {**sizes, "bins": [_some(entry, _BIN) for entry in sizes["bins"]]},
-        "risk": _risk(facts["risk"]),
-        "utility": _utility(facts["utility"]),
+        "risk": public_risk(facts["risk"]),
+        "utility": public_utility(facts["utility"]),
     }
 
 
@@ -88,7 +88,7 @@ def _model(model: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _risk(risk: dict[str, Any]) -> dict[str, Any]:
+def public_risk(risk: dict[str, Any]) -> dict[str, Any]:
     """The risk of the published table, without that of the original."""
     found: dict[str, Any] = {"threshold": risk["threshold"], "counted": risk["counted"]}
     for name in ("prosecutor", "journalist", "marketer", "uniqueness"):
@@ -99,7 +99,7 @@ def _risk(risk: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _utility(utility: dict[str, Any]) -> dict[str, Any]:
+def public_utility(utility: dict[str, Any]) -> dict[str, Any]:
     """Utility over the whole table, without pairs of columns."""
     queries, pairs = utility["queries"], utility["association"]
     return {

@@ -11,7 +11,7 @@ from kohort.report.page import Section, Table
 from kohort.report.risk_and_utility_sections import risk_section, utility_section
 from kohort.report.sentences import advice_sentences, capitalized, method_sentences
 
-__all__ = ["sections"]
+__all__ = ["reproduce_section", "sections"]
 
 
 def sections(facts: dict[str, Any]) -> list[Section]:
@@ -28,7 +28,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         riskiest_section(facts),
         _losses(facts),
         _notes(facts),
-        _reproduce(facts),
+        reproduce_section(facts),
     ]
     return [part for part in parts if part is not None]
 
@@ -93,7 +93,8 @@ _CUT = (
 )
 
 
-def _reproduce(facts: dict[str, Any]) -> Section:
+def reproduce_section(facts: dict[str, Any]) -> Section:
+    """How to make or check the release again: version, parameters, hashes, command and spec."""
     rows = [
         ["version of Kohort", facts["version"]],
         ["algorithm", facts["algorithm"]],

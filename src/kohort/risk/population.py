@@ -15,6 +15,7 @@ from kohort.errors import InputError
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.prepare import build_attributes
 from kohort.pipeline.release import VerifiedRelease
+from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.risk.linkage import ClassIndex
@@ -48,7 +49,7 @@ def population_of(
     for column in labels:
         if column.name not in everybody.names:
             raise InputError(f"The population has no column {column.name!r}, which is a quasi-identifier.")
-    attributes = attributes_of_both(release, everybody)
+    attributes = attributes_of_both(release.dataset, everybody, release.request)
     n = release.dataset.n_records
     codes = [attribute.column.codes for attribute in attributes]
     people = classes_of([column[n:] for column in codes], everybody.n_records)
@@ -61,21 +62,19 @@ def population_of(
     )
 
 
-def attributes_of_both(release: VerifiedRelease, other: Dataset) -> tuple[Attribute, ...]:
-    """The quasi-identifiers of a release over the records of its table and then of another one.
+def attributes_of_both(original: Dataset | None, other: Dataset, request: Request) -> tuple[Attribute, ...]:
+    """The quasi-identifiers over the records of an original, if there is one, and then of another table.
 
     Hierarchies that are built from the data are built from both; values that a given one lacks are covered
     by `*` only.
     """
-    names = release.roles.having("quasi-identifier")
-    together = Dataset(pa.table({name: _both(release.dataset, other, name) for name in names}))
-    request = replace(release.request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
-    return build_attributes(together, request, Roles(dict.fromkeys(names, "quasi-identifier")))
-
-
-def _both(original: Dataset, population: Dataset, name: str) -> pa.ChunkedArray:
-    """A column of both tables, the population's after the original's, as text."""
-    return pa.chunked_array([_texts(original.column(name)), _texts(population.column(name))])
+    names = request.roles.having("quasi-identifier")
+    tables = [other] if original is None else [original, other]
+    together = Dataset(
+        pa.table({name: pa.chunked_array([_texts(t.column(name)) for t in tables]) for name in names})
+    )
+    lenient = replace(request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(together, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
 
 
 def _texts(column: Column) -> pa.Array:

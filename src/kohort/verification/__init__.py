@@ -8,13 +8,14 @@ from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.slice_check import SliceCheck
 from kohort.verification.two_files import JoinedTables, join_tables
-from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
 
 __all__ = [
     "Caution",
     "Check",
+    "ClassRisk",
     "JoinedTables",
     "ModelVerdict",
     "OrderAttack",

@@ -13,7 +13,7 @@ from kohort.problem.models import Measure
 from kohort.verification.caution import Caution
 from kohort.verification.verdict_display import verdict_display
 
-__all__ = ["Check", "ModelVerdict", "PeopleFound", "Verdict"]
+__all__ = ["Check", "ClassRisk", "ModelVerdict", "PeopleFound", "Verdict"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,17 @@ class PeopleFound:
     smallest_class: int | None
 
 
+@dataclass(frozen=True)
+class ClassRisk:
+    """The chance that a record, or where they are counted a person, is found by all quasi-identifiers."""
+
+    maximum: float
+    average: float
+
+    def to_dict(self) -> dict[str, float]:
+        return {"maximum": self.maximum, "average": self.average}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether a published table keeps its promises.
@@ -73,6 +84,7 @@ class Verdict:
     withheld    records with `*` in every quasi-identifier that form no valid class
     classes     classes of the other records; smallest_class is the size of the smallest, in records
     people      the people that were counted; None where records were
+    risk        the chance that somebody is found by their class; None where there are no classes
     violations  the classes that fail a model: their published values, sizes and the models they fail
     cautions    what the promises do not cover, although they hold: with one of these a verdict is amber
     """
@@ -86,6 +98,7 @@ class Verdict:
     violations: pa.Table
     cautions: tuple[Caution, ...] = ()
     people: PeopleFound | None = None
+    risk: ClassRisk | None = None
 
     @property
     def holds(self) -> bool:
@@ -125,6 +138,7 @@ class Verdict:
             "counted": "records" if self.people is None else "people",
             "people": None if self.people is None else self.people.number,
             "smallest_class_people": None if self.people is None else self.people.smallest_class,
+            "risk": None if self.risk is None else self.risk.to_dict(),
             "models": [model.to_dict() for model in self.models],
             "checks": [check.to_dict() for check in self.checks],
             "cautions": [caution.to_dict() for caution in self.cautions],

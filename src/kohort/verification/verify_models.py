@@ -19,7 +19,7 @@ from kohort.verification.classes import PublishedClasses
 from kohort.verification.histories import PublishedHistories
 from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
-from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 
 __all__ = ["published_classes", "verify_models"]
 
@@ -94,6 +94,7 @@ def verify_models(
         classes=int(kept.sum()),
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
         people=_people_in(classes, kept),
+        risk=_risk(classes, kept),
         models=tuple(
             _model_verdict(classes, model, counts[id(model)], model_holds, kept)
             for model, model_holds in zip(models, holds)
@@ -115,6 +116,14 @@ def _people_in(classes: PublishedClasses, kept: np.ndarray) -> PeopleFound | Non
         return None
     smallest = int(classes.people[kept].min()) if kept.any() else None
     return PeopleFound(classes.counted_people.n_people, smallest)
+
+
+def _risk(classes: PublishedClasses, kept: np.ndarray) -> ClassRisk | None:
+    """One over the size of each class, highest and on average over its records or people."""
+    sizes = (classes.sizes if classes.people is None else classes.people)[kept]
+    if not len(sizes):
+        return None
+    return ClassRisk(1 / int(sizes.min()), len(sizes) / int(sizes.sum()))
 
 
 def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from kohort.problem.models import (
     KAnonymity,
     LDiversity,
     Model,
+    RiskLimit,
     TCloseness,
     ValueContext,
     ValueTree,
@@ -25,6 +26,11 @@ from kohort.problem.models import (
 
 EXAMPLES = [
     KAnonymity(3),
+    RiskLimit(0.3),
+    RiskLimit("1/3", strict=False),
+    RiskLimit(0.4, "average"),
+    RiskLimit(0.1, "maximum", "population", sampling_fraction=0.2),
+    RiskLimit(0.2, "average", "population", False, sampling_fraction=0.6),
     LDiversity("s", 1.5),
     LDiversity("s", "7/4", "frequency"),
     LDiversity("s", 2, "distinct"),

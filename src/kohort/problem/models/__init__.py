@@ -12,6 +12,7 @@ from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
 from kohort.problem.models.person_cells import PersonCells, spread_overall
 from kohort.problem.models.rho_uncertainty import RhoUncertainty
+from kohort.problem.models.risk_limit import RiskLimit
 from kohort.problem.models.t_closeness import TCloseness
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Model",
     "PersonCells",
     "RhoUncertainty",
+    "RiskLimit",
     "TCloseness",
     "TallyRule",
     "ValueContext",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness)
+    model.name: model for model in (KAnonymity, RiskLimit, LDiversity, AlphaDeassociation, TCloseness)
 }
 
 ITEM_MODELS: dict[str, type[KmAnonymity] | type[ItemInference]] = {

@@ -33,6 +33,10 @@ class KAnonymity(Model):
     def asked(self) -> int:
         return self.k
 
+    @property
+    def needed_k(self) -> int:
+        return self.k
+
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return counts.sizes >= self.k
 

@@ -128,6 +128,11 @@ class Model(ABC):
         return self.only_counts
 
     @property
+    def needed_k(self) -> int:
+        """The k that keeps the rule exactly, of a rule about the size of every class; 1 of any other."""
+        return 1
+
+    @property
     def of_people(self) -> Literal["having", "spread"]:
         """How the people of a class are counted by value: those who have it, or spread over their records."""
         return "having"

@@ -1,0 +1,154 @@
+"""kohort dossier: what those who must approve a release ask for, in one document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kohort.cli.bundles import Job, Printing, Reading, command
+from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile, header_option
+from kohort.cli.secret import secret_key
+
+if TYPE_CHECKING:
+    from kohort.cli.console import Output
+    from kohort.files.outputs import Outputs
+    from kohort.publication import Release
+
+__all__ = ["dossier"]
+
+
+@dataclass(frozen=True)
+class Testing:
+    """What is tested for the dossier, and the files of the intruder test."""
+
+    version: Annotated[str, typer.Option(help="'internal' shows values of the data; 'public' does not.")] = (
+        "internal"
+    )
+    targets: Annotated[int, typer.Option(help="How many people each attack looks for.")] = 500
+    population: Annotated[
+        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
+    ] = None
+    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="The share of the population that the table holds.")
+    ] = None
+    intruder_form: Annotated[
+        Path | None,
+        typer.Option(help="Also write a blank form for human attempts (.csv to read back, .html to print)."),
+    ] = None
+    intruder_results: Annotated[
+        Path | None, typer.Option(help="A form that was filled in (.csv), to be summarized in the dossier.")
+    ] = None
+    intruder_log: Annotated[
+        Path | None, typer.Option(help="Also write every automatic attempt (.csv). Keep it private.")
+    ] = None
+
+    def check(self, out: Path) -> None:
+        """Refuse what cannot be written, before long work."""
+        from kohort.errors import InputError
+        from kohort.io.intruder_form import check_form_path
+        from kohort.report.dossier.asked import check_dossier
+
+        check_dossier(out, self.version)
+        if self.intruder_form is not None:
+            check_form_path(self.intruder_form)
+        if self.intruder_log is not None and self.intruder_log.suffix.lower() != ".csv":
+            raise InputError(f"The log of attempts ends in .csv. Got {self.intruder_log.name!r}.")
+
+    def options(self) -> dict[str, Any]:
+        """The options as keywords of `write_dossier`; tables and forms are read."""
+        from kohort.io.intruder_form import read_attempts
+        from kohort.io.tables import read_table
+
+        people = None
+        if self.population is not None:
+            header = self.population_header
+            people = read_table(self.population, header=header, header_option="population-header").table
+        results = self.intruder_results
+        return {
+            "version": self.version,
+            "targets": self.targets,
+            "population": people,
+            "sampling_fraction": self.sampling_fraction,
+            "human": None if results is None else read_attempts(results),
+        }
+
+
+@command
+def dossier(
+    data: Data,
+    spec: SpecFile,
+    out: Annotated[Path, typer.Option(help="The dossier: .html, .pdf or .docx.")],
+    *,
+    events: EventsFile = None,
+    testing: Testing,
+    job: Job,
+    key_file: KeyFile = None,
+    reading: Reading,
+    printing: Printing,
+) -> None:
+    """Write a dossier for those who must approve a release: risk, attacks carried out, utility, governance.
+
+    The release is made as by 'kohort anonymize' with the same spec and seed, but not written. Nothing is
+    claimed about compliance: chapters say which clauses they may answer, and what is left blank.
+
+    Example: **kohort dossier people.csv --spec spec.yaml --out dossier.html**
+    """
+    from kohort.cli.anonymize import release_file
+    from kohort.files.outputs import Outputs
+    from kohort.io.read_spec import read_spec_file
+    from kohort.publication import Origin
+
+    output = printing.output()
+    testing.check(out)
+    written = read_spec_file(spec)
+    read = written.spec.overridden(**job.changes())
+    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    reads = [data, events, spec, key_file, testing.population, testing.intruder_results]
+    named = [path for path in (out, testing.intruder_form, testing.intruder_log) if path is not None]
+    private = [path for path in [testing.intruder_log] if path is not None]
+    outputs = Outputs(named, reads=[*reads, *read.files(beside=spec.parent)], private=private)
+    outputs.check()
+    options = testing.options()
+    origin = Origin(shape=read.shape, making={"spec": written.text, "data": data.name})
+    with output.progress(time_limit=request.time_limit) as progress:
+        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
+        facts = _write(release, outputs, out, testing, options | {"progress": progress})
+    _show(output, facts, named)
+
+
+def _write(
+    release: Release, outputs: Outputs, out: Path, testing: Testing, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the dossier, the form and the log: all of them or none; returns the facts of the dossier."""
+    from kohort.io.intruder_form import write_form, write_log
+    from kohort.report.dossier.write import write_dossier
+    from kohort.risk.intruders import automatic_attempts
+
+    with outputs.drafts() as draft_of:
+        hashes = {"input": release.origin.sha256}
+        making = release.origin.making
+        facts = write_dossier(release, draft_of[out], making=making, sha256=hashes, **options)
+        if testing.intruder_form is not None:
+            write_form(draft_of[testing.intruder_form])
+        if testing.intruder_log is not None:
+            seed = release.request.seed
+            attempts = automatic_attempts(release, targets=testing.targets, seed=seed) or []
+            write_log((attempt.row() for attempt in attempts), draft_of[testing.intruder_log])
+    return facts
+
+
+def _show(output: Output, facts: dict[str, Any], named: list[Path]) -> None:
+    from rich.text import Text
+
+    output.result(facts)
+    criteria = facts["criteria"] or {"singling_out": [], "linkability": None, "inference": []}
+    parts = [*criteria["singling_out"], criteria["linkability"], *criteria["inference"]]
+    parts = [facts["knowledge"], *parts, facts["numbers"], facts["intruders"], facts["human"]]
+    for part in parts:
+        if part is not None and "sentence" in part:
+            output.show(Text(f"- {part['sentence']}"))
+    output.show(Text("Written: " + ", ".join(str(path) for path in named)))

@@ -1,0 +1,159 @@
+"""A limit on the risk that somebody is found, as those who must approve a release state it.
+
+The prosecutor and journalist risk of El Emam (2013), highest or on average; regulators state limits such as
+0.09 (European Medicines Agency, Policy 0070) or 0.05.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kohort.errors import InputError
+from kohort.parameters import shown
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.exact import Number, choice, exact_number, readable
+from kohort.problem.models.expected_risk import expected_risk, least_size
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
+
+__all__ = ["RiskLimit"]
+
+
+@dataclass(frozen=True)
+class RiskLimit(Model):
+    """The chance that a person is found is below a limit: for everybody, or on average over all records.
+
+    limit     a number above 0, at most 1
+    of        maximum: of the person most at risk; average: over all records
+    against   sample: found among the records of the table, 1 over the size of the class; population: found
+              among the people that the table is a sample of, estimated from the `sampling_fraction`
+    strict    whether the risk must be below the limit; otherwise it may equal it
+
+    >>> RiskLimit(0.09).least_class, RiskLimit("1/11", strict=False).least_class
+    (12, 11)
+    """
+
+    name: ClassVar[str] = "risk-limit"
+    spec_key: ClassVar[str] = "risk"
+    only_counts: ClassVar[bool] = True
+    attribute = None
+    limit: Number
+    of: Literal["maximum", "average"] = "maximum"
+    against: Literal["sample", "population"] = "sample"
+    strict: bool = True
+    sampling_fraction: Number | None = None
+
+    def __post_init__(self) -> None:
+        limit = exact_number("RiskLimit", "limit", self.limit, "above 0 and at most 1", lambda x: 0 < x <= 1)
+        object.__setattr__(self, "limit", limit)
+        choice("RiskLimit", "of", self.of, ("maximum", "average"))
+        choice("RiskLimit", "against", self.against, ("sample", "population"))
+        if not isinstance(self.strict, bool):
+            raise InputError(
+                f"The 'strict' parameter of RiskLimit must be true or false. Got {shown(self.strict)}."
+            )
+        self._check_fraction()
+
+    def _check_fraction(self) -> None:
+        if self.sampling_fraction is not None:
+            name, wanted = "sampling_fraction", "above 0 and at most 1"
+            share = exact_number("RiskLimit", name, self.sampling_fraction, wanted, lambda x: 0 < x <= 1)
+            object.__setattr__(self, "sampling_fraction", share)
+        if (self.against == "population") != (self.sampling_fraction is not None):
+            raise InputError(
+                "A risk limit against the population needs the 'sampling_fraction': the share of the "
+                "population that the table holds."
+                if self.sampling_fraction is None
+                else "'sampling_fraction' is for a risk limit against the population: leave it out, or say "
+                "against: population."
+            )
+
+    @property
+    def asked(self) -> Fraction:
+        assert isinstance(self.limit, Fraction)
+        return self.limit
+
+    @property
+    def of_whole_table(self) -> bool:
+        """Whether it is a promise about all classes together, not about each."""
+        return self.of == "average"
+
+    compares_with_whole_table = of_whole_table
+
+    @property
+    def least_class(self) -> int:
+        """The smallest class whose own risk is within the limit."""
+        if self.against == "population":
+            assert isinstance(self.sampling_fraction, Fraction)
+            return least_size(float(self.asked), float(self.sampling_fraction), strict=self.strict)
+        return floor(1 / self.asked) + 1 if self.strict else ceil(1 / self.asked)
+
+    @property
+    def needed_k(self) -> int:
+        return 1 if self.of_whole_table else self.least_class
+
+    def why_this_k(self) -> str:
+        """A sentence that says which k the limit needs, and why one less is not enough."""
+        k, which = self.least_class, "average" if self.of_whole_table else "highest"
+        what = f"{'below' if self.strict else 'of at most'} {readable(self.asked)}"
+        of = "the population" if self.against == "population" else "the table"
+        at = f"with {k} to a class it is {float(self._risk_of(k)):.4f}"
+        less = f"; with {k - 1} it would be {float(self._risk_of(k - 1)):.4f}" if k > 1 else ""
+        needs = f"is kept by k = {k}, and maybe by less" if self.of_whole_table else f"needs k = {k}"
+        return f"A {which} risk {what} against {of} {needs}: {at}{less}."
+
+    def _risk_of(self, size: int) -> Measure:
+        return self._worst(ClassCounts.of_sizes(np.array([size])), NO_CONTEXT)
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        """Per class whether its risk is within the limit; of an average that is, all classes are valid."""
+        valid = np.asarray(counts.sizes >= self.least_class)
+        if self.of_whole_table and counts.n_classes and self.within(self._worst(counts, context)):
+            return np.ones(counts.n_classes, dtype=bool)
+        return valid
+
+    def within(self, risk: Measure) -> bool:
+        """Whether a risk is within the limit."""
+        return risk < self.asked if self.strict else risk <= self.asked
+
+    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
+        if not self.of_whole_table:
+            smallest = counts.sizes.min()
+            return Fraction(1, int(smallest)) if self.against == "sample" else self._risks(smallest[None])[0]
+        n = int(counts.sizes.sum())
+        if self.against == "sample":  # each class has as many records as its risk has parts
+            return Fraction(counts.n_classes, n)
+        return float((self._risks(counts.sizes) * counts.sizes).sum() / n)
+
+    def _risks(self, sizes: np.ndarray) -> np.ndarray:
+        """The estimated risk of each class against the population."""
+        assert isinstance(self.sampling_fraction, Fraction)
+        return expected_risk(np.asarray(sizes, dtype=np.int64), float(self.sampling_fraction))
+
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        if self.of_whole_table:
+            return super()._gaps(counts, context)
+        return (self.least_class - counts.sizes).astype(float), self.least_class - 1
+
+    def describe(self) -> str:
+        return self._describe("a record")
+
+    def describe_for_people(self) -> str:
+        return self._describe("a person")
+
+    def _describe(self, whom: str) -> str:
+        among = "in the table" if self.against == "sample" else "in the population"
+        how = "below" if self.strict else "at most"
+        which = "on average the chance" if self.of_whole_table else "the chance"
+        return f"{which} that {whom} is found {among} is {how} {readable(self.asked)}"
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        n = int(whole_table.sizes.sum())
+        return (
+            f"A risk limit of {readable(self.asked)} is impossible: it needs classes of {self.least_class} "
+            f"or more, and the table has {n} in all"
+        )

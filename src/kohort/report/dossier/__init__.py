@@ -1,0 +1,1 @@
+"""The dossier: one document with what those who must approve a release ask for."""

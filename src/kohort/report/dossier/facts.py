@@ -1,0 +1,130 @@
+"""The facts of a dossier: all that was computed, what the steward answered, and what is left blank."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from kohort.algorithms import Progress, Run
+from kohort.algorithms.auto import obstacle
+from kohort.pipeline.approval import QUESTIONS
+from kohort.pipeline.release import VerifiedRelease
+from kohort.problem.models import RiskLimit
+from kohort.report.asked import Version, check_version
+from kohort.report.attribute_facts import attribute_facts
+from kohort.report.dossier.public import public_dossier
+from kohort.report.published_values import published_values
+from kohort.risk import assess_risk
+from kohort.risk.criteria import three_criteria
+from kohort.risk.intruders import automatic_attempts, intruder_facts
+from kohort.risk.knowledge import knowledge_sweep
+from kohort.risk.near_numbers import near_numbers
+from kohort.risk.recipients import recipient_risks
+from kohort.risk.review import due_date
+from kohort.utility import measure_utility
+from kohort.utility.model_overlap import model_overlap, number_overlap
+
+__all__ = ["dossier_facts"]
+
+
+def dossier_facts(
+    release: VerifiedRelease,
+    *,
+    version: Version = "internal",
+    making: Mapping[str, str] | None = None,
+    sha256: Mapping[str, str | None] | None = None,
+    salt: bytes | None = None,
+    population: Any = None,
+    sampling_fraction: float | None = None,
+    human: Mapping[str, Any] | None = None,
+    targets: int = 500,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """All that a dossier shows, as plain data.
+
+    human       the summary of human attempts to find people, as `read_attempts` gives it
+    population  a table of the population, for the risk in it
+    targets     how many people, or predicates, each attack tries
+    seed        of everything that is drawn; that of the release, if none is given
+
+    Other arguments are those of `report_facts`.
+    """
+    check_version(version)
+    run, making = Run(progress=progress), dict(making or {})
+    seed = release.request.seed if seed is None else seed
+    today = datetime.date.today()
+    facts: dict[str, Any] = {
+        **release.facts(sha256=sha256, salt=salt),
+        "report": "internal",
+        "sensitive": [column.name for column in release.sides.sensitive],
+        "improvable": obstacle(release.problem) is None,
+        "original_sha256": None if sha256 is None else sha256.get("input"),
+        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
+        "about": {
+            "original": making.get("data"),
+            "release": making.get("release"),
+            "date": today.isoformat(),
+        },
+        "context": {key: release.request.context.get(key) for key in QUESTIONS},
+        "reviews": [due_date(recipient, today).to_dict() for recipient in release.request.recipients],
+        "limits": _limits(release),
+        "attributes": [attribute_facts(values) for values in published_values(release.sides)],
+        "human": None if human is None else dict(human),
+    }
+    run.report("dossier: risk", 0.05)
+    options = {"population": population, "sampling_fraction": _fraction(release, sampling_fraction)}
+    facts["risk"] = assess_risk(release, **options, targets=targets, seed=seed)
+    facts |= _tests(release, facts["risk"]["threshold"], targets, seed, run)
+    run.report("dossier: utility", 0.7)
+    facts["utility"] = measure_utility(release, seed=seed)
+    facts |= _analyses(release, seed)
+    return facts if version == "internal" else public_dossier(facts)
+
+
+def _fraction(release: VerifiedRelease, given: float | None) -> float | None:
+    """The sampling fraction that is given, else that of a limit against the population."""
+    promised = [m.sampling_fraction for m in release.request.models if isinstance(m, RiskLimit)]
+    found = next((share for share in promised if share is not None), None)
+    return given if given is not None or found is None else float(found)
+
+
+def _limits(release: VerifiedRelease) -> list[dict[str, Any]]:
+    """The limits on the risk, and the k that each needs, in words."""
+    return [
+        {"promise": model.describe(), "k": model.least_class, "sentence": model.why_this_k()}
+        for model in release.request.models
+        if isinstance(model, RiskLimit)
+    ]
+
+
+def _tests(release: VerifiedRelease, threshold: float, targets: int, seed: int, run: Run) -> dict[str, Any]:
+    """The knowledge sweep and the attacks; None for those that do not apply."""
+    sides, request = release.sides, release.request
+    limits = [model for model in request.models if isinstance(model, RiskLimit)]
+    run.report("dossier: knowledge", 0.15)
+    knowledge = knowledge_sweep(sides, threshold=threshold, seed=seed, show_values=True)
+    run.report("dossier: singling out, linkability, inference", 0.3)
+    criteria = three_criteria(release, targets=targets, seed=seed)
+    run.report("dossier: numbers and intruders", 0.55)
+    attempts = automatic_attempts(release, targets=targets, seed=seed)
+    recipients = recipient_risks(sides, request.recipients, limits) if knowledge is not None else None
+    return {
+        "knowledge": knowledge,
+        "criteria": criteria,
+        "numbers": near_numbers(release, targets=targets, seed=seed),
+        "intruders": None if attempts is None else intruder_facts(attempts, seed),
+        "recipients": recipients or [recipient.to_dict() for recipient in request.recipients],
+    }
+
+
+def _analyses(release: VerifiedRelease, seed: int) -> dict[str, Any]:
+    """The analyses that the spec names, and means and quartiles of numbers."""
+    asked = release.request.utility
+    if not release.sides.attributes or release.sides.histories is not None:
+        return {"analyses": [], "means": []}
+    return {
+        "analyses": model_overlap(release, asked.models, labels=asked.labels, seed=seed),
+        "means": number_overlap(release, labels=asked.labels, seed=seed),
+    }

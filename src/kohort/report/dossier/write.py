@@ -1,0 +1,86 @@
+"""The dossier as one document: HTML, PDF or DOCX, by the ending of its file."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kohort.files.checked import write_checked
+from kohort.report.dossier.asked import check_dossier_path
+from kohort.report.dossier.chapters import (
+    Chapter,
+    context_chapter,
+    data_chapter,
+    governance_chapter,
+    method_chapter,
+    review_chapter,
+    sources_chapter,
+    summary_chapter,
+)
+from kohort.report.dossier.closing_chapters import reproduce_chapter, utility_chapter
+from kohort.report.dossier.facts import dossier_facts
+from kohort.report.dossier.risk_chapters import (
+    knowledge_chapter,
+    risk_chapter,
+    tests_chapter,
+    threats_chapter,
+)
+from kohort.report.html import about_rows, page_templates, page_title
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from kohort.pipeline.release import VerifiedRelease
+
+__all__ = ["chapters", "dossier_page", "write_dossier"]
+
+
+def write_dossier(release: VerifiedRelease, path: str | Path, **options: Any) -> dict[str, Any]:
+    """Write the dossier of a release straight to `path`; returns its facts. Options are `dossier_facts`'s."""
+    check_dossier_path(path)
+    facts = dossier_facts(release, **options)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".docx":
+        from kohort.report.dossier.docx import write_docx
+
+        write_docx(facts, chapters(facts), Path(path))
+    elif suffix == ".pdf":
+        from kohort.report.pdf import write_pdf
+
+        write_pdf(dossier_page(facts), Path(path))
+    else:
+        write_checked(path, dossier_page(facts))
+    return facts
+
+
+def chapters(facts: dict[str, Any]) -> list[Chapter]:
+    """The chapters in their order; those that have nothing to say are left out."""
+    found = [
+        summary_chapter(facts),
+        context_chapter(facts),
+        data_chapter(facts),
+        threats_chapter(facts),
+        method_chapter(facts),
+        risk_chapter(facts),
+        knowledge_chapter(facts),
+        tests_chapter(facts),
+        utility_chapter(facts),
+        governance_chapter(facts),
+        review_chapter(facts),
+        reproduce_chapter(facts),
+    ]
+    kept = [chapter for chapter in found if chapter is not None]
+    return [*kept, sources_chapter(facts, kept)]
+
+
+def dossier_page(facts: dict[str, Any]) -> str:
+    """The dossier as an HTML page: it has no script and fetches nothing."""
+    return _template().render(
+        facts=facts, title=page_title(facts), about=about_rows(facts), chapters=chapters(facts)
+    )
+
+
+@cache
+def _template() -> Template:
+    return page_templates().get_template("dossier.html")

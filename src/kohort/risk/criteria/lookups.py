@@ -1,0 +1,73 @@
+"""A published table to look people up in, or parts of what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.risk.linkage import ClassIndex
+from kohort.verification.covering import Covering
+
+__all__ = ["Lookups", "of_original", "of_release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lookups:
+    """A published table, and what is known of everybody.
+
+    labels     per column and published record the label
+    coverings  what the labels of each column cover
+    known      per column and original record the value
+    record_of  per original record its published one; -1: it has none
+    """
+
+    labels: Sequence[np.ndarray]
+    coverings: Sequence[Covering]
+    known: Sequence[np.ndarray]
+    record_of: np.ndarray
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The published records that look alike."""
+        return classes_of(list(self.labels), len(self.labels[0]))
+
+    def fitting(self, columns: Sequence[int], people: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of people, and for each of them the classes that fit what is known in these columns."""
+        part = Classes(self.classes.codes[:, columns], self.classes.sizes, self.classes.of_record)
+        index = ClassIndex(part, [self.coverings[c] for c in columns])
+        return index.fitting([self.known[c][people] for c in columns])
+
+    def records_that_fit(self, people: np.ndarray) -> list[np.ndarray]:
+        """For each of these people the published records that fit all that is known of them."""
+        order = np.argsort(self.classes.of_record, kind="stable")
+        ends = np.cumsum(self.classes.sizes)
+        starts = ends - self.classes.sizes
+        found = []
+        for _, fits in self.fitting(range(len(self.labels)), people):
+            for row in fits:
+                runs = [order[starts[c] : ends[c]] for c in np.flatnonzero(row)]
+                found.append(np.concatenate(runs) if runs else order[:0])
+        return found
+
+
+def of_original(sides: BeforeAfter) -> Lookups:
+    """The original as if it were published."""
+    codes = [attribute.column.codes for attribute in sides.attributes]
+    return Lookups(codes, [_itself(a.column) for a in sides.attributes], codes, np.arange(sides.n_records))
+
+
+def _itself(column: Column) -> Covering:
+    """Labels that are values: each covers itself."""
+    values = np.arange(len(column.texts))
+    return Covering(values, values, values, np.zeros((2, 0), dtype=np.int64))
+
+
+def of_release(sides: BeforeAfter) -> Lookups:
+    """The release."""
+    known = [attribute.column.codes for attribute in sides.attributes]
+    return Lookups([column.codes for column in sides.labels], sides.coverings, known, sides.published_of)

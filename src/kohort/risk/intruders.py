@@ -1,0 +1,149 @@
+"""The intruder protocol: automatic attempts to find people, every one of them written down.
+
+In each attempt somebody who knows some columns of a person looks for the records of the release that fit. One
+record alone is a suspicion; it is confirmed if it is the person's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.errors import counted
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.release import VerifiedRelease
+from kohort.risk.criteria.seen_columns import other_columns
+from kohort.risk.linkage import wilson
+
+__all__ = ["Attempt", "automatic_attempts", "intruder_facts", "intruder_sentence"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt: who was looked for by what, how many records fitted, and what came of it.
+
+    original  the number of the person's original record, counted from 1
+    """
+
+    number: int
+    original: int
+    method: str
+    known: tuple[str, ...]
+    candidates: int
+    suspected: bool
+    confirmed: bool
+
+    def row(self) -> dict[str, Any]:
+        """The attempt as a line of the log."""
+        return {
+            "attempt": self.number,
+            "original_record": self.original,
+            "method": self.method,
+            "known_columns": ", ".join(self.known),
+            "candidates": self.candidates,
+            "suspected": "yes" if self.suspected else "no",
+            "confirmed": "yes" if self.confirmed else "no",
+        }
+
+
+def automatic_attempts(
+    release: VerifiedRelease, *, targets: int = 500, seed: int = 0
+) -> list[Attempt] | None:
+    """Look for people drawn at random, in three ways by turns; None where records are linked.
+
+    By all quasi-identifiers; by some of them, drawn at random; and by all of them together with the other
+    columns that are published as they are, which an acquaintance may know.
+    """
+    sides = release.sides
+    if not sides.attributes or sides.histories is not None:
+        return None
+    rng = np.random.default_rng(seed)
+    published = np.sort(sides.rows[~sides.withheld])
+    people = (
+        published if len(published) <= targets else np.sort(rng.choice(published, targets, replace=False))
+    )
+    others = other_columns(release)
+    ways = ["all quasi-identifiers", "some quasi-identifiers"]
+    ways += ["all quasi-identifiers and other columns"] if others else []
+    return [
+        _attempt(sides, number, int(person), ways[number % len(ways)], others, rng)
+        for number, person in enumerate(people)
+    ]
+
+
+def _attempt(
+    sides: BeforeAfter,
+    number: int,
+    person: int,
+    way: str,
+    others: Sequence[Column],
+    rng: np.random.Generator,
+) -> Attempt:
+    names = [attribute.name for attribute in sides.attributes]
+    chosen = np.arange(len(names))
+    if way.startswith("some"):
+        chosen = np.sort(rng.choice(len(names), int(rng.integers(1, len(names) + 1)), replace=False))
+    fitting = _records_that_fit(sides, chosen, person)
+    known = [names[c] for c in chosen]
+    if way.endswith("other columns"):
+        for column in others:
+            codes = column.codes[sides.rows[fitting]]
+            fitting = fitting[codes == column.codes[person]]
+        known += [column.name for column in others]
+    own = sides.published_of[person]
+    alone = len(fitting) == 1
+    confirmed = bool(alone and fitting[0] == own)
+    return Attempt(number + 1, person + 1, way, tuple(known), len(fitting), alone, confirmed)
+
+
+def _records_that_fit(sides: BeforeAfter, chosen: np.ndarray, person: int) -> np.ndarray:
+    """The published records whose labels cover what is known of a person in some columns."""
+    fits = np.ones(len(sides.rows), dtype=bool)
+    for c in chosen:
+        code = sides.attributes[c].column.codes[person]
+        fits &= sides.coverings[c].covers(np.array([code]))[0][sides.labels[c].codes]
+    return np.flatnonzero(fits)
+
+
+def intruder_facts(attempts: Sequence[Attempt], seed: int) -> dict[str, Any]:
+    """How many were looked for, suspected and confirmed, in all and by the way they were looked for."""
+    ways = list(dict.fromkeys(attempt.method for attempt in attempts))
+    facts: dict[str, Any] = _counts(attempts) | {
+        "seed": seed,
+        "by_method": [
+            {"method": way} | _counts([attempt for attempt in attempts if attempt.method == way])
+            for way in ways
+        ],
+    }
+    sentence = intruder_sentence(facts, "Automatic attempts")
+    if any(way.endswith("other columns") for way in ways):
+        alone = _counts([a for a in attempts if not a.method.endswith("other columns")])
+        sentence += (
+            f" By quasi-identifiers alone, {alone['confirmed']:,} of {alone['looked_for']:,} were found."
+        )
+    return facts | {"sentence": sentence}
+
+
+def _counts(attempts: Sequence[Attempt]) -> dict[str, Any]:
+    confirmed = sum(attempt.confirmed for attempt in attempts)
+    return {
+        "looked_for": len(attempts),
+        "suspected": sum(attempt.suspected for attempt in attempts),
+        "confirmed": confirmed,
+        "interval": list(wilson(confirmed, len(attempts))),
+        "fewest_candidates": min((attempt.candidates for attempt in attempts), default=None),
+    }
+
+
+def intruder_sentence(facts: dict[str, Any], who: str) -> str:
+    """The line that boards ask for.
+
+    >>> intruder_sentence({"looked_for": 500, "suspected": 6, "confirmed": 0}, "Automatic attempts")
+    'Automatic attempts: 500 people looked for, 6 suspected, 0 confirmed.'
+    """
+    looked = counted(facts["looked_for"], "person", "people")
+    return f"{who}: {looked} looked for, {facts['suspected']:,} suspected, {facts['confirmed']:,} confirmed."

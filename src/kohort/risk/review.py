@@ -1,0 +1,147 @@
+"""The review of a release at a later date: does it still stand, for each recipient, and in a population?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+
+from kohort.algorithms import Run
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError, counted, percent
+from kohort.pipeline.approval import Recipient
+from kohort.pipeline.before_after import Classes, classes_of
+from kohort.pipeline.request import Request
+from kohort.problem.models import RiskLimit
+from kohort.risk.linkage import ClassIndex
+from kohort.risk.population import attributes_of_both
+from kohort.risk.recipients import limit_verdicts, sizes_by
+from kohort.verification import Check, Verdict
+from kohort.verification.covering import read_covering
+
+__all__ = ["due_date", "review_release"]
+
+
+def review_release(
+    published: Dataset,
+    request: Request,
+    verdict: Verdict,
+    *,
+    on: date,
+    population: Dataset | None = None,
+    original: Dataset | None = None,
+) -> list[Check]:
+    """The findings of a review on a date; the release still stands if none of them fails.
+
+    verdict     what verification has just measured again
+    population  a newer table of the people that the release is about
+    original    where it is at hand: hierarchies that are built from the data are built from both
+    """
+    promises = Check(
+        "promises",
+        verdict.holds,
+        "Every promise was measured again, and holds."
+        if verdict.holds
+        else f"Measured again, a promise does not hold. {' '.join(verdict.reasons())}",
+    )
+    found = [promises, *(due_date(recipient, on) for recipient in request.recipients)]
+    if not request.recipients:
+        found.append(Check("recipients", None, "The spec names no recipient, so no date of review is known."))
+    if request.linked_by is None and request.roles.having("quasi-identifier"):
+        found += [_recipient_limits(published, request, recipient) for recipient in request.recipients]
+        if population is not None:
+            found += _in_population(published, request, population, original)
+    elif population is not None:
+        raise InputError(
+            "A population is compared by quasi-identifiers, record by record; this release has none, or its "
+            "records are linked. Leave the population out."
+        )
+    return found
+
+
+def due_date(recipient: Recipient, on: date) -> Check:
+    """Whether the date of review of a recipient has passed."""
+    name = f"review for {recipient.name}"
+    if recipient.review is None:
+        return Check(name, None, f"No date of review is given for {recipient.name}.")
+    days = (recipient.review - on).days
+    when = recipient.review.isoformat()
+    if days < 0:
+        return Check(
+            name, False, f"The review for {recipient.name} was due on {when}, {counted(-days, 'day')} ago."
+        )
+    return Check(name, True, f"The review for {recipient.name} is due on {when}, in {counted(days, 'day')}.")
+
+
+def _limits(request: Request) -> list[RiskLimit]:
+    return [model for model in request.models if isinstance(model, RiskLimit)]
+
+
+def _recipient_limits(published: Dataset, request: Request, recipient: Recipient) -> Check:
+    """Whether the limits on the risk hold for what a recipient may know."""
+    names = recipient.knows or request.roles.having("quasi-identifier")
+    sizes = sizes_by([published.column(name).codes for name in names], None)
+    verdicts = limit_verdicts(sizes, _limits(request))
+    risk = percent(1 / int(sizes.min())) if len(sizes) else percent(0.0)
+    detail = f"By what {recipient.name} may know, somebody is found with a chance of at most {risk}."
+    failing = [entry["promise"] for entry in verdicts if not entry["holds"]]
+    if failing:
+        detail += f" It is not kept that {' and that '.join(failing)}."
+    return Check(f"risk for {recipient.name}", not failing if verdicts else None, detail)
+
+
+def _in_population(
+    published: Dataset, request: Request, population: Dataset, original: Dataset | None
+) -> list[Check]:
+    """Whether the population contains the people of the release, and whether limits hold within it."""
+    names = request.roles.having("quasi-identifier")
+    for name in names:
+        if name not in population.names:
+            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+    labels = [published.column(name) for name in names]
+    classes = classes_of([column.codes for column in labels], published.n_records)
+    fitting = _people_fitting(labels, classes, request, population, original)
+    lacking = int((fitting < classes.sizes).sum())
+    contained = Check(
+        "population",
+        not lacking,
+        f"The population of {population.n_records:,} people contains the release: every class fits at least "
+        "as many of them as it has records."
+        if not lacking
+        else f"{counted(lacking, 'class fits', 'classes fit')} fewer people of the population than "
+        f"{'it has' if lacking == 1 else 'they have'} records: the population does not contain the sample. "
+        "Give a table of all people that the release may be about.",
+    )
+    return [contained, *_population_risk(fitting, request)]
+
+
+def _people_fitting(
+    labels: Sequence[Column],
+    classes: Classes,
+    request: Request,
+    population: Dataset,
+    original: Dataset | None,
+) -> np.ndarray:
+    """How many people of the population each published class fits."""
+    attributes = attributes_of_both(original, population, request)
+    start = 0 if original is None else original.n_records
+    codes = [attribute.column.codes[start:] for attribute in attributes]
+    people = classes_of(codes, population.n_records)
+    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
+    return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, Run())
+
+
+def _population_risk(fitting: np.ndarray, request: Request) -> list[Check]:
+    least = int(fitting.min())
+    risk = 1 / max(least, 1)
+    detail = (
+        f"The class that fits fewest people of the population fits {least:,} (k-map): somebody is found "
+        f"there with a chance of at most {percent(risk)}."
+    )
+    limits = [limit for limit in _limits(request) if limit.of == "maximum"]
+    failing = [limit for limit in limits if not least or not limit.within(risk)]
+    if failing:
+        detail += " That is not within the limit on the risk."
+    return [Check("risk in the population", not failing if limits else None, detail)]

@@ -1,0 +1,213 @@
+"""Do analyses of the release say the same as of the original? Regressions, means and quantiles, both ways.
+
+The confidence intervals of every coefficient are compared (Karr, Kohnen, Oganian, Reiter and Sanil, 2006): 1
+if they are the same, 0 if they are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.errors import InputError, did_you_mean, percent
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.release import VerifiedRelease
+from kohort.utility.analysts_columns import (
+    Labels,
+    drawn_codes,
+    midpoints,
+    numbers_before,
+    shares_after,
+    shares_before,
+)
+from kohort.utility.formulas import Formula, read_formula
+from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
+
+__all__ = ["model_overlap", "number_overlap"]
+
+_HOW = {
+    "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
+    "of the values they cover",
+    "spread": "every label is read as one of the values it covers, drawn at random, each as likely",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Columns of one table as features: by name the values of its records, and the names of coefficients."""
+
+    features: dict[str, np.ndarray]
+    names: dict[str, list[str]]
+
+
+def model_overlap(
+    release: VerifiedRelease, formulas: Sequence[str], *, labels: Labels = "midpoint", seed: int = 0
+) -> list[dict[str, Any]]:
+    """For each model its coefficients, before and after, and how much their 95 % intervals overlap."""
+    read = [read_formula(text) for text in formulas]
+    return [_compared(release, formula, labels, seed) for formula in read]
+
+
+def _compared(release: VerifiedRelease, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
+    columns = {name: _column(release, name, formula) for name in formula.names}
+    before, after = _sides(release.sides, columns, labels, seed)
+    response = columns[formula.response]
+    kind = "linear" if _is_number(response) else "logistic"
+    fits = [_fitted(side, formula, kind) for side in (before, after)]
+    names = ["intercept", *(name for column in formula.columns for name in before.names[column])]
+    rows = [
+        {
+            "coefficient": name,
+            "before": _estimate(fits[0], place),
+            "after": _estimate(fits[1], place),
+            "overlap": interval_overlap(fits[0].intervals[place], fits[1].intervals[place]),
+        }
+        for place, name in enumerate(names)
+        if np.isfinite(fits[0].coefficients[place])
+    ]
+    overlap = float(np.mean([row["overlap"] for row in rows[1:] or rows]))
+    facts = {"model": formula.text, "kind": kind, "labels": labels, "coefficients": rows, "overlap": overlap}
+    return facts | {"sentence": _sentence(facts)}
+
+
+def _column(release: VerifiedRelease, name: str, formula: Formula) -> Column:
+    """The original column; refused unless it is published and can be a part of a model."""
+    roles = release.roles
+    published = [
+        other
+        for other in release.published_names
+        if roles.of.get(other) in ("quasi-identifier", "sensitive", "insensitive")
+    ]
+    if name not in published:
+        raise InputError(
+            f"The model {formula.text!r} names {name!r}, which is no published column that can be analysed. "
+            f"{did_you_mean(name, published)}"
+        )
+    attributes = {attribute.name: attribute.column for attribute in release.problem.attributes}
+    column = attributes.get(name) or release.dataset.column(name)
+    if name == formula.response and not _is_number(column) and len(column.texts) != 2:
+        raise InputError(
+            f"The model {formula.text!r} explains {name!r}, which must be numbers or have two values; it has "
+            f"{len(column.texts)} values."
+        )
+    return column
+
+
+def _is_number(column: Column) -> bool:
+    return column.kind in ("integer", "float") and not column.listed and len(column.texts) > 2
+
+
+def _sides(sides: BeforeAfter, columns: dict[str, Column], labels: Labels, seed: int) -> tuple[_Side, _Side]:
+    """The columns of the original and of the published records that are not withheld."""
+    rng = np.random.default_rng(seed)
+    place_of = {attribute.name: place for place, attribute in enumerate(sides.attributes)}
+    kept = np.flatnonzero(~sides.withheld)
+    before, after, names = {}, {}, {}
+    for name, column in columns.items():
+        by_code = numbers_before(column)[:, None] if _is_number(column) else shares_before(column)
+        names[name] = _coefficient_names(column)
+        before[name] = by_code[column.codes]
+        place = place_of.get(name)
+        if place is None:
+            after[name] = by_code[column.codes[sides.rows[kept]]]
+        else:
+            after[name] = _published(sides, place, by_code, kept, labels, rng)
+    return _Side(before, names), _Side(after, names)
+
+
+def _published(
+    sides: BeforeAfter,
+    place: int,
+    by_code: np.ndarray,
+    kept: np.ndarray,
+    labels: Labels,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The features of a quasi-identifier in the published records."""
+    column, covering, codes = (
+        sides.attributes[place].column,
+        sides.coverings[place],
+        sides.labels[place].codes[kept],
+    )
+    if labels == "spread":
+        return by_code[drawn_codes(codes, covering, rng)]
+    by_label = midpoints(column, covering)[:, None] if _is_number(column) else shares_after(sides, place)
+    return by_label[codes]
+
+
+def _coefficient_names(column: Column) -> list[str]:
+    if _is_number(column):
+        return [column.name]
+    usual = int(np.argmax(column.counts))
+    return [f"{column.name} = {text}" for code, text in enumerate(column.texts) if code != usual]
+
+
+def _fitted(side: _Side, formula: Formula, kind: str) -> Fit:
+    """The model fitted to the records that have a value in each of its columns."""
+    response = side.features[formula.response][:, 0]
+    parts = [np.ones((len(response), 1)), *(side.features[name] for name in formula.columns)]
+    features = np.column_stack(parts)
+    known = np.isfinite(response) & np.isfinite(features).all(axis=1)
+    return (fit_linear if kind == "linear" else fit_logistic)(features[known], response[known])
+
+
+def _estimate(fit: Fit, place: int) -> dict[str, Any] | None:
+    """A coefficient with its interval; None where it cannot be estimated."""
+    if not np.isfinite(fit.coefficients[place]):
+        return None
+    return {"value": float(fit.coefficients[place]), "interval": fit.intervals[place].tolist()}
+
+
+def _sentence(facts: dict[str, Any]) -> str:
+    rows = facts["coefficients"][1:] or facts["coefficients"]
+    kept = sum(_same_conclusion(row) for row in rows)
+    return (
+        f"The {facts['kind']} regression {facts['model']!r} has 95 % intervals that overlap by "
+        f"{percent(facts['overlap'])} on average between the original and the release, and {kept} of "
+        f"{len(rows)} coefficients have the same sign and significance ({_HOW[facts['labels']]})."
+    )
+
+
+def _same_conclusion(row: dict[str, Any]) -> bool:
+    """Whether both tables say that a coefficient is above 0, below 0, or not known to be either."""
+    return row["after"] is not None and _conclusion(row["before"]) == _conclusion(row["after"])
+
+
+def _conclusion(estimate: dict[str, Any]) -> int:
+    low, high = estimate["interval"]
+    return int(low > 0) - int(high < 0)
+
+
+def number_overlap(
+    release: VerifiedRelease, *, labels: Labels = "midpoint", seed: int = 0
+) -> list[dict[str, Any]]:
+    """Mean and quartiles of every quasi-identifier of numbers, before and after, the means with intervals."""
+    sides = release.sides
+    columns = {a.name: a.column for a in sides.attributes if _is_number(a.column)}
+    if not columns:
+        return []
+    before, after = _sides(sides, columns, labels, seed)
+    found = []
+    for name in columns:
+        pair = [side.features[name][:, 0] for side in (before, after)]
+        values = [numbers[np.isfinite(numbers)] for numbers in pair]
+        if not all(map(len, values)):
+            continue
+        one, other = map(_described, values)
+        overlap = interval_overlap(np.array(one["interval"]), np.array(other["interval"]))
+        found.append({"column": name, "before": one, "after": other, "overlap": overlap, "labels": labels})
+    return found
+
+
+def _described(numbers: np.ndarray) -> dict[str, Any]:
+    fit = fit_linear(np.ones((len(numbers), 1)), numbers)
+    quartiles = np.quantile(numbers, [0.25, 0.5, 0.75]).tolist()
+    return {
+        "mean": float(fit.coefficients[0]),
+        "interval": fit.intervals[0].tolist(),
+        "quartiles": quartiles,
+    }
