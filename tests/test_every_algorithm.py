@@ -71,6 +71,8 @@ MODEL_EXAMPLES = {
         ko.AlphaDeassociation("illness", 0.6, values=["flu"]),
     ],
     "t-closeness": [ko.TCloseness("illness", 0.4)],
+    "delta-disclosure": [ko.DeltaDisclosure("illness", 2)],
+    "beta-likeness": [ko.BetaLikeness("illness", 0.5), ko.BetaLikeness("illness", 1, kind="enhanced")],
 }
 
 

@@ -124,6 +124,8 @@ MODELS = [
     (ko.KmAnonymity, {"k": 2, "m": 2}),
     (ko.LDiversity, {"attribute": "s", "l": 2, "kind": "recursive", "c": 1}),
     (ko.TCloseness, {"attribute": "s", "t": 0.2, "distance": "equal"}),
+    (ko.DeltaDisclosure, {"attribute": "s", "delta": 1}),
+    (ko.BetaLikeness, {"attribute": "s", "beta": 1, "kind": "basic"}),
     (
         ko.AlphaDeassociation,
         {"attribute": "s", "alpha": 0.5, "values": ["a"], "combine": True, "rounding": "none"},

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.pipeline import Items as Items
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
+    from kohort.problem.models import BetaLikeness as BetaLikeness
+    from kohort.problem.models import DeltaDisclosure as DeltaDisclosure
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
@@ -79,7 +81,9 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
+    "BetaLikeness": "kohort.problem.models",
     "BottomUp": "kohort.algorithms.schemes.bottom_up",
+    "DeltaDisclosure": "kohort.problem.models",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",

@@ -135,11 +135,12 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
-    if any(model.compares_with_whole_table for model in models):
-        raise UnsupportedError(
-            "t-closeness compares every class with the whole table, which records that are left out would "
-            "change. Use suppressed: star, or suppression: 0."
-        )
+    for model in models:
+        if model.compares_with_whole_table:
+            raise UnsupportedError(
+                f"{model.name} compares every class with the whole table, which records that are left out "
+                "would change. Use suppressed: star, or suppression: 0."
+            )
 
 
 def settled_roles(dataset: Dataset, request: Request) -> Roles:

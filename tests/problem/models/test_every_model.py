@@ -14,7 +14,9 @@ from by_definition.class_tables import classes_of, context_of, counts_of, trees,
 from kohort.problem.models import (
     MODELS,
     AlphaDeassociation,
+    BetaLikeness,
     ClassCounts,
+    DeltaDisclosure,
     KAnonymity,
     LDiversity,
     Model,
@@ -38,6 +40,9 @@ EXAMPLES = [
     TCloseness("s", 0.3),
     TCloseness("s", 0.25, "ordered"),
     TCloseness("s", 0.2, "hierarchical"),
+    DeltaDisclosure("s", 1),
+    BetaLikeness("s", 0.5),
+    BetaLikeness("s", "3/2", "enhanced"),
 ]
 every_model = pytest.mark.parametrize("model", EXAMPLES, ids=repr)
 

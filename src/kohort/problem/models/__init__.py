@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kohort.problem.models.alpha_deassociation import AlphaDeassociation, largest_feasible_sensitive
+from kohort.problem.models.beta_likeness import BetaLikeness
 from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.delta_disclosure import DeltaDisclosure
 from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.item_inference import ItemInference
 from kohort.problem.models.k_anonymity import KAnonymity
@@ -19,7 +21,9 @@ __all__ = [
     "MODELS",
     "NO_CONTEXT",
     "AlphaDeassociation",
+    "BetaLikeness",
     "ClassCounts",
+    "DeltaDisclosure",
     "ItemConfidence",
     "ItemInference",
     "KAnonymity",
@@ -38,7 +42,8 @@ __all__ = [
 ]
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness)
+    model.name: model
+    for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness, DeltaDisclosure, BetaLikeness)
 }
 
 ITEM_MODELS: dict[str, type[KmAnonymity] | type[ItemInference]] = {
