@@ -63,6 +63,7 @@ TOWNS = [(t, "BE", "*") for t in ("Bern", "Biel", "Thun")] + [(t, "BS", "*") for
 QUASI_IDENTIFIERS = {"age": ko.intervals(5, 10, 20), "town": ko.Hierarchy.from_paths(TOWNS), "sex": ko.flat()}
 ONLY_K = {"two-anonymity": 2, "three-anonymity": 3}  # algorithms for one k
 NO_GROUPS = ("optimal-recoding", "bottom-up", "top-down-search")  # that could be united for a model
+POPULATION = pa.concat_tables([pa.table(PAPER_TABLE)] * 2).drop(["illness"])
 MODEL_EXAMPLES = {
     "k-anonymity": [],
     "l-diversity": [ko.LDiversity("illness", 2), ko.LDiversity("illness", 2, kind="entropy")],
@@ -71,6 +72,10 @@ MODEL_EXAMPLES = {
         ko.AlphaDeassociation("illness", 0.6, values=["flu"]),
     ],
     "t-closeness": [ko.TCloseness("illness", 0.4)],
+    "known-columns": [ko.KnownColumns(3, 2)],
+    "k-map": [ko.KMap(POPULATION, 4)],
+    "delta-presence": [ko.DeltaPresence(POPULATION, 0.2, 0.6)],
+    "population-uniqueness": [ko.PopulationUniqueness(0.05, 0.5)],
     "delta-disclosure": [ko.DeltaDisclosure("illness", 2)],
     "beta-likeness": [ko.BetaLikeness("illness", 0.5), ko.BetaLikeness("illness", 1, kind="enhanced")],
 }
@@ -255,7 +260,7 @@ def test_every_model_works_by_itself_or_by_uniting_groups(name, model):
             assert [verdict.model for verdict in release.verdict.models] == [m.name for m in privacy]
             assert release.verdict.holds
             assert "diversify" not in release.parameters
-        elif name in NO_GROUPS:
+        elif name in NO_GROUPS or MODELS[model].of_table:
             with pytest.raises(UnsupportedError, match=f"{name} does not support {model}"):
                 release_of(name, privacy=privacy)
         else:

@@ -64,10 +64,14 @@ if TYPE_CHECKING:
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.models import BetaLikeness as BetaLikeness
     from kohort.problem.models import DeltaDisclosure as DeltaDisclosure
+    from kohort.problem.models import DeltaPresence as DeltaPresence
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
+    from kohort.problem.models import KMap as KMap
+    from kohort.problem.models import KnownColumns as KnownColumns
     from kohort.problem.models import LDiversity as LDiversity
+    from kohort.problem.models import PopulationUniqueness as PopulationUniqueness
     from kohort.problem.models import RhoUncertainty as RhoUncertainty
     from kohort.problem.models import TCloseness as TCloseness
     from kohort.publication import Release as Release
@@ -84,6 +88,7 @@ _HOMES = {
     "BetaLikeness": "kohort.problem.models",
     "BottomUp": "kohort.algorithms.schemes.bottom_up",
     "DeltaDisclosure": "kohort.problem.models",
+    "DeltaPresence": "kohort.problem.models",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -100,7 +105,9 @@ _HOMES = {
     "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
     "ItemConfidence": "kohort.problem.models",
+    "KMap": "kohort.problem.models",
     "KmAnonymity": "kohort.problem.models",
+    "KnownColumns": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
     "LocalItems": "kohort.algorithms.items.local",
@@ -109,6 +116,7 @@ _HOMES = {
     "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
     "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
+    "PopulationUniqueness": "kohort.problem.models",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.publication",
     "RhoUncertainty": "kohort.problem.models",

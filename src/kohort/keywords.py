@@ -14,6 +14,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.proposed_hierarchy import proposed_hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
+from kohort.io.populations import read_populations
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Events, Items, Request
@@ -174,7 +175,9 @@ def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> dict[str, 
             raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
         asked = (KAnonymity(k), *asked)
     return {
-        "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))),
+        "models": read_populations(
+            [model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))]
+        ),
         "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
         "confidence": _at_most_one(ItemInference, asked, "list all sensitive items in one"),
     }

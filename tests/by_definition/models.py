@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil, inf, log, prod
 
 
@@ -156,3 +156,32 @@ def likeness_within(cells, overall, beta, kind):
     if kind == "enhanced":
         limits = [min(beta, -log(q / total)) for q in overall if q]
     return all(gain <= limit for gain, limit in zip(likeness_gains(cells, overall), limits))
+
+
+def records_alike(rows, known):
+    """LKC: per record, the fewest records that share its labels in any set of at most `known` columns."""
+    columns = range(len(rows[0]))
+    sets = [chosen for size in range(1, known + 1) for chosen in combinations(columns, size)]
+    return [
+        min(sum(all(other[c] == row[c] for c in chosen) for other in rows) for chosen in sets) for row in rows
+    ]
+
+
+def people_fitting(row, everybody, covers):
+    """k-map: the people of a population whom a published row fits; covers(column, label, value)."""
+    return [
+        person
+        for person in everybody
+        if all(covers(c, label, value) for c, (label, value) in enumerate(zip(row, person)))
+    ]
+
+
+def chances_of_presence(rows, everybody, covers):
+    """delta-presence, Nergiz et al., Definition 2: per person the chance to be in the table."""
+    chances = []
+    for person in everybody:
+        looks = {row for row in rows if people_fitting(row, [person], covers)}
+        assert len(looks) <= 1, "classes overlap"
+        alike = [(rows.count(row), len(people_fitting(row, everybody, covers))) for row in looks]
+        chances.append(Fraction(*alike[0]) if alike else Fraction(0))
+    return chances

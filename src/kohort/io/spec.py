@@ -13,6 +13,7 @@ from kohort.algorithms import EVERY_ALGORITHM, Algorithm, ItemsAlgorithm
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
+from kohort.io.populations import population_files, read_populations
 from kohort.io.spec_parts import (
     AttributeSpec,
     Decimal,
@@ -84,9 +85,10 @@ class Spec(_OptionKeys):
         return self.attributes | of_events
 
     def files(self, *, beside: str | Path = ".") -> list[Path]:
-        """The hierarchy files that the spec names."""
+        """The files that the spec names: hierarchies and populations."""
         parts = [*self.columns.values(), *(part for part in (self.items, self.events) if part is not None)]
-        return [Path(beside) / part.file.path for part in parts if part.file is not None]
+        trees = [Path(beside) / part.file.path for part in parts if part.file is not None]
+        return trees + population_files(self.privacy.models(), beside=beside)
 
     def resolved(self, *, beside: str | Path = ".") -> Spec:
         """The same spec with its hierarchy files read, so that it means the same whenever it is used."""
@@ -147,7 +149,7 @@ class Spec(_OptionKeys):
             **options,
             **outside,
             roles=self._roles(),
-            models=self.privacy.models(),
+            models=read_populations(self.privacy.models(), beside=beside),
             km=self.privacy.km(),
             confidence=self.privacy.item_inference(),
             items=self._items(beside),

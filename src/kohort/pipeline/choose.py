@@ -171,6 +171,7 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
     asked = {model.name for model in models}
     unmet = tuple(sorted({model.name for model in models if not algorithm.meets(type(model))}))
     can_unite = issubclass(algorithm.recoding, Groups) and all(p.all_survive_unions for p in problems)
+    can_unite = can_unite and not any(model.of_table for model in models)
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(

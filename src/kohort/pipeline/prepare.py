@@ -16,6 +16,7 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.people import histories_of, persons_of, weights_of
+from kohort.pipeline.populations import check_population, population_of, population_rows
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.pipeline.two_files import TwoFiles, join_files
@@ -24,6 +25,7 @@ from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import Model
+from kohort.problem.population_rows import PopulationRows
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
@@ -79,7 +81,14 @@ class Prepared:
             persons=self.persons,
             histories=self.histories,
             masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
+            population=self._population,
         )
+
+    @property
+    def _population(self) -> PopulationRows | None:
+        """Everybody whom promises compare the table with, in codes; None where none does."""
+        everybody = population_of(self.request.models)
+        return None if everybody is None else population_rows(everybody, self.attributes)
 
     @property
     def needs_rows(self) -> bool:
@@ -125,6 +134,7 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
     sensitive = sensitive_attributes(dataset, request, roles, persons)
+    check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
@@ -173,10 +183,14 @@ def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> N
 
 def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[Attribute, ...]:
     """The quasi-identifiers in the order of the table's columns."""
-    return tuple(_attribute(dataset, request, name) for name in roles.having("quasi-identifier"))
+    names = roles.having("quasi-identifier")
+    everybody = population_of(request.models) or dataset
+    everybody.require(names)
+    return tuple(_attribute(dataset, request, name, everybody) for name in names)
 
 
-def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
+def _attribute(dataset: Dataset, request: Request, name: str, everybody: Dataset) -> Attribute:
+    """A quasi-identifier; a hierarchy that is built from values is built from those of everybody."""
     column = _ordered(dataset.column(name), request)
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
@@ -184,7 +198,7 @@ def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
         column = _spelled_as_in(source, column)
     return Attribute(
         column,
-        _domain(column, source, request.on_missing.get(name, "error"), natural=dataset.column(name)),
+        _domain(column, source, request.on_missing.get(name, "error"), natural=everybody.column(name)),
         weight=float(request.weights.get(name, 1.0)),
         tight=request.labels == "tight",
     )

@@ -88,6 +88,7 @@ class Request(Options):
         self._check_items()
         self._check_people()
         self._check_linked()
+        self._check_table_models()
 
     @property
     def algorithm_name(self) -> str:
@@ -267,6 +268,27 @@ class Request(Options):
                     "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
                     "the person)."
                 )
+
+    def _check_table_models(self) -> None:
+        """Refuse what promises about a whole table do not go together with."""
+        named = [model.name for model in self.models if model.of_table]
+        if not named:
+            return
+        if self.suppression > 0:
+            raise UnsupportedError(
+                f"{named[0]} is a promise about a whole table, of which no record may be withheld. Set "
+                "suppression: 0."
+            )
+        if self.roles.only("person") is not None or self.roles.only("household") is not None:
+            raise UnsupportedError(
+                f"{named[0]} counts records, not people. Leave out the role person, if everybody has one "
+                "record, or ask for another model."
+            )
+        if self.labels != "hierarchy" or self.scheme is not None or self.schemes:
+            raise UnsupportedError(
+                f"{named[0]} is kept by searches over the levels of hierarchies. Leave out 'scheme', and set "
+                "labels: hierarchy."
+            )
 
     def _check_slot(self, slot: str) -> None:
         if self.linked_by is None:

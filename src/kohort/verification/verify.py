@@ -12,6 +12,7 @@ from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.person_codes import record_weights
+from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, PublishedTable
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
@@ -50,12 +51,14 @@ def verify(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     eventless: Eventless | None = None,
+    population: Sequence[Attribute] | None = None,
     checks: Sequence[Check] = (),
 ) -> Verification:
     """Measure every promise on the published table; with the original, compare the two and measure costs.
 
     hierarchies  of sensitive columns, for models that compare values by them
     eventless    of a table that was joined from people and events: the people without any
+    population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
     shown = _shown_items(published, demands)
@@ -78,6 +81,7 @@ def verify(
         slot=demands.slot,
         persons=whose.persons,
         eventless=eventless,
+        population=population,
     )
     verdict = verify_models(
         classes,

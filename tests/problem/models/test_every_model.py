@@ -17,9 +17,13 @@ from kohort.problem.models import (
     BetaLikeness,
     ClassCounts,
     DeltaDisclosure,
+    DeltaPresence,
     KAnonymity,
+    KMap,
+    KnownColumns,
     LDiversity,
     Model,
+    PopulationUniqueness,
     TCloseness,
     ValueContext,
     ValueTree,
@@ -44,11 +48,19 @@ EXAMPLES = [
     BetaLikeness("s", 0.5),
     BetaLikeness("s", "3/2", "enhanced"),
 ]
+OF_TABLES = [
+    KnownColumns(5, 3),
+    KMap("people.csv", 5),
+    DeltaPresence("people.csv", 0.1, "1/3"),
+    PopulationUniqueness(0.01, "1/10"),
+]
 every_model = pytest.mark.parametrize("model", EXAMPLES, ids=repr)
 
 
 def test_every_registered_model_has_an_example():
-    assert {type(model) for model in EXAMPLES} == set(MODELS.values())
+    of_classes = {model for model in MODELS.values() if not model.of_table}
+    assert {type(model) for model in EXAMPLES} == of_classes
+    assert {type(model) for model in OF_TABLES} == set(MODELS.values()) - of_classes
     assert all(model.name == name for name, model in MODELS.items())
 
 
@@ -81,14 +93,14 @@ def test_refused_tables_cannot_be_had(model, data):
         assert not model.holds(counts_of(classes), context).all()
 
 
-@every_model
+@pytest.mark.parametrize("model", EXAMPLES + OF_TABLES, ids=repr)
 def test_parameters_survive_json(model):
     parameters = json.loads(json.dumps(model.to_dict()))
     assert type(model)(**parameters) == model
     assert hash(type(model)(**parameters)) == hash(model)
 
 
-@every_model
+@pytest.mark.parametrize("model", EXAMPLES + OF_TABLES, ids=repr)
 def test_models_are_frozen(model):
     assert isinstance(model, Model)
     with pytest.raises(dataclasses.FrozenInstanceError):

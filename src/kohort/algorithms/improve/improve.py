@@ -112,7 +112,7 @@ class Improve(Algorithm):
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return True
+        return not model.of_table
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

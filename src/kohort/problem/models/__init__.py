@@ -6,15 +6,21 @@ from kohort.problem.models.alpha_deassociation import AlphaDeassociation, larges
 from kohort.problem.models.beta_likeness import BetaLikeness
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.delta_disclosure import DeltaDisclosure
+from kohort.problem.models.delta_presence import DeltaPresence
 from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.item_inference import ItemInference
 from kohort.problem.models.k_anonymity import KAnonymity
+from kohort.problem.models.k_map import KMap
 from kohort.problem.models.km_anonymity import KmAnonymity
+from kohort.problem.models.known_columns import KnownColumns
 from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
 from kohort.problem.models.person_cells import PersonCells, spread_overall
+from kohort.problem.models.population import Population
+from kohort.problem.models.population_uniqueness import PopulationUniqueness
 from kohort.problem.models.rho_uncertainty import RhoUncertainty
 from kohort.problem.models.t_closeness import TCloseness
+from kohort.problem.models.table_model import LabelledClasses, TableModel
 
 __all__ = [
     "ITEM_MODELS",
@@ -24,16 +30,23 @@ __all__ = [
     "BetaLikeness",
     "ClassCounts",
     "DeltaDisclosure",
+    "DeltaPresence",
     "ItemConfidence",
     "ItemInference",
     "KAnonymity",
+    "KMap",
     "KmAnonymity",
+    "KnownColumns",
     "LDiversity",
+    "LabelledClasses",
     "Measure",
     "Model",
     "PersonCells",
+    "Population",
+    "PopulationUniqueness",
     "RhoUncertainty",
     "TCloseness",
+    "TableModel",
     "TallyRule",
     "ValueContext",
     "ValueTree",
@@ -43,7 +56,18 @@ __all__ = [
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (KAnonymity, LDiversity, AlphaDeassociation, TCloseness, DeltaDisclosure, BetaLikeness)
+    for model in (
+        KAnonymity,
+        LDiversity,
+        AlphaDeassociation,
+        TCloseness,
+        DeltaDisclosure,
+        BetaLikeness,
+        KnownColumns,
+        KMap,
+        DeltaPresence,
+        PopulationUniqueness,
+    )
 }
 
 ITEM_MODELS: dict[str, type[KmAnonymity] | type[ItemInference]] = {

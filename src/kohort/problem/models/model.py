@@ -106,6 +106,7 @@ class Model(ABC):
     only_counts                it looks at how many records are in a class and not at sensitive values
     bounds_shares              it is a limit on the share of sensitive values in a class
     compares_with_whole_table  whether a class keeps it depends on all records that are published
+    of_table                   it looks at the labels of all classes, or at a population: see `table_model`
     of_people                  where people have several records: how it looks at the people of a class, see
                                `person_cells`
     stops, leaves, typical     for `kohort models`: what the promise stops, what it leaves open, a usual value
@@ -116,6 +117,7 @@ class Model(ABC):
     only_counts: ClassVar[bool] = False
     bounds_shares: ClassVar[bool] = False
     compares_with_whole_table: ClassVar[bool] = False
+    of_table: ClassVar[bool] = False
     stops: ClassVar[str]
     leaves: ClassVar[str]
     typical: ClassVar[str]
@@ -214,7 +216,9 @@ class Model(ABC):
 def _as_json(value: Any) -> Any:
     if isinstance(value, Fraction):
         return plain(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
 
 
 def check_attribute(model: str, attribute: object) -> None:
