@@ -129,6 +129,7 @@ MODELS = [
     (ko.KMap, {"population": "people.csv", "k": 2}),
     (ko.DeltaPresence, {"population": "people.csv", "at_least": 0, "at_most": 1}),
     (ko.PopulationUniqueness, {"share": 0.1, "sampling_fraction": 0.1, "estimate": "auto"}),
+    (ko.DifferentialPrivacy, {"epsilon": 1, "delta": 0.1, "levels": {"a": 1}}),
     (ko.BetaLikeness, {"attribute": "s", "beta": 1, "kind": "basic"}),
     (
         ko.AlphaDeassociation,

@@ -13,6 +13,7 @@ NAMES = [
     "BottomUp",
     "DeltaDisclosure",
     "DeltaPresence",
+    "DifferentialPrivacy",
     "DirectItems",
     "Forest",
     "FullDomain",

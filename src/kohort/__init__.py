@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from kohort.problem.models import BetaLikeness as BetaLikeness
     from kohort.problem.models import DeltaDisclosure as DeltaDisclosure
     from kohort.problem.models import DeltaPresence as DeltaPresence
+    from kohort.problem.models import DifferentialPrivacy as DifferentialPrivacy
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
@@ -89,6 +90,7 @@ _HOMES = {
     "BottomUp": "kohort.algorithms.schemes.bottom_up",
     "DeltaDisclosure": "kohort.problem.models",
     "DeltaPresence": "kohort.problem.models",
+    "DifferentialPrivacy": "kohort.problem.models",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",

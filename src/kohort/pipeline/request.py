@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.data.build_hierarchy import Builder
+from kohort.data.build_hierarchy import Auto as AutoBuilder
+from kohort.data.build_hierarchy import Builder, ByFrequency, Quantiles
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.options import OPTIONS, Options
@@ -83,6 +84,7 @@ class Request(Options):
         check_parameters(self, say="{name!r}")
         for name, declared in OPTIONS.items():
             declared.check(getattr(self, name))
+        self._settle_sampling()
         self._check_identifiers()
         self._check_columns()
         self._check_items()
@@ -268,6 +270,31 @@ class Request(Options):
                     "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
                     "the person)."
                 )
+
+    def _settle_sampling(self) -> None:
+        """Where records are drawn at random, the others are left out, and the order must not tell of them."""
+        sampled = [model.name for model in self.models if model.by_sampling]
+        if not sampled:
+            return
+        others = [m.name for m in self.models if not (m.by_sampling or m.only_counts)]
+        if others or len(sampled) > 1 or self.km is not None:
+            raise UnsupportedError(f"{sampled[0]} goes together with k alone. Leave out the other promises.")
+        published = ("sensitive", "insensitive", "items", "weight", "household", "person")
+        named = [column for role in published for column in self.roles.having(role)]
+        if named or self.roles.others == "keep" or self.events is not None:
+            told = f" Not so: {', '.join(map(repr, named))}." if named else ""
+            raise UnsupportedError(
+                f"Under {sampled[0]} every published column counts, whatever others know: give every column "
+                f"the role quasi-identifier, with a hierarchy, or drop it with the role identifier.{told}"
+            )
+        for column, source in self.hierarchies.items():
+            if isinstance(source, (Quantiles, ByFrequency, AutoBuilder)):
+                raise UnsupportedError(
+                    f"The hierarchy of {column!r} is built from the data, and {sampled[0]} needs one that "
+                    "does not depend on them: a file, intervals, mask, date or groups."
+                )
+        for name, value in (("suppression", 1.0), ("suppressed", "drop"), ("shuffle", True)):
+            object.__setattr__(self, name, value)
 
     def _check_table_models(self) -> None:
         """Refuse what promises about a whole table do not go together with."""

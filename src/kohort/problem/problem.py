@@ -207,11 +207,11 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if isinstance(model, TableModel):
             return model.refusal_in(self._as_one_class())
-        if model.attribute is None:
+        if model.attribute is None and not model.by_sampling:
             return None
         records: np.ndarray | slice = slice(None)
         n_records = self.n_records
-        if self.histories is not None:
+        if self.histories is not None and model.attribute is not None:
             records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
             n_records = len(records)
         whole = self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)

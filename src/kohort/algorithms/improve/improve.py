@@ -112,7 +112,7 @@ class Improve(Algorithm):
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return not model.of_table
+        return not (model.of_table or model.by_sampling)
 
     def refuse(self, problem: Problem) -> None:
         refuse_other_costs(self, problem)

@@ -7,6 +7,7 @@ from kohort.problem.models.beta_likeness import BetaLikeness
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.delta_disclosure import DeltaDisclosure
 from kohort.problem.models.delta_presence import DeltaPresence
+from kohort.problem.models.differential_privacy import DifferentialPrivacy
 from kohort.problem.models.item_confidence import ItemConfidence
 from kohort.problem.models.item_inference import ItemInference
 from kohort.problem.models.k_anonymity import KAnonymity
@@ -31,6 +32,7 @@ __all__ = [
     "ClassCounts",
     "DeltaDisclosure",
     "DeltaPresence",
+    "DifferentialPrivacy",
     "ItemConfidence",
     "ItemInference",
     "KAnonymity",
@@ -67,6 +69,7 @@ MODELS: dict[str, type[Model]] = {
         KMap,
         DeltaPresence,
         PopulationUniqueness,
+        DifferentialPrivacy,
     )
 }
 

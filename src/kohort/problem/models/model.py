@@ -106,6 +106,7 @@ class Model(ABC):
     only_counts                it looks at how many records are in a class and not at sensitive values
     bounds_shares              it is a limit on the share of sensitive values in a class
     compares_with_whole_table  whether a class keeps it depends on all records that are published
+    by_sampling                it is kept by a mechanism of its own, which draws records at random
     of_table                   it looks at the labels of all classes, or at a population: see `table_model`
     of_people                  where people have several records: how it looks at the people of a class, see
                                `person_cells`
@@ -118,6 +119,7 @@ class Model(ABC):
     bounds_shares: ClassVar[bool] = False
     compares_with_whole_table: ClassVar[bool] = False
     of_table: ClassVar[bool] = False
+    by_sampling: ClassVar[bool] = False
     stops: ClassVar[str]
     leaves: ClassVar[str]
     typical: ClassVar[str]
