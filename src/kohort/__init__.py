@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
+    from kohort.algorithms.microaggregation.mdav import Mdav as Mdav
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
     from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
@@ -75,6 +76,11 @@ if TYPE_CHECKING:
     from kohort.problem.models import PopulationUniqueness as PopulationUniqueness
     from kohort.problem.models import RhoUncertainty as RhoUncertainty
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.problem.perturbations import Limits as Limits
+    from kohort.problem.perturbations import Noise as Noise
+    from kohort.problem.perturbations import Pram as Pram
+    from kohort.problem.perturbations import RankSwap as RankSwap
+    from kohort.problem.perturbations import Rounding as Rounding
     from kohort.publication import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
@@ -113,6 +119,12 @@ _HOMES = {
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
     "LocalItems": "kohort.algorithms.items.local",
+    "Limits": "kohort.problem.perturbations",
+    "Noise": "kohort.problem.perturbations",
+    "Pram": "kohort.problem.perturbations",
+    "RankSwap": "kohort.problem.perturbations",
+    "Rounding": "kohort.problem.perturbations",
+    "Mdav": "kohort.algorithms.microaggregation.mdav",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",

@@ -60,12 +60,18 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
+        treatments=_treatments(
+            identifiers,
+            given["sensitive"],
+            given["insensitive"],
+            *(given[role] for role in OF_ONE_COLUMN),
+        ),
         slot=_slot(given["history"]),
         events=_events(given),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
+        publish=given["publish"] or {},
     )
 
 
@@ -92,7 +98,7 @@ def _events(given: Mapping[str, Any]) -> Events | None:
     return Events(keys[0], orphans=given["orphans"])
 
 
-def _treatments(*columns: Any) -> dict[str, str]:
+def _treatments(*columns: Any) -> dict[str, Any]:
     """The treatments of columns that are given as a mapping to them."""
     return {name: how for given in columns if isinstance(given, Mapping) for name, how in given.items()}
 

@@ -37,7 +37,7 @@ class Auto(Algorithm):
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:
-        return Mondrian.minimises(cost)
+        return cost.of_numbers or Mondrian.minimises(cost)
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
@@ -51,6 +51,8 @@ class Auto(Algorithm):
         )
         if any(model.of_table for model in problem.models):
             return _over_levels(problem, table)
+        if problem.cost.of_numbers:
+            return Improve(), (f"improve was chosen for {table}: it minimises {problem.cost.name}.",)
         obstacle_found = obstacle(problem)
         if obstacle_found is None and time_limit is None and problem.n_records > _MOST_RECORDS:
             obstacle_found = (

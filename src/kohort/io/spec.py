@@ -156,12 +156,13 @@ class Spec(_OptionKeys):
             hierarchies=self._hierarchies(beside),
             orders=self._per_column("listed_order"),
             on_missing=self._per_column("on_missing"),
-            treatments=self._per_column("treatment"),
+            treatments=self._per_column("treatment"),  # words, and mappings that are perturbations
             slot=None if self.history is None else self.history.slot,
             events=self._events(),
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),
+            publish=self._per_column("publish"),
         )
 
     def _per_column(self, key: str) -> dict[str, Any]:

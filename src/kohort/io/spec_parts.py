@@ -41,7 +41,7 @@ __all__ = [
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]
 Scalar = str | bool | int | float
-Source = Annotated[Any, AfterValidator(from_spec)]
+Source = Annotated[Any, AfterValidator(lambda source: None if source == "none" else from_spec(source))]
 
 
 class Part(BaseModel):
@@ -75,8 +75,9 @@ class AttributeSpec(_WithHierarchy):
     order: Literal["natural"] | list[Scalar] | None = None
     scheme: Scheme | None = None
     weight: Decimal | None = None
+    publish: Literal["interval", "mean", "median"] | None = None
     on_missing: Literal["error", "suppress"] | None = None
-    treatment: Treatment | None = None
+    treatment: Treatment | dict[str, Any] | None = None
     join: str | None = Field(None, min_length=1)
     separator: str | None = None
     multiset: Switch = False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
@@ -15,7 +16,9 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.pipeline.averages import refuse_averages
 from kohort.pipeline.people import histories_of, persons_of, weights_of
+from kohort.pipeline.perturb import perturbed_columns
 from kohort.pipeline.populations import check_population, population_of, population_rows
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
@@ -52,6 +55,7 @@ class Prepared:
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
+    perturbed   the columns that are published with noise and the like, as they are published
     """
 
     dataset: Dataset
@@ -64,6 +68,7 @@ class Prepared:
     histories: Histories | None = None
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
+    perturbed: Mapping[str, pa.Array] = field(default_factory=dict)
 
     @cached_property
     def problem(self) -> Problem:
@@ -133,15 +138,37 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     persons = persons_of(dataset, roles)
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
-    sensitive = sensitive_attributes(dataset, request, roles, persons)
+    perturbed = perturbed_columns(dataset, request.perturbations, request.key, request.seed)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, perturbed), request, roles, persons)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
+    refuse_averages(attributes, request.publish, request.cost)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
     joined = () if files is None else (files.nothing, files.columns_of_events)
     histories = histories_of(dataset, request, *joined)
-    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories, weights, files)
+    return Prepared(
+        dataset,
+        request,
+        roles,
+        attributes,
+        sensitive,
+        items,
+        persons,
+        histories,
+        weights,
+        files,
+        perturbed,
+    )
+
+
+def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Dataset:
+    """The sensitive columns as they are published: promises are about these."""
+    names = roles.having("sensitive")
+    if not set(names) & set(perturbed):
+        return dataset
+    return Dataset(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -159,7 +186,9 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     for name, treatment in request.treatments.items():
         role = roles.of.get(name, "")
         if role not in TREATMENTS:
-            raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")
+            raise InputError(
+                f"A treatment is given for {name!r}, which has the role {role or 'none'}: that takes none."
+            )
         if treatment not in TREATMENTS[role]:
             raise InputError(
                 f"The treatment {treatment} of {name!r} is impossible: a column with the role {role} takes "
