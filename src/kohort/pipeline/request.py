@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.data.build_hierarchy import Auto as AutoBuilder
-from kohort.data.build_hierarchy import Builder, ByFrequency, Quantiles
+from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
+from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
 from kohort.problem.models import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import Role, Roles
@@ -92,13 +92,14 @@ class Request(Options):
         check_parameters(self, say="{name!r}")
         for name, declared in OPTIONS.items():
             declared.check(getattr(self, name))
-        self._settle_sampling()
         self._check_identifiers()
         self._check_columns()
         self._check_items()
         self._check_people()
         self._check_linked()
-        self._check_table_models()
+        refuse_what_does_not_go_together(self)
+        for name, value in settled_by_sampling(self).items():
+            object.__setattr__(self, name, value)
 
     @property
     def algorithm_name(self) -> str:
@@ -158,11 +159,6 @@ class Request(Options):
                     "{swap: 0.05}, {pram: 0.8}, {limits: [0, 90]} or {round: 5}."
                 )
             _one_of(f"treatment of {column}", treatment, (*get_args(Treatment), *PERTURBATIONS))
-        if self.perturbations and (self.linked_by is not None or self.events is not None):
-            raise UnsupportedError(
-                "Columns of linked records cannot be perturbed one record at a time: the records of a person "
-                "would tell what they have in common. Leave the treatments out."
-            )
         for column in self.joins:
             if self.treatments.get(column) != "pseudonym":
                 raise InputError(
@@ -301,52 +297,6 @@ class Request(Options):
                     "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
                     "the person)."
                 )
-
-    def _settle_sampling(self) -> None:
-        """Where records are drawn at random, the others are left out, and the order must not tell of them."""
-        sampled = [model.name for model in self.models if model.by_sampling]
-        if not sampled:
-            return
-        others = [m.name for m in self.models if not (m.by_sampling or m.only_counts)]
-        if others or len(sampled) > 1 or self.km is not None:
-            raise UnsupportedError(f"{sampled[0]} goes together with k alone. Leave out the other promises.")
-        published = ("sensitive", "insensitive", "items", "weight", "household", "person")
-        named = [column for role in published for column in self.roles.having(role)]
-        if named or self.roles.others == "keep" or self.events is not None:
-            told = f" Not so: {', '.join(map(repr, named))}." if named else ""
-            raise UnsupportedError(
-                f"Under {sampled[0]} every published column counts, whatever others know: give every column "
-                f"the role quasi-identifier, with a hierarchy, or drop it with the role identifier.{told}"
-            )
-        for column, source in self.hierarchies.items():
-            if isinstance(source, (Quantiles, ByFrequency, AutoBuilder)):
-                raise UnsupportedError(
-                    f"The hierarchy of {column!r} is built from the data, and {sampled[0]} needs one that "
-                    "does not depend on them: a file, intervals, mask, date or groups."
-                )
-        for name, value in (("suppression", 1.0), ("suppressed", "drop"), ("shuffle", True)):
-            object.__setattr__(self, name, value)
-
-    def _check_table_models(self) -> None:
-        """Refuse what promises about a whole table do not go together with."""
-        named = [model.name for model in self.models if model.of_table]
-        if not named:
-            return
-        if self.suppression > 0:
-            raise UnsupportedError(
-                f"{named[0]} is a promise about a whole table, of which no record may be withheld. Set "
-                "suppression: 0."
-            )
-        if self.roles.only("person") is not None or self.roles.only("household") is not None:
-            raise UnsupportedError(
-                f"{named[0]} counts records, not people. Leave out the role person, if everybody has one "
-                "record, or ask for another model."
-            )
-        if self.labels != "hierarchy" or self.scheme is not None or self.schemes:
-            raise UnsupportedError(
-                f"{named[0]} is kept by searches over the levels of hierarchies. Leave out 'scheme', and set "
-                "labels: hierarchy."
-            )
 
     def _check_slot(self, slot: str) -> None:
         if self.linked_by is None:

@@ -210,7 +210,7 @@ def _exact(instance: Perturbation, name: str, wanted: str, accepted: Any) -> Non
 
 def _checked_matrix(matrix: Mapping[Any, Any]) -> tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...]:
     """The rows of a matrix as pairs; raises InputError where chances are none, or do not add up to 1."""
-    rows = []
+    rows: list[tuple[str, tuple[tuple[str, Fraction], ...]]] = []
     for value, row in matrix.items():
         if not isinstance(row, Mapping):
             raise InputError("Every row of a PRAM matrix is a mapping from values to chances.")
