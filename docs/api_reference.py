@@ -14,6 +14,7 @@ from kohort.comparison.compare import Comparison
 from kohort.comparison.frontier import Frontier
 from kohort.data.profile import Profile
 from kohort.problem.models import MODELS
+from kohort.problem.perturbations import PERTURBATIONS
 
 __all__ = ["markdown", "page", "sections", "signature_text"]
 
@@ -46,6 +47,7 @@ def sections() -> dict[str, dict[str, Any]]:
         "Functions": lambda found: isinstance(found, FunctionType) and not _builds(found),
         "What they return": lambda found: found in (ko.Release, ko.Verdict),
         "Privacy models": lambda found: found in models,
+        "Treatments of columns": lambda found: found in PERTURBATIONS.values(),
         "Hierarchies and items": lambda found: _builds(found) or found in (ko.Hierarchy, ko.Items),
         "Algorithms": lambda found: found in algorithms,
         "Errors": lambda found: isinstance(found, type) and issubclass(found, Exception),

@@ -124,6 +124,10 @@ def _about(name, array):
         ),
         _between(share, 1).map(lambda alpha: ko.AlphaDeassociation(name, alpha)),
         _between(0, 1).map(lambda t: ko.TCloseness(name, t)),
+        _between(Fraction(1, 4), 3).map(lambda delta: ko.DeltaDisclosure(name, delta)),
+        st.tuples(_between(Fraction(1, 4), 3), st.sampled_from(["basic", "enhanced"])).map(
+            lambda drawn: ko.BetaLikeness(name, *drawn)
+        ),
     ]
     if distinct > 1:
         worst = Fraction(counts[0], sum(counts[1:]))

@@ -63,6 +63,7 @@ TOWNS = [(t, "BE", "*") for t in ("Bern", "Biel", "Thun")] + [(t, "BS", "*") for
 QUASI_IDENTIFIERS = {"age": ko.intervals(5, 10, 20), "town": ko.Hierarchy.from_paths(TOWNS), "sex": ko.flat()}
 ONLY_K = {"two-anonymity": 2, "three-anonymity": 3}  # algorithms for one k
 NO_GROUPS = ("optimal-recoding", "bottom-up", "top-down-search")  # that could be united for a model
+POPULATION = pa.concat_tables([pa.table(PAPER_TABLE)] * 2).drop(["illness"])
 MODEL_EXAMPLES = {
     "k-anonymity": [],
     "risk-limit": [ko.RiskLimit(0.5, strict=False), ko.RiskLimit(1, "average", strict=False)],
@@ -72,6 +73,13 @@ MODEL_EXAMPLES = {
         ko.AlphaDeassociation("illness", 0.6, values=["flu"]),
     ],
     "t-closeness": [ko.TCloseness("illness", 0.4)],
+    "known-columns": [ko.KnownColumns(3, 2)],
+    "k-map": [ko.KMap(POPULATION, 4)],
+    "delta-presence": [ko.DeltaPresence(POPULATION, 0.2, 0.6)],
+    "population-uniqueness": [ko.PopulationUniqueness(0.05, 0.5)],
+    "differential-privacy": [ko.DifferentialPrivacy(1, 0.9, levels={"age": 3, "town": 2, "sex": 1})],
+    "delta-disclosure": [ko.DeltaDisclosure("illness", 2)],
+    "beta-likeness": [ko.BetaLikeness("illness", 0.5), ko.BetaLikeness("illness", 1, kind="enhanced")],
 }
 
 
@@ -249,14 +257,15 @@ def test_declared_costs_work_and_others_are_refused(name, cost):
 def test_every_model_works_by_itself_or_by_uniting_groups(name, model):
     for example in MODEL_EXAMPLES[model] or [None]:
         privacy = [ko.KAnonymity(ONLY_K.get(name, 2)), *([] if example is None else [example])]
+        more = {"sensitive": (), "identifiers": ["illness"]} if MODELS[model].by_sampling else {}
         if model in ALGORITHMS[name].models:
-            release = release_of(name, privacy=privacy)
+            release = release_of(name, privacy=privacy, **more)
             assert [verdict.model for verdict in release.verdict.models] == [m.name for m in privacy]
             assert release.verdict.holds
             assert "diversify" not in release.parameters
-        elif name in NO_GROUPS:
+        elif name in NO_GROUPS or MODELS[model].of_table or MODELS[model].by_sampling:
             with pytest.raises(UnsupportedError, match=f"{name} does not support {model}"):
-                release_of(name, privacy=privacy)
+                release_of(name, privacy=privacy, **more)
         else:
             release = release_of(name, privacy=privacy)
             assert release.verdict.holds

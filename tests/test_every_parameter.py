@@ -126,6 +126,13 @@ MODELS = [
     (ko.KmAnonymity, {"k": 2, "m": 2}),
     (ko.LDiversity, {"attribute": "s", "l": 2, "kind": "recursive", "c": 1}),
     (ko.TCloseness, {"attribute": "s", "t": 0.2, "distance": "equal"}),
+    (ko.DeltaDisclosure, {"attribute": "s", "delta": 1}),
+    (ko.KnownColumns, {"k": 2, "known": 2}),
+    (ko.KMap, {"population": "people.csv", "k": 2}),
+    (ko.DeltaPresence, {"population": "people.csv", "at_least": 0, "at_most": 1}),
+    (ko.PopulationUniqueness, {"share": 0.1, "sampling_fraction": 0.1, "estimate": "auto"}),
+    (ko.DifferentialPrivacy, {"epsilon": 1, "delta": 0.1, "levels": {"a": 1}}),
+    (ko.BetaLikeness, {"attribute": "s", "beta": 1, "kind": "basic"}),
     (
         ko.AlphaDeassociation,
         {"attribute": "s", "alpha": 0.5, "values": ["a"], "combine": True, "rounding": "none"},

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
     from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
+    from kohort.algorithms.microaggregation.mdav import Mdav as Mdav
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
     from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
@@ -63,13 +64,25 @@ if TYPE_CHECKING:
     from kohort.io.databases import database as database
     from kohort.pipeline import Items as Items
     from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
+    from kohort.problem.models import BetaLikeness as BetaLikeness
+    from kohort.problem.models import DeltaDisclosure as DeltaDisclosure
+    from kohort.problem.models import DeltaPresence as DeltaPresence
+    from kohort.problem.models import DifferentialPrivacy as DifferentialPrivacy
     from kohort.problem.models import ItemConfidence as ItemConfidence
     from kohort.problem.models import KAnonymity as KAnonymity
     from kohort.problem.models import KmAnonymity as KmAnonymity
+    from kohort.problem.models import KMap as KMap
+    from kohort.problem.models import KnownColumns as KnownColumns
     from kohort.problem.models import LDiversity as LDiversity
+    from kohort.problem.models import PopulationUniqueness as PopulationUniqueness
     from kohort.problem.models import RhoUncertainty as RhoUncertainty
     from kohort.problem.models import RiskLimit as RiskLimit
     from kohort.problem.models import TCloseness as TCloseness
+    from kohort.problem.perturbations import Limits as Limits
+    from kohort.problem.perturbations import Noise as Noise
+    from kohort.problem.perturbations import Pram as Pram
+    from kohort.problem.perturbations import RankSwap as RankSwap
+    from kohort.problem.perturbations import Rounding as Rounding
     from kohort.publication import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
@@ -81,7 +94,11 @@ _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.models",
     "AprioriItems": "kohort.algorithms.items.apriori",
+    "BetaLikeness": "kohort.problem.models",
     "BottomUp": "kohort.algorithms.schemes.bottom_up",
+    "DeltaDisclosure": "kohort.problem.models",
+    "DeltaPresence": "kohort.problem.models",
+    "DifferentialPrivacy": "kohort.problem.models",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -98,15 +115,24 @@ _HOMES = {
     "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",
     "KAnonymity": "kohort.problem.models",
     "ItemConfidence": "kohort.problem.models",
+    "KMap": "kohort.problem.models",
     "KmAnonymity": "kohort.problem.models",
+    "KnownColumns": "kohort.problem.models",
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.models",
     "LocalItems": "kohort.algorithms.items.local",
+    "Limits": "kohort.problem.perturbations",
+    "Noise": "kohort.problem.perturbations",
+    "Pram": "kohort.problem.perturbations",
+    "RankSwap": "kohort.problem.perturbations",
+    "Rounding": "kohort.problem.perturbations",
+    "Mdav": "kohort.algorithms.microaggregation.mdav",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.mondrian.mondrian",
     "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
     "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
+    "PopulationUniqueness": "kohort.problem.models",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.publication",
     "RhoUncertainty": "kohort.problem.models",

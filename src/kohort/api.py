@@ -35,6 +35,7 @@ from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import KAnonymity
+from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin, Release, release_of
@@ -68,9 +69,9 @@ def anonymize(
     *,
     events: Any = None,
     quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
-    sensitive: Sequence[str] = (),
+    sensitive: Sequence[str] | Mapping[str, Perturbation | Literal["keep"]] = (),
     identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
-    insensitive: Sequence[str] | Mapping[str, Literal["keep", "shift"]] = (),
+    insensitive: Sequence[str] | Mapping[str, Perturbation | Literal["keep", "shift"]] = (),
     person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
     household: str | None = None,
     weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
@@ -82,10 +83,12 @@ def anonymize(
     k: int | None = None,
     cost: str = "loss",
     algorithm: str | Algorithm | ItemsAlgorithm = "auto",
+    sample: float = 1.0,
     suppression: float = 0.0,
     suppressed: Literal["star", "drop"] = "star",
     labels: Literal["hierarchy", "tight"] = "hierarchy",
     weights: Mapping[str, float] | None = None,
+    publish: Mapping[str, Literal["interval", "mean", "median"]] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: Literal["value", "star", "refuse"] = "value",
     formulas: Literal["keep", "escape"] = "keep",
@@ -128,7 +131,8 @@ def anonymize(
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is (as a mapping, `shift` moves the dates of linked
-        records); what becomes of the rest.
+        records); what becomes of the rest. As a mapping, sensitive and insensitive columns may be perturbed,
+        such as `{"wage": ko.Noise(0.1)}`, which makes no promise.
     person
         The column that says whose record it is, where a person may have several: every promise then counts
         people. It is dropped; with `{"patient": "pseudonym"}` it is published as a pseudonym, and promises
@@ -150,12 +154,17 @@ def anonymize(
         `ko.KAnonymity(10)` and goes together with other models in `privacy`.
     cost, algorithm
         The measure to minimise and how, by name (or an algorithm with its parameters).
+    sample
+        The share of the records that is drawn at random and published; the others are left out.
     suppression, suppressed
         The share of records that may be withheld, and whether they become `*` or are left out.
     labels
         `hierarchy`: node labels; `tight`: the interval or set of values that each class really has.
     weights, orders
         Where detail matters more; the order of a column's values.
+    publish
+        For quasi-identifiers of numbers without a hierarchy: what every class publishes, `interval` or, by
+        microaggregation, `mean` or `median`.
     nulls, on_missing
         What a missing value is; what becomes of values missing from a hierarchy.
     formulas

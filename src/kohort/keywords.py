@@ -14,6 +14,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.proposed_hierarchy import proposed_hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
+from kohort.io.populations import read_populations
 from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Events, Items, Request
@@ -60,13 +61,19 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         hierarchies=trees,
         orders=_orders(given["orders"]),
         on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=_treatments(identifiers, given["insensitive"], *(given[role] for role in OF_ONE_COLUMN)),
+        treatments=_treatments(
+            identifiers,
+            given["sensitive"],
+            given["insensitive"],
+            *(given[role] for role in OF_ONE_COLUMN),
+        ),
         slot=_slot(given["history"]),
         events=_events(given),
         **_approval(given),
         joins=given["joins"] or {},
         key=given["key"],
         weights={} if weights is None else weights,
+        publish=given["publish"] or {},
     )
 
 
@@ -112,7 +119,7 @@ def _events(given: Mapping[str, Any]) -> Events | None:
     return Events(keys[0], orphans=given["orphans"])
 
 
-def _treatments(*columns: Any) -> dict[str, str]:
+def _treatments(*columns: Any) -> dict[str, Any]:
     """The treatments of columns that are given as a mapping to them."""
     return {name: how for given in columns if isinstance(given, Mapping) for name, how in given.items()}
 
@@ -195,7 +202,9 @@ def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> dict[str, 
             raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
         asked = (KAnonymity(k), *asked)
     return {
-        "models": tuple(model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))),
+        "models": read_populations(
+            [model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))]
+        ),
         "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
         "confidence": _at_most_one(ItemInference, asked, "list all sensitive items in one"),
     }

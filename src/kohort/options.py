@@ -67,6 +67,9 @@ class Options:
             check=_known_cost,
         ),
     ] = "loss"
+    sample: Annotated[
+        float, Within(above=0, most=1), Option("the share of records that is drawn at random and published")
+    ] = 1.0
     suppression: Annotated[Share, Option("the share of records that may be withheld", in_maps=True)] = 0.0
     suppressed: Annotated[
         Literal["star", "drop"],

@@ -69,7 +69,24 @@ def deficit(model, cells, *, overall=None, groups=None, ground=None):
     if model.name == "t-closeness":
         distance = models.earth_movers_distance(cells, overall, ground)
         return _share(distance > model.asked, distance - model.asked, 1 - model.asked)
+    if model.name == "delta-disclosure":
+        shares = [Fraction(count, sum(overall)) for count in overall]
+        bands = [(float(p) / 2 ** float(model.delta), float(p) * 2 ** float(model.delta)) for p in shares]
+        return _outside(models.disclosure_within(cells, overall, model.delta), cells, bands)
+    if model.name == "beta-likeness":
+        shares = [Fraction(count, sum(overall)) for count in overall]
+        logs = [-log(p) if p else 0 for p in shares]
+        gains = [min(float(model.beta), log_p if model.kind == "enhanced" else 1e9) for log_p in logs]
+        bands = [(0, float(p) * (1 + gain)) for p, gain in zip(shares, gains)]
+        return _outside(models.likeness_within(cells, overall, model.beta, model.kind), cells, bands)
     return _diversity_deficit(model, cells)
+
+
+def _outside(holds, cells, bands):
+    """The shares of values outside their bands, added up; a gap of 0 that is one counts by a hair."""
+    shares = [count / sum(cells) for count in cells]
+    gap = sum(max(s - high, 0) + max(low - s, 0) for s, (low, high) in zip(shares, bands))
+    return _share(not holds, gap, 1)
 
 
 def _diversity_deficit(model, cells):

@@ -25,6 +25,11 @@ def shortfall_by_definition(promises, values, k):
             sum(listed) - limit * size,
             sum(max(n - promises.share[v] * size, 0) for v, n in counts.items()) - limit * size,
             limit * size + sum(n * math.log(n / size) for n in counts.values()),
+            sum(
+                max(counts.get(v, 0) - promises.high[number, v] * size, 0)
+                + max(promises.low[number, v] * size - counts.get(v, 0), 0)
+                for v in range(int(begin), int(end))
+            ),
         ][int(kind)]
         missing += amount if amount > 1e-9 else 0  # so near is near enough
     return missing

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
-from math import ceil, inf, prod
+from itertools import combinations, pairwise
+from math import ceil, inf, log, prod
 
 
 def k_anonymous(cells, k):
@@ -133,3 +133,55 @@ def ordered_distance(cells, overall):
         running += Fraction(c, n) - Fraction(q, total)
         moved += abs(running)
     return moved / max(len(cells) - 1, 1)
+
+
+def disclosure_within(cells, overall, delta):
+    """Brickell and Shmatikov, Definition 1, base 2: 2**-delta < share ratio < 2**delta for all values."""
+    n, total = sum(cells), sum(overall)
+    a, b = Fraction(delta).numerator, Fraction(delta).denominator
+    ratios = [Fraction(c * total, q * n) for c, q in zip(cells, overall) if q]
+    return all(r > 0 and r**b < 2**a and r**b * 2**a > 1 for r in ratios)
+
+
+def likeness_gains(cells, overall):
+    """Cao and Karras, Definition 2: for each value of the table, how much its share rises in the class."""
+    n, total = sum(cells), sum(overall)
+    return [(Fraction(c, n) - Fraction(q, total)) / Fraction(q, total) for c, q in zip(cells, overall) if q]
+
+
+def likeness_within(cells, overall, beta, kind):
+    """Definition 3: the gain of each value is at most beta; enhanced, at most min(beta, -ln share)."""
+    total = sum(overall)
+    limits = [beta for q in overall if q]
+    if kind == "enhanced":
+        limits = [min(beta, -log(q / total)) for q in overall if q]
+    return all(gain <= limit for gain, limit in zip(likeness_gains(cells, overall), limits))
+
+
+def records_alike(rows, known):
+    """LKC: per record, the fewest records that share its labels in any set of at most `known` columns."""
+    columns = range(len(rows[0]))
+    sets = [chosen for size in range(1, known + 1) for chosen in combinations(columns, size)]
+    return [
+        min(sum(all(other[c] == row[c] for c in chosen) for other in rows) for chosen in sets) for row in rows
+    ]
+
+
+def people_fitting(row, everybody, covers):
+    """k-map: the people of a population whom a published row fits; covers(column, label, value)."""
+    return [
+        person
+        for person in everybody
+        if all(covers(c, label, value) for c, (label, value) in enumerate(zip(row, person)))
+    ]
+
+
+def chances_of_presence(rows, everybody, covers):
+    """delta-presence, Nergiz et al., Definition 2: per person the chance to be in the table."""
+    chances = []
+    for person in everybody:
+        looks = {row for row in rows if people_fitting(row, [person], covers)}
+        assert len(looks) <= 1, "classes overlap"
+        alike = [(rows.count(row), len(people_fitting(row, everybody, covers))) for row in looks]
+        chances.append(Fraction(*alike[0]) if alike else Fraction(0))
+    return chances

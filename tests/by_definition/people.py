@@ -6,7 +6,13 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from math import ceil, prod
 
-from by_definition.models import earth_movers_distance, equal_ground, recursive
+from by_definition.models import (
+    disclosure_within,
+    earth_movers_distance,
+    equal_ground,
+    likeness_within,
+    recursive,
+)
 
 
 def classes(looks):
@@ -53,6 +59,10 @@ def keeps(model, records, person_of, value_of, everybody):
         return all(len(set().union(*(owners.get(v, set()) for v in group))) <= bound for group in groups)
     if model.name == "t-closeness":
         return _close(model, records, person_of, value_of, everybody)
+    if model.name == "delta-disclosure":
+        return disclosure_within(*_shares(records, person_of, value_of, everybody), model.delta)
+    if model.name == "beta-likeness":
+        return likeness_within(*_shares(records, person_of, value_of, everybody), model.beta, model.kind)
     return _diverse(model, n, owners, spread(records, person_of, value_of))
 
 
@@ -79,15 +89,18 @@ def _common(parts):
 
 
 def _close(model, records, person_of, value_of, everybody):
-    here, overall = (spread(some, person_of, value_of) for some in (records, everybody))
     assert model.distance == "equal"
+    cells, whole = _shares(records, person_of, value_of, everybody)
+    return earth_movers_distance(cells, whole, equal_ground(len(whole))) <= Fraction(model.t)
+
+
+def _shares(records, person_of, value_of, everybody):
+    """The values of a class and of everybody, in whole units of people."""
+    here, overall = (spread(some, person_of, value_of) for some in (records, everybody))
     values = sorted(overall, key=str)
     cells, whole = [here.get(v, Fraction(0)) for v in values], [overall[v] for v in values]
     unit_here, unit_whole = _common(cells), _common(whole)
-    distance = earth_movers_distance(
-        [int(c * unit_here) for c in cells], [int(c * unit_whole) for c in whole], equal_ground(len(values))
-    )
-    return distance <= Fraction(model.t)
+    return [int(c * unit_here) for c in cells], [int(c * unit_whole) for c in whole]
 
 
 def survives_union(model, first, second, person_of, value_of, everybody):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.risk.uniqueness import fit_pitman, pitman_uniques, population_uniqueness, zayatz_uniques
+from kohort.problem.uniqueness import fit_pitman, pitman_uniques, population_uniqueness, zayatz_uniques
 
 AGES = ko.intervals(10, 20)
 

@@ -59,6 +59,7 @@ ALGORITHMS: Registry[type[Algorithm]] = Registry(
         "agglomerative": "clustering.agglomerative:Agglomerative",
         "sequential": "clustering.sequential:Sequential",
         "hilbert": "clustering.hilbert:Hilbert",
+        "mdav": "microaggregation.mdav:Mdav",
         "full-domain": "full_domain.full_domain:FullDomain",
         "incognito": "full_domain.incognito:Incognito",
         "progressive": "alpha_k.progressive:Progressive",

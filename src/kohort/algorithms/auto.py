@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
+from kohort.algorithms.full_domain.full_domain import FullDomain
+from kohort.algorithms.full_domain.incognito import Incognito
 from kohort.algorithms.improve.improve import SECONDS, Improve
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
@@ -35,11 +37,11 @@ class Auto(Algorithm):
 
     @classmethod
     def minimises(cls, cost: Cost) -> bool:
-        return Mondrian.minimises(cost)
+        return cost.of_numbers or Mondrian.minimises(cost)
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return Mondrian.meets(model)
+        return True
 
     def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
         """The algorithm for this problem, and the reason in a sentence."""
@@ -47,6 +49,10 @@ class Auto(Algorithm):
             f"{counted(problem.n_records, 'record')} and "
             f"{counted(len(problem.attributes), 'quasi-identifier')}"
         )
+        if any(model.of_table for model in problem.models):
+            return _over_levels(problem, table)
+        if problem.cost.of_numbers:
+            return Improve(), (f"improve was chosen for {table}: it minimises {problem.cost.name}.",)
         obstacle_found = obstacle(problem)
         if obstacle_found is None and time_limit is None and problem.n_records > _MOST_RECORDS:
             obstacle_found = (
@@ -64,10 +70,20 @@ class Auto(Algorithm):
         )
 
     def refuse(self, problem: Problem) -> None:
-        Mondrian().refuse(problem)
+        self.choice_for(problem, None)[0].refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
         return self.choice_for(problem, run.seconds_left)[0].solve(problem, run)
+
+
+def _over_levels(problem: Problem, table: str) -> tuple[Algorithm, tuple[str, ...]]:
+    """The search for promises about a whole table, and the reason in a sentence."""
+    names = ", ".join(model.name for model in problem.models if model.of_table)
+    chosen: Algorithm = FullDomain() if FullDomain.minimises(problem.cost) else Incognito()
+    return chosen, (
+        f"{chosen.name} was chosen for {table}: {names} is a promise about the labels of a whole table, "
+        "which searches over the levels of hierarchies can keep.",
+    )
 
 
 def obstacle(problem: Problem) -> str | None:

@@ -18,6 +18,7 @@ from kohort.cli.dossier import dossier
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.key import key
+from kohort.cli.models import models
 from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import profile
 from kohort.cli.risk import risk
@@ -44,6 +45,7 @@ for command in (
     profile,
     init,
     algorithms,
+    models,
     risk,
     dossier,
     compare,

@@ -13,6 +13,7 @@ from kohort.algorithms import EVERY_ALGORITHM, Algorithm, ItemsAlgorithm
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.option_keys import option_keys
+from kohort.io.populations import population_files, read_populations
 from kohort.io.spec_parts import (
     AttributeSpec,
     Decimal,
@@ -99,9 +100,10 @@ class Spec(_OptionKeys):
         return self.attributes | of_events
 
     def files(self, *, beside: str | Path = ".") -> list[Path]:
-        """The hierarchy files that the spec names."""
+        """The files that the spec names: hierarchies and populations."""
         parts = [*self.columns.values(), *(part for part in (self.items, self.events) if part is not None)]
-        return [Path(beside) / part.file.path for part in parts if part.file is not None]
+        trees = [Path(beside) / part.file.path for part in parts if part.file is not None]
+        return trees + population_files(self.privacy.models(), beside=beside)
 
     def resolved(self, *, beside: str | Path = ".") -> Spec:
         """The same spec with its hierarchy files read, so that it means the same whenever it is used."""
@@ -162,14 +164,14 @@ class Spec(_OptionKeys):
             **options,
             **outside,
             roles=self._roles(),
-            models=self.privacy.models(),
+            models=read_populations(self.privacy.models(), beside=beside),
             km=self.privacy.km(),
             confidence=self.privacy.item_inference(),
             items=self._items(beside),
             hierarchies=self._hierarchies(beside),
             orders=self._per_column("listed_order"),
             on_missing=self._per_column("on_missing"),
-            treatments=self._per_column("treatment"),
+            treatments=self._per_column("treatment"),  # words, and mappings that are perturbations
             slot=None if self.history is None else self.history.slot,
             events=self._events(),
             recipients=tuple(part.recipient() for part in self.recipients),
@@ -178,6 +180,7 @@ class Spec(_OptionKeys):
             joins=self._per_column("join"),
             weights=self._per_column("weight") | self.weights,
             schemes=self._per_column("scheme"),
+            publish=self._per_column("publish"),
         )
 
     def _per_column(self, key: str) -> dict[str, Any]:

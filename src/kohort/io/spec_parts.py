@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +24,7 @@ from kohort.io.hierarchies import read_source
 from kohort.options import Scheme
 from kohort.pipeline.approval import Analyses, Recipient
 from kohort.pipeline.request import Treatment
+from kohort.problem.perturbations import perturbation_of
 from kohort.problem.roles import ROLES
 
 __all__ = [
@@ -44,7 +45,20 @@ __all__ = [
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]
 Scalar = str | bool | int | float
-Source = Annotated[Any, AfterValidator(from_spec)]
+Source = Annotated[Any, AfterValidator(lambda source: None if source == "none" else from_spec(source))]
+
+
+def _known_treatment(given: Any) -> Any:
+    """A word as it is; a mapping such as {noise: 0.1} as the perturbation that it means."""
+    words = get_args(Treatment)
+    if given is None or (isinstance(given, str) and given in words):
+        return given
+    if isinstance(given, str):
+        raise ValueError(
+            f"this must be {', '.join(words)}, or a mapping such as {{noise: 0.1}}, {{swap: 0.05}}, "
+            "{pram: 0.8}, {limits: [0, 90]} or {round: 5}."
+        )
+    return perturbation_of(given, "this column")
 
 
 class Part(BaseModel):
@@ -78,8 +92,9 @@ class AttributeSpec(_WithHierarchy):
     order: Literal["natural"] | list[Scalar] | None = None
     scheme: Scheme | None = None
     weight: Decimal | None = None
+    publish: Literal["interval", "mean", "median"] | None = None
     on_missing: Literal["error", "suppress"] | None = None
-    treatment: Treatment | None = None
+    treatment: Annotated[Any, AfterValidator(_known_treatment)] = None
     join: str | None = Field(None, min_length=1)
     separator: str | None = None
     multiset: Switch = False

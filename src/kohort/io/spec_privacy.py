@@ -20,6 +20,7 @@ from kohort.problem.models import (
     ItemInference,
     KAnonymity,
     KmAnonymity,
+    KnownColumns,
     Model,
     RhoUncertainty,
 )
@@ -27,9 +28,9 @@ from kohort.problem.models import (
 __all__ = ["MODEL_KEYS", "PARTS", "ModelPart", "PrivacySpec"]
 
 MODEL_KEYS: dict[str, type[Model]] = {
-    model.spec_key: model for model in MODELS.values() if model is not KAnonymity
+    model.spec_key: model for model in MODELS.values() if model not in (KAnonymity, KnownColumns)
 }
-"""The models that take one entry or a list of entries, by their key; `k` is a number."""
+"""The models that take one entry or a list of entries, by their key; `k` and `known` are numbers."""
 
 
 class ModelPart(Part):
@@ -109,6 +110,7 @@ class PrivacySpec(_ModelKeys):
 
     k: Any = None
     m: Any = None
+    known: Any = None
     confidence: _Confidence | None = None
     uncertainty: _Uncertainty | None = None
 
@@ -118,6 +120,13 @@ class PrivacySpec(_ModelKeys):
         if k is not None:
             KAnonymity(k)
         return k
+
+    @field_validator("known")
+    @classmethod
+    def _whole_known(cls, known: Any) -> Any:
+        if known is not None:
+            KnownColumns(1, known)
+        return known
 
     @field_validator("m")
     @classmethod
@@ -160,6 +169,12 @@ class PrivacySpec(_ModelKeys):
         return given[0].model(m=self.m)
 
     def models(self) -> tuple[Model, ...]:
-        """The privacy models of every class, k first."""
-        k = () if self.k is None else (KAnonymity(self.k),)
+        """The privacy models of every class, k first; `known` says over how many columns k is promised."""
+        if self.known is not None and self.k is None:
+            raise InputError("privacy has 'known' but no 'k': add the number of records that must fit.")
+        if self.known is not None and self.m is not None:
+            raise InputError("'known' does not go together with items: leave out 'known' or 'm'.")
+        k: tuple[Model, ...] = () if self.k is None else (KAnonymity(self.k),)
+        if self.known is not None:
+            k = (KnownColumns(self.k, self.known),)
         return (*k, *(part.model() for key in MODEL_KEYS for part in getattr(self, key)))

@@ -127,7 +127,8 @@ def verify_certified(
 
     events  the published events, where the release is people and events
 
-    What the spec alone knows is left out: how items are written, the order or hierarchy of sensitive values.
+    What the spec alone knows is left out: how items are written, the order or hierarchy of sensitive values,
+    populations.
     """
     if certificate.items is not None:
         raise InputError(
@@ -196,7 +197,7 @@ def _model(certified: CertifiedModel) -> Model:
 
 
 def _needs_spec(model: Model) -> bool:
-    return getattr(model, "distance", "equal") != "equal"
+    return getattr(model, "distance", "equal") != "equal" or hasattr(model, "population")
 
 
 def check_claims(certificate: Certificate, found: Verification, published: Sequence[str]) -> list[Claim]:

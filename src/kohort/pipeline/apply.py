@@ -15,7 +15,7 @@ from kohort.data.column import Column
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InfeasibleError, InputError, counted
+from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
@@ -219,6 +219,11 @@ def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
     _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
     fails = np.zeros(len(sizes), dtype=bool)
     for model in prepared.request.models:
+        if model.of_table:
+            raise UnsupportedError(
+                f"Maps cannot be applied under {model.name}, a promise about a whole table. Make a "
+                "release of this table with 'kohort anonymize'."
+            )
         fails |= ~_holds(model, prepared, class_of, sizes)
     starred = np.logical_and.reduce(
         [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]

@@ -8,15 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from kohort.data.basket_cells import read_baskets
 from kohort.data.baskets import Baskets
-from kohort.data.column import Column
+from kohort.data.column import Column, code_column
 from kohort.data.counting import count_pairs
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.people import weights_of
+from kohort.pipeline.publish import labelled
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.models import PersonCells
@@ -172,8 +174,8 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
     published = release.shown
     attributes = release.problem.attributes
-    labels = tuple(published.column(attribute.name) for attribute in attributes)
     rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
+    labels = tuple(_labels(release, published, attribute, rows) for attribute in attributes)
     dropped = release.dataset.n_records - len(rows)
     withheld = np.zeros(len(rows), dtype=bool)
     if attributes and release.verdict.withheld > dropped:
@@ -190,6 +192,14 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         persons=release.problem.persons,
         weights=weights_of(release.dataset, release.roles),
     )
+
+
+def _labels(release: VerifiedRelease, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:
+    """The labels of a column; where classes publish their means, the intervals that these stand for."""
+    if release.request.publish.get(attribute.name, "interval") == "interval":
+        return published.column(attribute.name)
+    found = labelled(release.recoding.apply(attribute), release.recoding.withheld, null_is_star=False)
+    return code_column(attribute.name, found.take(pa.array(rows)))
 
 
 def classes_of(columns: list[np.ndarray], n_records: int) -> Classes:

@@ -26,8 +26,10 @@ from kohort.algorithms import (
     parameters_of,
 )
 from kohort.algorithms.histories.parts import parts_of, wide_problem
+from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
+from kohort.problem.models import DifferentialPrivacy
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -61,10 +63,25 @@ def choose(problem: Problem, request: Request) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem."""
     if problem.histories is not None:
         return _for_histories(problem, request)
+    if any(model.by_sampling for model in problem.models):
+        return _by_sampling(problem, request)
     items = None if problem.items is None else _for_items(request)
     choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
     return choice
+
+
+def _by_sampling(problem: Problem, request: Request) -> Choice:
+    """The mechanism of differential privacy, which is no search."""
+    [model] = [model for model in problem.models if isinstance(model, DifferentialPrivacy)]
+    if request.algorithm_name != "auto":
+        raise UnsupportedError(
+            f"{request.algorithm_name} does not support {model.name}, which has a mechanism of its own. "
+            "Leave the algorithm out."
+        )
+    solver = SafePub(model)
+    solver.refuse(problem)
+    return Choice(solver, solver.name, {"levels": solver.levels(problem), "k": model.k})
 
 
 def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
@@ -171,6 +188,7 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
     asked = {model.name for model in models}
     unmet = tuple(sorted({model.name for model in models if not algorithm.meets(type(model))}))
     can_unite = issubclass(algorithm.recoding, Groups) and all(p.all_survive_unions for p in problems)
+    can_unite = can_unite and not any(model.of_table for model in models)
     if unmet and not can_unite:
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(

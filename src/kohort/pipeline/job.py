@@ -18,6 +18,7 @@ from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
+from kohort.pipeline.sampling import sample_of
 from kohort.pipeline.solve import Solution, solve
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
@@ -44,7 +45,7 @@ def make_release(
     """
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
-        prepared = prepare(dataset, request, events)
+        prepared = prepare(sample_of(dataset, request), request, events)
         choice = choose(prepared.problem, request)
     problem, solution, published = _solved(prepared, choice, clock, progress, stop)
     with clock("verify"):

@@ -96,6 +96,11 @@ def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm
 
 def _to_keep(request: Request, problem: Problem) -> Request:
     sensitive = problem.sensitive
+    if request.perturbations or set(request.publish.values()) - {"interval"}:
+        raise UnsupportedError(
+            "Maps say what a value is published as. Perturbed columns, means and medians have none: leave "
+            "the maps out."
+        )
     return Request(
         roles=request.roles,
         models=request.models,

@@ -10,9 +10,11 @@ from kohort.data.formulas import formula_cells
 from kohort.errors import counted
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.order import PublishedOrder
+from kohort.pipeline.perturb import perturbation_notes
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
+from kohort.pipeline.sampling import sample_note
 from kohort.pipeline.solve import Solution
 from kohort.pipeline.two_files import TwoFiles
 from kohort.pipeline.withheld import withheld_notes
@@ -38,6 +40,9 @@ def release_notes(
     return (
         *choice.notes,
         *_household_notes(prepared.request),
+        *sample_note(prepared.request, prepared.dataset.n_records),
+        *_average_notes(prepared.request),
+        *perturbation_notes(prepared.dataset, prepared.request.perturbations, prepared.perturbed),
         *([] if prepared.files is None else _file_notes(prepared.files)),
         *_withholding_notes(prepared.problem, verdict.withheld),
         *_model_notes(prepared.problem),
@@ -54,6 +59,17 @@ def _household_notes(request: Request) -> list[str]:
     if request.roles.only("household") is None:
         return []
     return ["Households are counted: where figures speak of people, read households."]
+
+
+def _average_notes(request: Request) -> list[str]:
+    """A note about columns of which means or medians are published."""
+    asked = {how: [n for n, given in request.publish.items() if given == how] for how in ("mean", "median")}
+    return [
+        f"The {how} of every class is published of {', '.join(map(repr, names))}. Loss, risk and utility are "
+        "those of the intervals that the values of a class span."
+        for how, names in asked.items()
+        if names
+    ]
 
 
 def _file_notes(files: TwoFiles) -> list[str]:
@@ -164,7 +180,7 @@ def _shows_extremes(attribute: Attribute, published: pa.Array | None, k: int) ->
     known = [text for text in column.texts if text is not None]
     if published is None or not column.ordered or column.listed or len(known) < 2:
         return False
-    labels = set(published.unique().to_pylist())
+    labels = {None if label is None else str(label) for label in published.unique().to_pylist()}
     least = column.counts[0] < k and any(_begins(label, known[0]) for label in labels)
     greatest = column.counts[len(known) - 1] < k and any(_ends(label, known[-1]) for label in labels)
     return bool(least or greatest)

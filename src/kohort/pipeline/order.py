@@ -25,6 +25,7 @@ from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.sorters import Sorter, find_sorters
 from kohort.pipeline.two_files import grouped_by_person
+from kohort.problem.perturbations import PERTURBATIONS
 from kohort.problem.roles import WHO
 from kohort.verification import Caution, OrderAttack, attack_on_order
 
@@ -186,8 +187,8 @@ def _tells(prepared: Prepared, published: Published) -> tuple[str, ...]:
     chosen = published.rows[stretches(len(published.rows))]
     quasi = roles.having("quasi-identifier")
     found = {(name, "values"): dataset.column(name).at(chosen) for name in quasi}
-    shifted = [name for name, how in prepared.request.treatments.items() if how == "shift"]
-    who = [*shifted, *(name for role in WHO for name in roles.having(role))]
+    changed = [n for n, how in prepared.request.treatments.items() if how == "shift" or how in PERTURBATIONS]
+    who = [*changed, *(name for role in WHO for name in roles.having(role))]
     for name, values in dataset.taken_columns(who, chosen).items():
         found[name, "values"] = value_codes(values)
     if quasi:

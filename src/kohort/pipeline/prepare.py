@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from kohort.data.build_hierarchy import Flat, Order
 from kohort.data.check_hierarchy import check
@@ -15,7 +16,10 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
+from kohort.pipeline.averages import refuse_averages
 from kohort.pipeline.people import histories_of, persons_of, weights_of
+from kohort.pipeline.perturb import perturbed_columns
+from kohort.pipeline.populations import check_population, population_of, population_rows
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.pipeline.two_files import TwoFiles, join_files
@@ -23,7 +27,8 @@ from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ClassCounts, Model, RiskLimit, TCloseness
+from kohort.problem.models import ClassCounts, Model, RiskLimit
+from kohort.problem.population_rows import PopulationRows
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
@@ -50,6 +55,7 @@ class Prepared:
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
+    perturbed   the columns that are published with noise and the like, as they are published
     """
 
     dataset: Dataset
@@ -62,6 +68,7 @@ class Prepared:
     histories: Histories | None = None
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
+    perturbed: Mapping[str, pa.Array] = field(default_factory=dict)
 
     @cached_property
     def problem(self) -> Problem:
@@ -81,6 +88,7 @@ class Prepared:
             persons=self.persons,
             histories=self.histories,
             masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
+            population=self._population,
         )
 
     def _refuse_limits(self) -> None:
@@ -90,6 +98,12 @@ class Prepared:
         for model in self.request.table_models:
             if isinstance(model, RiskLimit) and (reason := model.refusal(everybody)) is not None:
                 raise InfeasibleError(f"{reason}.")
+
+    @property
+    def _population(self) -> PopulationRows | None:
+        """Everybody whom promises compare the table with, in codes; None where none does."""
+        everybody = population_of(self.request.models)
+        return None if everybody is None else population_rows(everybody, self.attributes)
 
     @property
     def needs_rows(self) -> bool:
@@ -134,22 +148,46 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     persons = persons_of(dataset, roles)
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
-    sensitive = sensitive_attributes(dataset, request, roles, persons)
+    perturbed = perturbed_columns(dataset, request.perturbations, request.key, request.seed)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, perturbed), request, roles, persons)
+    check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
+    refuse_averages(attributes, request.publish, request.cost)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
     joined = () if files is None else (files.nothing, files.columns_of_events)
     histories = histories_of(dataset, request, *joined)
-    return Prepared(dataset, request, roles, attributes, sensitive, items, persons, histories, weights, files)
+    return Prepared(
+        dataset,
+        request,
+        roles,
+        attributes,
+        sensitive,
+        items,
+        persons,
+        histories,
+        weights,
+        files,
+        perturbed,
+    )
+
+
+def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Dataset:
+    """The sensitive columns as they are published: promises are about these."""
+    names = roles.having("sensitive")
+    if not set(names) & set(perturbed):
+        return dataset
+    return Dataset(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
-    if any(isinstance(model, TCloseness) for model in models):
-        raise UnsupportedError(
-            "t-closeness compares every class with the whole table, which records that are left out would "
-            "change. Use suppressed: star, or suppression: 0."
-        )
+    for model in models:
+        if model.compares_with_whole_table and not isinstance(model, RiskLimit):
+            raise UnsupportedError(
+                f"{model.name} compares every class with the whole table, which records that are left out "
+                "would change. Use suppressed: star, or suppression: 0."
+            )
 
 
 def settled_roles(dataset: Dataset, request: Request) -> Roles:
@@ -158,7 +196,9 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     for name, treatment in request.treatments.items():
         role = roles.of.get(name, "")
         if role not in TREATMENTS:
-            raise InputError(f"A treatment is given for {name!r}, which is not an identifier.")
+            raise InputError(
+                f"A treatment is given for {name!r}, which has the role {role or 'none'}: that takes none."
+            )
         if treatment not in TREATMENTS[role]:
             raise InputError(
                 f"The treatment {treatment} of {name!r} is impossible: a column with the role {role} takes "
@@ -182,10 +222,14 @@ def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> N
 
 def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[Attribute, ...]:
     """The quasi-identifiers in the order of the table's columns."""
-    return tuple(_attribute(dataset, request, name) for name in roles.having("quasi-identifier"))
+    names = roles.having("quasi-identifier")
+    everybody = population_of(request.models) or dataset
+    everybody.require(names)
+    return tuple(_attribute(dataset, request, name, everybody) for name in names)
 
 
-def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
+def _attribute(dataset: Dataset, request: Request, name: str, everybody: Dataset) -> Attribute:
+    """A quasi-identifier; a hierarchy that is built from values is built from those of everybody."""
     column = _ordered(dataset.column(name), request)
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
@@ -193,7 +237,7 @@ def _attribute(dataset: Dataset, request: Request, name: str) -> Attribute:
         column = _spelled_as_in(source, column)
     return Attribute(
         column,
-        _domain(column, source, request.on_missing.get(name, "error"), natural=dataset.column(name)),
+        _domain(column, source, request.on_missing.get(name, "error"), natural=everybody.column(name)),
         weight=float(request.weights.get(name, 1.0)),
         tight=request.labels == "tight",
     )

@@ -22,6 +22,7 @@ from kohort.data.published_dataset import PublishedDataset
 from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
 from kohort.late import LateModule
+from kohort.pipeline.averages import averaged_columns
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.shift import days_of_people, shifted
@@ -144,6 +145,8 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
     for attribute in prepared.attributes:
         published = recoding.apply(attribute)
         columns[attribute.name] = labelled(published, recoding.withheld, request.nulls == "star")
+    columns.update(prepared.perturbed)
+    columns.update(averaged_columns(prepared.attributes, columns, request.publish))
     if recoding.items is not None:
         assert request.items is not None and prepared.items is not None
         lists = recoding.items.apply(prepared.items)
@@ -204,4 +207,4 @@ def _small_dictionary(
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -15,6 +15,7 @@ from kohort.parameters import check_parameters
 from kohort.pipeline.approval import Analyses, Recipient, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
+from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
 from kohort.problem.models import (
     AlphaDeassociation,
     ItemInference,
@@ -23,17 +24,20 @@ from kohort.problem.models import (
     Model,
     RiskLimit,
 )
+from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import Role, Roles
 
 __all__ = ["TREATMENTS", "Request", "Treatment"]
 
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
+"""The treatments that are a word; others are a `Perturbation`, with its size."""
 TREATMENTS: dict[str, tuple[str, ...]] = {
     "identifier": ("drop", "pseudonym", "mask"),
     "person": ("drop", "pseudonym"),
     "household": ("pseudonym",),
     "weight": ("drop", "keep"),
-    "insensitive": ("keep", "shift"),
+    "sensitive": ("keep", *PERTURBATIONS),
+    "insensitive": ("keep", "shift", *PERTURBATIONS),
 }
 """The treatments of the columns that have a role, the default first."""
 
@@ -49,11 +53,13 @@ class Request(Options):
     on_missing   per quasi-identifier: error, or suppress (values missing from its hierarchy become `*`)
     treatments   per identifier: drop, pseudonym or mask; per person: drop or pseudonym, which links its
                  records; per weight: drop or keep; per insensitive column: keep, or shift, for dates
+    perturbations  per sensitive or insensitive column: noise, rank swapping, PRAM, limits or rounding
     slot         of linked records: the column that says which one of a person's records it is; None: they
                  are an unordered bag
     joins        per identifier with pseudonyms: a name; columns of the same name have the same pseudonyms
     key          the secret for pseudonyms; never written anywhere
     weights      per quasi-identifier how much its detail is worth
+    publish      per quasi-identifier of numbers what classes publish of it: interval, mean or median
     schemes      per quasi-identifier a generalization scheme of its own, instead of `scheme`
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
@@ -69,11 +75,13 @@ class Request(Options):
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     on_missing: Mapping[str, str] = field(default_factory=dict)
     treatments: Mapping[str, str] = field(default_factory=dict)
+    perturbations: Mapping[str, Perturbation] = field(default_factory=dict)
     slot: str | None = None
     joins: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
     weights: Mapping[str, float] = field(default_factory=dict)
     schemes: Mapping[str, str] = field(default_factory=dict)
+    publish: Mapping[str, str] = field(default_factory=dict)
     items: Items | None = None
     km: KmAnonymity | None = None
     confidence: ItemInference | None = None
@@ -89,6 +97,7 @@ class Request(Options):
                 raise InputError(
                     f"'privacy' lists models such as KAnonymity(10). Got {type(model).__name__}."
                 )
+        self._settle_perturbations()
         household = self.roles.only("household")
         if household is not None:  # who finds one member finds all: that is seen, and protected
             object.__setattr__(self, "treatments", {household: "pseudonym", **self.treatments})
@@ -103,6 +112,9 @@ class Request(Options):
         self._check_people()
         self._check_linked()
         self._check_approval()
+        refuse_what_does_not_go_together(self)
+        for name, value in settled_by_sampling(self).items():
+            object.__setattr__(self, name, value)
 
     @property
     def algorithm_name(self) -> str:
@@ -146,9 +158,22 @@ class Request(Options):
         """The options that the maps of a release keep, by name."""
         return {name: getattr(self, name) for name, declared in OPTIONS.items() if declared.option.in_maps}
 
+    def _settle_perturbations(self) -> None:
+        """Name each perturbation among the treatments, by its word."""
+        given = {name: how for name, how in self.treatments.items() if not isinstance(how, str)}
+        made = {name: perturbation_of(how, name) for name, how in {**given, **self.perturbations}.items()}
+        words = {name: how for name, how in self.treatments.items() if isinstance(how, str)}
+        object.__setattr__(self, "perturbations", made)
+        object.__setattr__(self, "treatments", words | {name: how.name for name, how in made.items()})
+
     def _check_identifiers(self) -> None:
         for column, treatment in self.treatments.items():
-            _one_of(f"treatment of {column}", treatment, get_args(Treatment))
+            if treatment in PERTURBATIONS and column not in self.perturbations:
+                raise InputError(
+                    f"The treatment {treatment} of {column!r} needs its size, such as {{noise: 0.1}}, "
+                    "{swap: 0.05}, {pram: 0.8}, {limits: [0, 90]} or {round: 5}."
+                )
+            _one_of(f"treatment of {column}", treatment, (*get_args(Treatment), *PERTURBATIONS))
         for column in self.joins:
             if self.treatments.get(column) != "pseudonym":
                 raise InputError(
@@ -159,11 +184,16 @@ class Request(Options):
     def _check_columns(self) -> None:
         for column, choice in self.on_missing.items():
             _one_of(f"on_missing of {column}", choice, ("error", "suppress"))
+        for column, choice in self.publish.items():
+            _one_of(f"publish of {column}", choice, ("interval", "mean", "median"))
+        if self.linked_by is not None and set(self.publish.values()) - {"interval"}:
+            raise UnsupportedError("Linked records publish intervals. Leave out 'publish'.")
         described = ("quasi-identifier", "sensitive")
         trees = [column for column, source in self.hierarchies.items() if source is not None]
         self._refuse_others("An order", self.orders, described)
         self._refuse_others("A hierarchy", trees, described)
         self._refuse_others("A scheme", self.schemes, ("quasi-identifier",))
+        self._refuse_others("What to publish", self.publish, ("quasi-identifier",))
         self._refuse_others("A weight", self.weights, ("quasi-identifier",))
 
     def _refuse_others(self, what: str, columns: Iterable[str], roles: Sequence[str]) -> None:
@@ -212,7 +242,7 @@ class Request(Options):
     @property
     def may_drop(self) -> bool:
         """Whether records may be left out: asked for, or because they may not be published as `*`."""
-        return self.suppressed == "drop" or self.suppression > 0
+        return self.suppressed == "drop" or self.suppression > 0 or self.sample < 1
 
     def _check_items(self) -> None:
         named = self.roles.having("items")

@@ -41,8 +41,12 @@ def why_not_streamed(request: Request) -> str | None:
         return f"{named[0]!r} has the role items"
     if request.events is not None:
         return "there are two tables"
+    if request.sample < 1:
+        return "a sample is drawn"
+    if set(request.publish.values()) - {"interval"}:
+        return "means or medians are published"
     for name, treatment in request.treatments.items():
-        if treatment in ("pseudonym", "shift"):
+        if treatment in ("pseudonym", "shift") or name in request.perturbations:
             return f"{name!r} has the treatment {treatment}"
     return None
 

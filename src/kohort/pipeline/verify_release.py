@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
+from kohort.pipeline.populations import population_of
 from kohort.pipeline.prepare import Prepared, build_attributes, refuse_nulls, settled_roles
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
+from kohort.problem.attribute import Attribute
+from kohort.problem.roles import Roles
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
 __all__ = ["verify_published", "verify_release"]
@@ -27,7 +33,13 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
         rows=published.rows if published.kept is not None or prepared.needs_rows else slice(None),
         treatments=prepared.request.treatments,
     )
-    return verify(published.shown, prepared.request, original, hierarchies=prepared.sensitive_hierarchies)
+    return verify(
+        published.shown,
+        prepared.request,
+        original,
+        hierarchies=prepared.sensitive_hierarchies,
+        population=_population(prepared.request, prepared.roles.having("quasi-identifier")),
+    )
 
 
 def verify_release(
@@ -59,8 +71,19 @@ def verify_release(
         known,
         hierarchies=_sensitive_hierarchies(shown, request),
         eventless=None if joined is None else joined.eventless,
+        population=_population(request, request.roles.having("quasi-identifier")),
         checks=() if joined is None else joined.checks,
     )
+
+
+def _population(request: Request, names: Sequence[str]) -> tuple[Attribute, ...] | None:
+    """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
+    everybody = population_of(request.models)
+    if everybody is None:
+        return None
+    everybody.require(names)
+    lenient = replace(request, on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(everybody, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
 
 
 def _refuse_incomplete(

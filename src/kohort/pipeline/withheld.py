@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
 from kohort.problem.group_counts import group_counts
-from kohort.problem.models import NO_CONTEXT, Model
+from kohort.problem.models import MODELS, NO_CONTEXT, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification import Verdict
 
@@ -56,17 +56,18 @@ def _name(model: Model) -> str:
 def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:
     """Refuse a release whose withheld records can neither be published as `*` nor be left out.
 
-    verdict  on the release without them; None if no record would remain. Only t-closeness can fail for want
-             of them, as it compares classes with the whole table. Other failures are not meant here.
+    verdict  on the release without them; None if no record would remain. Only models that
+             compare classes with the whole table can fail for want of them. Others are not meant here.
     """
     if broken is None:
         return
     reason = "no record would be left"
     if verdict is not None:
         failing = [model.model for model in verdict.models if not model.holds]
-        if set(failing) != {"t-closeness"} or any(check.holds is False for check in verdict.checks):
+        others = [name for name in failing if not MODELS[name].compares_with_whole_table]
+        if not failing or others or any(check.holds is False for check in verdict.checks):
             return
-        reason = "without them the other classes do not keep t-closeness"
+        reason = f"without them the other classes do not keep {', '.join(failing)}"
     raise InfeasibleError(
         "The withheld records cannot be published as `*`, because on their own they do not satisfy "
         f"{broken}, and "

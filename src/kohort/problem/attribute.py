@@ -58,6 +58,13 @@ class Attribute:
             np.int64
         )
 
+    @property
+    def plain_numbers(self) -> np.ndarray | None:
+        """The values as numbers; None where the column has a hierarchy, a missing value, or no numbers."""
+        column = self.column
+        plain = column.kind in ("integer", "float") and not column.listed and not column.loners
+        return column.numbers if plain and not isinstance(self.domain, Hierarchy) else None
+
     def generalized(self, lo: np.ndarray, hi: np.ndarray) -> GeneralizedValues:
         """Generalized values, given as leaf ranges of the domain, in the form that costs take."""
         return GeneralizedValues(

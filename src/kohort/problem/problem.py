@@ -21,9 +21,12 @@ from kohort.problem.models import (
     NO_CONTEXT,
     ClassCounts,
     KAnonymity,
+    LabelledClasses,
     Model,
+    TableModel,
     ValueContext,
 )
+from kohort.problem.population_rows import PopulationRows
 from kohort.problem.sensitive import SensitiveAttribute
 
 __all__ = ["Problem", "refuse_many_attributes"]
@@ -53,6 +56,7 @@ class Problem:
     `histories` says which records of a person are seen together; None where records are not linked.
     `masses` says how much each record counts in the cost, 1 on average; None where all count the same. The
     models count records and people, whatever these weigh.
+    `population` is everybody whom some models compare the table with; None where none does.
     """
 
     attributes: tuple[Attribute, ...]
@@ -65,6 +69,7 @@ class Problem:
     persons: np.ndarray | None = None
     histories: Histories | None = None
     masses: np.ndarray | None = None
+    population: PopulationRows | None = None
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -200,17 +205,24 @@ class Problem:
             raise InfeasibleError("\n".join(f"{reason.rstrip('.')}." for reason in reasons))
 
     def _refusal(self, model: Model) -> str | None:
-        if model.attribute is None:
+        if isinstance(model, TableModel):
+            return model.refusal_in(self._as_one_class())
+        if model.attribute is None and not model.by_sampling:
             return None
         records: np.ndarray | slice = slice(None)
         n_records = self.n_records
-        if self.histories is not None:
+        if self.histories is not None and model.attribute is not None:
             records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
             n_records = len(records)
         whole = self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
         if self.survives_unions(model) or self.persons is None:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)
+
+    def _as_one_class(self) -> LabelledClasses:
+        people = None if self.population is None else np.array([self.population.counts.sum()])
+        labels = np.zeros((1, len(self.attributes)), dtype=np.int64)
+        return LabelledClasses(labels, np.array([self.n_records]), people)
 
     def _refusal_for_people(self, model: Model, whole: ClassCounts) -> str | None:
         """Why no classes can keep a rule about shares of people, where that is certain; else None.

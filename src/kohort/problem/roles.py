@@ -55,8 +55,8 @@ class Roles:
     def untouched(self, treatments: Mapping[str, str]) -> list[str]:
         """The columns that are published as they came."""
         kept = [name for name in self.having("weight") if treatments.get(name) == "keep"]
-        plain = [name for name in self.having("insensitive") if treatments.get(name) != "shift"]
-        return [*self.having("sensitive"), *plain, *kept]
+        plain = [*self.having("sensitive"), *self.having("insensitive")]
+        return [*(name for name in plain if treatments.get(name, "keep") == "keep"), *kept]
 
     def settled(self, names: Sequence[str]) -> Roles:
         """The roles of exactly these columns, with `others` applied to those that are not named."""

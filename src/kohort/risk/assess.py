@@ -12,6 +12,7 @@ from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, p
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Classes
 from kohort.pipeline.release import VerifiedRelease
+from kohort.problem.uniqueness import population_uniqueness
 from kohort.risk.attack import linkage_attack
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
@@ -19,7 +20,6 @@ from kohort.risk.households import household_risk
 from kohort.risk.order import order_attack
 from kohort.risk.people import dominance, person_risks
 from kohort.risk.population import Population, population_of
-from kohort.risk.uniqueness import population_uniqueness
 from kohort.risk.weights import weighted_population
 
 __all__ = ["assess_risk"]

@@ -12,7 +12,7 @@ from kohort.extras import install_command
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
-from kohort.problem.costs import COSTS
+from kohort.problem.costs import cost_named
 from kohort.utility.association import association
 from kohort.utility.classification import classification
 from kohort.utility.item_queries import item_query_error
@@ -77,7 +77,7 @@ def _figure(value: float) -> str:
 
 
 def _meaning(name: str) -> str:
-    return COSTS[name.removeprefix("items-")].meaning
+    return cost_named(name.removeprefix("items-")).meaning
 
 
 def _classification(

@@ -11,6 +11,7 @@ from kohort.data.baskets import Baskets
 from kohort.data.counting import Pairs
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
+from kohort.problem.perturbations import PERTURBATIONS
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
@@ -29,7 +30,12 @@ from kohort.verification.verdict import Check
 
 __all__ = ["Alignment", "align"]
 
-_REPLACING = ("pseudonym", "mask", "shift")  # treatments of columns that are published in another form
+_REPLACING = (
+    "pseudonym",
+    "mask",
+    "shift",
+    *PERTURBATIONS,
+)  # treatments of columns that are published in another form
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,20 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs, stretches_of
 from kohort.data.domain import STAR
-from kohort.problem.models import NO_CONTEXT, ClassCounts, Measure, Model, ValueContext
+from kohort.problem.attribute import Attribute
+from kohort.problem.models import (
+    NO_CONTEXT,
+    ClassCounts,
+    LabelledClasses,
+    Measure,
+    Model,
+    TableModel,
+    ValueContext,
+)
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.class_keys import Cells, ClassKeys
 from kohort.verification.people import CountedPeople
+from kohort.verification.population import people_fitting
 from kohort.verification.verdict import Check
 
 __all__ = ["PublishedClasses"]
@@ -29,11 +39,13 @@ class PublishedClasses:
 
     persons  per record a number for whose it is; None where that is not known, or need not be: then records
              are counted
+    population  the same quasi-identifiers of everybody, where promises compare with them
     """
 
     columns: Sequence[Column]
     sensitive: Mapping[str, SensitiveAttribute]
     persons: np.ndarray | None = None
+    population: Sequence[Attribute] | None = None
 
     @cached_property
     def _keys(self) -> ClassKeys | None:
@@ -106,6 +118,16 @@ class PublishedClasses:
         record = np.empty(len(self.sizes), dtype=np.int64)
         record[self.class_of_record] = np.arange(len(self.class_of_record))
         return [column.codes[record] for column in self.columns]
+
+    @cached_property
+    def labelled_classes(self) -> LabelledClasses:
+        """All classes with their labels and, where a population is given, with the people whom they fit."""
+        labels = np.column_stack(self._codes).astype(np.int64)
+        if self.population is None:
+            return LabelledClasses(labels, self.sizes)
+        of_name = {attribute.name: attribute for attribute in self.population}
+        everybody = [of_name[column.name] for column in self.columns]
+        return LabelledClasses(labels, self.sizes, *people_fitting(self.columns, self._codes, everybody))
 
     @cached_property
     def all_star(self) -> np.ndarray:
@@ -189,11 +211,15 @@ class PublishedClasses:
 
     def holds(self, model: Model, counts: ClassCounts) -> np.ndarray:
         """Per class whether it keeps a model; one without values has nothing to keep."""
+        if isinstance(model, TableModel):
+            return model.holds_in(self.labelled_classes)
         holds = ~self.having(model.attribute)
         holds[~holds] = model.holds(counts, self._context(model)) if len(counts.sizes) else True
         return holds
 
     def measure(self, model: Model, counts: ClassCounts) -> Measure | None:
+        if isinstance(model, TableModel):
+            return model.measure_in(self.labelled_classes)
         return model.measure(counts, self._context(model))
 
     def own_checks(self, models: Sequence[Model]) -> list[Check]:

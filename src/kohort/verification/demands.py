@@ -12,6 +12,7 @@ from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemInference, KmAnonymity, Model
+from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 
 __all__ = ["Demands", "ItemsDemand", "Original"]
@@ -59,6 +60,15 @@ class Demands(Protocol):
     def treatments(self) -> Mapping[str, str]: ...
 
     @property
+    def publish(self) -> Mapping[str, str]: ...
+
+    @property
+    def cost(self) -> str: ...
+
+    @property
+    def perturbations(self) -> Mapping[str, Perturbation]: ...
+
+    @property
     def linked_by(self) -> str | None: ...
 
     @property
@@ -69,6 +79,9 @@ class Demands(Protocol):
 
     @property
     def suppression(self) -> float: ...
+
+    @property
+    def sample(self) -> float: ...
 
     @property
     def may_drop(self) -> bool: ...

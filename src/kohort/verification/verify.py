@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,16 +13,19 @@ from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.person_codes import record_weights
+from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, PublishedTable
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
+from kohort.verification.averages import lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.holders import Holders, holders_of
 from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.perturbed import check_perturbed
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import published_classes, verify_models
@@ -50,17 +54,21 @@ def verify(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     eventless: Eventless | None = None,
+    population: Sequence[Attribute] | None = None,
     checks: Sequence[Check] = (),
 ) -> Verification:
     """Measure every promise on the published table; with the original, compare the two and measure costs.
 
     hierarchies  of sensitive columns, for models that compare values by them
     eventless    of a table that was joined from people and events: the people without any
+    population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
+    published, original, averages = read_averages(published, demands, original)
     shown = _shown_items(published, demands)
     found = _compared(published, demands, original, shown)
-    found = replace(found, checks=(*checks, *found.checks))
+    treated = _treated(published, demands, original, found)
+    found = replace(found, checks=(*checks, *averages, *found.checks, *treated))
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
         levels = _levels(demands, original, found)
@@ -78,13 +86,14 @@ def verify(
         slot=demands.slot,
         persons=whose.persons,
         eventless=eventless,
+        population=population,
     )
     verdict = verify_models(
         classes,
         whose.models,
         suppression=demands.suppression,
         dropped=_dropped(published, demands, original),
-        checks=(*found.checks, *whose.checks),
+        checks=(*found.checks, *whose.checks, *_sampled(published, demands, original)),
         sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
     )
     if shown is not None and demands.km is not None:
@@ -92,9 +101,10 @@ def verify(
         levels = _levels(demands, original, found)
         verdict = with_items(verdict, classes, shown, demands.km, holders, levels)
     table = _table(verdict, classes, found)
-    if table is None:
+    if table is None or (demands.sample < 1 and original is not None and original.rows is None):
         return Verification(verdict)
-    return Verification(verdict, _loss(table, original, found), _unweighted_loss(table, original, found))
+    loss = _loss(table, original, found) | _squares(demands, original, found, classes)
+    return Verification(verdict, loss, _unweighted_loss(table, original, found))
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
@@ -112,11 +122,44 @@ def _compared(
     return align(published, original, demands, shown)
 
 
+def _treated(
+    published: Dataset, demands: Demands, original: Original | None, found: Alignment
+) -> list[Check]:
+    """What can be seen of noise and the like in the published columns."""
+    before = None if original is None else original.dataset
+    return [
+        check_perturbed(published, before, name, how, found.rows, sure=found.sure)
+        for name, how in demands.perturbations.items()
+    ]
+
+
 def _dropped(published: Dataset, demands: Demands, original: Original | None) -> int:
     """How many records were left out; where none may be, their number is a check of its own."""
     if original is None or (original.rows is None and not demands.may_drop):
         return 0
-    return max(original.dataset.n_records - published.n_records, 0)
+    return max(_expected_records(demands, original) - published.n_records, 0)
+
+
+def _expected_records(demands: Demands, original: Original) -> int:
+    """How many records there are to publish: all of the original, or those of a sample of it.
+
+    The publisher, who states which records are which, compares with the sample itself.
+    """
+    n_records = original.dataset.n_records
+    drawn = original.rows is not None or demands.sample == 1
+    return n_records if drawn else int(Fraction(str(demands.sample)) * n_records)
+
+
+def _sampled(published: Dataset, demands: Demands, original: Original | None) -> list[Check]:
+    """Whether a sample is no larger than asked for."""
+    if original is None or demands.sample == 1 or original.rows is not None:
+        return []
+    most = _expected_records(demands, original)
+    detail = (
+        f"Of {original.dataset.n_records:,} records at most {most:,} were to be drawn; "
+        f"{published.n_records:,} are published."
+    )
+    return [Check("sample", published.n_records <= most, detail)]
 
 
 def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
@@ -186,6 +229,17 @@ def _loss(table: PublishedTable, original: Original | None, found: Alignment) ->
         unknown = [n for n in loss if COSTS[n].by_record or (weights is not None and COSTS[n].is_mean)]
         loss = {name: value for name, value in loss.items() if name not in unknown}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
+
+
+def _squares(
+    demands: Demands, original: Original | None, found: Alignment, classes: PublishedClasses
+) -> dict[str, float]:
+    """The share of the variance of numbers that is lost, where it is asked for or means are published."""
+    asked = demands.cost == "squares" or any(how != "interval" for how in demands.publish.values())
+    if not asked or original is None or not found.sure or found.rows is None:
+        return {}
+    lost = lost_squares(original.attributes, found.rows, classes, original.dataset.n_records)
+    return {} if lost is None else {"squares": lost}
 
 
 def _unweighted_loss(

@@ -12,6 +12,7 @@ from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
+from kohort.problem.attribute import Attribute
 from kohort.problem.models import ClassCounts, Model
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
@@ -35,6 +36,7 @@ def published_classes(
     linked_by: str | None = None,
     slot: str | None = None,
     eventless: Eventless | None = None,
+    population: Sequence[Attribute] | None = None,
 ) -> PublishedClasses:
     """The classes of a published table and the sensitive columns that the models look at.
 
@@ -43,6 +45,7 @@ def published_classes(
                people are counted by this column
     slot       of linked records: the column that says which one of a person's it is, if there is one
     eventless  of linked records that were joined from people and events: the people without any
+    population  the quasi-identifiers of everybody whom promises compare the table with
     """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
@@ -55,7 +58,7 @@ def published_classes(
         sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
     columns = [published.column(name) for name in quasi_identifiers]
     if linked_by is None:
-        return PublishedClasses(columns, sensitive, persons)
+        return PublishedClasses(columns, sensitive, persons, population)
     published.require([linked_by, *([] if slot is None else [slot])])
     slots = None if slot is None else published.column(slot)
     person = published.column(linked_by)

@@ -137,7 +137,14 @@ def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, wit
     search.check()
 
 
-@pytest.mark.parametrize("model", [ko.LDiversity("occupation", 2), ko.TCloseness("occupation", 0.6)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ko.LDiversity("occupation", 2),
+        ko.TCloseness("occupation", 0.6),
+        ko.BetaLikeness("occupation", 4),
+    ],
+)
 def test_tallies_of_sensitive_values_are_always_right(model):
     problem = adult(60, 3, sensitive=["occupation"], privacy=[model], algorithm="mondrian").problem
     closed, cost, star, prices = started(problem)
@@ -274,6 +281,8 @@ def test_shortfalls_are_those_by_definition(drawn):
         ko.LDiversity("illness", 2, kind="entropy"),
         ko.AlphaDeassociation("illness", 0.7, values=["flu", "gout"]),
         ko.TCloseness("illness", 0.3),
+        ko.DeltaDisclosure("illness", 0.5),
+        ko.BetaLikeness("illness", 0.25, kind="enhanced"),
     ]
     problem = ko.anonymize(
         ko.datasets.load_adult().select(["sex"]).slice(0, 8).append_column("illness", [illness]),

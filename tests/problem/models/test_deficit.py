@@ -8,8 +8,17 @@ from hypothesis import strategies as st
 from by_definition.class_tables import classes_of, context_of, counts_of, trees
 from by_definition.diversify import deficit
 from by_definition.models import equal_ground, hierarchical_ground, ordered_ground
-from kohort.problem.models import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
+from kohort.problem.models import (
+    AlphaDeassociation,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Model,
+    TCloseness,
+)
 from kohort.problem.models.model import NEAR
+from kohort.problem.models.share_band import ShareBand
 
 EXAMPLES = [
     KAnonymity(1),
@@ -28,6 +37,10 @@ EXAMPLES = [
     TCloseness("s", 0.3),
     TCloseness("s", 0.25, "ordered"),
     TCloseness("s", 0.2, "hierarchical"),
+    DeltaDisclosure("s", 1),
+    DeltaDisclosure("s", 0.25),
+    BetaLikeness("s", 0.5),
+    BetaLikeness("s", "3/2", "enhanced"),
 ]
 
 
@@ -62,6 +75,8 @@ def by_definition(model, cells, context):
                 tree.parent.tolist(), tree.leaf_node.tolist(), tree.height.tolist()
             ),
         }[model.distance]()
+    if isinstance(model, ShareBand):
+        known["overall"] = context.overall.tolist()
     if isinstance(model, AlphaDeassociation):
         values = range(len(cells)) if model.values is None else [0, 1]
         known["groups"] = [values] if model.values and model.combine else [[v] for v in values]

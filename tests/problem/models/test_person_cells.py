@@ -50,6 +50,8 @@ MODELS = [
     ko.AlphaDeassociation("ill", 0.5, values=["a", "b"], combine=False),
     ko.AlphaDeassociation("ill", 0.5, values=["a"], rounding="ceiling"),
     ko.TCloseness("ill", 0.3),
+    ko.DeltaDisclosure("ill", 2),
+    ko.BetaLikeness("ill", 1),
 ]
 
 

@@ -89,7 +89,7 @@ class FullDomain(Algorithm):
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return True
+        return not model.by_sampling
 
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)

@@ -9,8 +9,9 @@ import numpy as np
 
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
+from kohort.data.dataset import distinct_rows
 from kohort.problem.counted_cells import CountedCells
-from kohort.problem.models import ClassCounts, Model
+from kohort.problem.models import ClassCounts, LabelledClasses, Model, TableModel
 from kohort.problem.problem import Problem
 
 __all__ = ["ClassTable", "GeneralizedTable", "Levels"]
@@ -27,10 +28,10 @@ class GeneralizedTable:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.cells = CountedCells.of(problem)
+        self.cells, self._population = CountedCells.of(problem), problem.population
         self.nodes = [level_nodes(hierarchy) for hierarchy in problem.coded.hierarchies]
         self.shape = tuple(len(levels) for levels in self.nodes)
-        mapping = _Mapping(self.cells, self.nodes)
+        self._mapping = mapping = _Mapping(self.cells, self.nodes)
         self._sizes = _RollUps(mapping, len(self.nodes))
         self._values = _RollUps(mapping, len(self.nodes) + 1)
 
@@ -48,7 +49,9 @@ class GeneralizedTable:
         """For each model, whether each class at these levels satisfies it; models of sizes come first."""
         sizes = ClassCounts.of_sizes(self.people(classes, levels))
         for model in models:
-            if model.attribute is None:
+            if isinstance(model, TableModel):
+                yield model, model.holds_in(self.labelled(classes, levels))
+            elif model.attribute is None:
                 yield model, model.holds(sizes)
         of_values = [model for model in models if model.attribute is not None]
         if of_values:
@@ -56,6 +59,15 @@ class GeneralizedTable:
             class_of = self.class_of(values.rows, classes, levels)
             for model in of_values:
                 yield model, self.cells.satisfied(model, values.rows, class_of, values.counts)
+
+    def labelled(self, classes: ClassTable, levels: Levels) -> LabelledClasses:
+        """The classes at these levels with their labels, and how many of a population fit each."""
+        labels = self._mapping.numbers(self.cells.leaves[classes.rows], levels)
+        if self._population is None:
+            return LabelledClasses(labels, classes.counts)
+        everybody = self._mapping.numbers(self._population.leaves, levels)
+        people, elsewhere = _fitting(labels, everybody, self._population.counts)
+        return LabelledClasses(labels, classes.counts, people, elsewhere)
 
     def people(self, classes: ClassTable, levels: Levels) -> np.ndarray:
         """How many people each class has: its records, unless people have several."""
@@ -84,6 +96,18 @@ class _Mapping:
         self._start = np.cumsum([0, *(len(table) for table in tables)])[:-1]
         self._n_leaves = np.array([*(levels.shape[1] for levels in nodes), 0])
 
+    def numbers(self, leaves: np.ndarray, levels: Levels) -> np.ndarray:
+        """The numbers of the labels that rows of leaves have at these levels; -1 for a leaf of -1.
+
+        A value that a hierarchy lacks has the leaf -1: it is covered by a level with a single label alone.
+        """
+        start, columns = self.start(levels), []
+        for place, level in enumerate(levels):
+            number = self.mapped[start[place] + leaves[:, place]]
+            lacking = 0 if self.n_nodes[place][level] == 1 else -1
+            columns.append(np.where(leaves[:, place] < 0, lacking, number))
+        return np.column_stack(columns).astype(np.int64)
+
     def start(self, levels: Levels) -> np.ndarray:
         """Where the mapping of each column begins, at these levels."""
         return self._start + self._n_leaves * (*levels, 0)
@@ -91,6 +115,15 @@ class _Mapping:
     def radix(self, levels: Levels) -> np.ndarray:
         """How many numbers each column is mapped to, at these levels."""
         return np.array([*(n[level] for n, level in zip(self.n_nodes, levels)), self._n_values])
+
+
+def _fitting(labels: np.ndarray, everybody: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, int]:
+    """How many people have the labels of each class, and how many have those of none."""
+    _, _, number = distinct_rows(np.concatenate([labels, everybody]) + 1)  # no code is below 0
+    n_classes = len(labels)
+    found = np.bincount(number[n_classes:], weights=counts, minlength=int(number.max()) + 1)
+    people = found[number[:n_classes]].astype(np.int64)
+    return people, int(counts.sum() - people.sum())
 
 
 def _numbered(levels: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from kohort.algorithms.improve.group_search import regrouped
 from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
 from kohort.algorithms.improve.region_search import regrouped_in_regions
+from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.charge_bound import lower_bound
@@ -30,6 +31,7 @@ from kohort.algorithms.run import Run, Standing
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
+from kohort.problem.costs import Cost
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_slots
@@ -112,9 +114,16 @@ class Improve(Algorithm):
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return True
+        return not (model.of_table or model.by_sampling)
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.of_numbers or super().minimises(cost)
 
     def refuse(self, problem: Problem) -> None:
+        if problem.cost.of_numbers:
+            refuse_squares(problem)
+            return
         refuse_other_costs(self, problem)
         refuse_other_models(problem)
         if not all(model.survives_unions for model in problem.models):
@@ -123,6 +132,8 @@ class Improve(Algorithm):
             )
 
     def solve(self, problem: Problem, run: Run) -> Groups:
+        if problem.cost.of_numbers:
+            return grouped_by_squares(problem, run)
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
         return improve(problem, groups, run)
 

@@ -11,6 +11,7 @@ from kohort.algorithms.improve.kernels.promises import (
     MOST,
     RULE,
     TOGETHER,
+    WITHIN,
     Promises,
 )
 from kohort.errors import UnsupportedError
@@ -19,7 +20,14 @@ from kohort.problem.problem import Problem
 
 __all__ = ["promises_of", "refuse_other_models", "units_of"]
 
-_KINDS = {"most": MOST, "together": TOGETHER, "distinct": DISTINCT, "entropy": ENTROPY, "close": CLOSE}
+_KINDS = {
+    "most": MOST,
+    "together": TOGETHER,
+    "distinct": DISTINCT,
+    "entropy": ENTROPY,
+    "close": CLOSE,
+    "within": WITHIN,
+}
 
 
 def refuse_other_models(problem: Problem) -> None:
@@ -62,6 +70,7 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
     models = [model for model in problem.models if model.attribute is not None]
     rules = np.zeros(len(models), dtype=RULE).view(np.recarray)
     listed = np.ones((len(models), n_values), dtype=bool)
+    low, high = np.zeros((len(models), n_values)), np.ones((len(models), n_values))
     for number, model in enumerate(models):
         assert model.attribute is not None
         sensitive, start = problem.sensitive[model.attribute], int(starts[model.attribute])
@@ -70,6 +79,9 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
         if rule.values is not None:
             listed[number] = False
             listed[number, [start + code for code in sensitive.context.codes(rule.values)]] = True
+        if rule.band is not None:
+            values = slice(start, start + sensitive.n_values)
+            low[number, values], high[number, values] = rule.band(sensitive.column.counts / problem.n_records)
     value = np.empty((int(unit.max()) + 1, len(names)), dtype=np.int64)
     share = np.zeros(n_values)
     for place, name in enumerate(names):
@@ -84,6 +96,8 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
         rules=rules,
         listed=listed,
         share=share,
+        low=low,
+        high=high,
         value=value,
         tally=np.zeros((n_tallies, n_values), dtype=np.int64),
         tally_of=np.full(n_slots if models else 0, -1, dtype=np.int64),

@@ -56,7 +56,7 @@ class Mondrian(Algorithm):
 
     @classmethod
     def meets(cls, model: type[Model]) -> bool:
-        return True
+        return not (model.of_table or model.by_sampling)
 
     def refuse(self, problem: Problem) -> None:
         self.refuse_cost(problem.cost)

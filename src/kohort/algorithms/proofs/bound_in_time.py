@@ -35,7 +35,8 @@ def bound_of(problem: Problem, recoding: Recoding, run: Run) -> Bound:
     """
     if isinstance(recoding, HistoryGroups) and recoding.parts:
         return _of_parts(recoding.parts, run)
-    if recoding.bound is not None or not recoding.in_domain or not problem.attributes:
+    known = recoding.bound is not None or problem.cost.of_numbers
+    if known or not recoding.in_domain or not problem.attributes:
         return Bound(recoding.bound)
     return bound_in_time(problem, run)
 

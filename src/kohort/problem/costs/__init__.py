@@ -6,6 +6,7 @@ from kohort.problem.costs.cost import CellCost, Cost, Line, PublishedAttribute, 
 from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
 from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
 from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
+from kohort.problem.costs.squares import Squares
 from kohort.problem.costs.tree import Distortion, Suppressions, Tree
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "PublishedAttribute",
     "PublishedTable",
     "SeparableCost",
+    "Squares",
     "cost_named",
 ]
 
@@ -38,7 +40,9 @@ COSTS: dict[str, type[Cost]] = {
 
 
 def cost_named(name: str) -> Cost:
-    """The cost with this spec name."""
+    """The cost with this spec name: one that every release is measured by, or squares."""
+    if name == Squares.name:
+        return Squares()
     if name not in COSTS:
-        raise InputError(f"There is no cost {name!r}. {did_you_mean(name, COSTS)}")
+        raise InputError(f"There is no cost {name!r}. {did_you_mean(name, [*COSTS, Squares.name])}")
     return COSTS[name]()

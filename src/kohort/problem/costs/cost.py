@@ -93,6 +93,7 @@ class Cost(ABC):
     mean_of_cells      the weighted mean over all cells of what their labels cost, which depends on the
                        attribute's domain alone and not on how often its values occur
     is_mean            it is a mean over records, which sampling weights may weigh
+    of_numbers         it is about numbers themselves, not about labels, and measured only where asked for
     """
 
     name: ClassVar[str]
@@ -106,6 +107,7 @@ class Cost(ABC):
     of_items: ClassVar[bool] = False
     mean_of_cells: ClassVar[bool] = False
     is_mean: ClassVar[bool] = False
+    of_numbers: ClassVar[bool] = False
 
     @property
     def metric(self) -> bool:

@@ -39,6 +39,11 @@ class AlphaDeassociation(Model):
 
     name: ClassVar[str] = "alpha-deassociation"
     spec_key: ClassVar[str] = "alpha"
+    stops: ClassVar[str] = "a confident guess that somebody has one of the chosen values"
+    leaves: ClassVar[str] = (
+        "guesses about other values, and shares far above that of the table but below alpha"
+    )
+    typical: ClassVar[str] = "alpha: 0.5"
     bounds_shares: ClassVar[bool] = True
     attribute: str
     alpha: Number

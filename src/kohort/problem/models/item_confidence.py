@@ -43,6 +43,9 @@ class ItemConfidence(ItemInference):
 
     name: ClassVar[str] = "item-confidence"
     spec_key: ClassVar[str] = "confidence"
+    stops: ClassVar[str] = "being sure of a sensitive item by m other items"
+    leaves: ClassVar[str] = "whoever knows sensitive items already"
+    typical: ClassVar[str] = "limit: 0.5"
     sensitive: Sequence[str] = ()
     limit: Number = 0
     m: int = 0

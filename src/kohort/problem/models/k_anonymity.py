@@ -23,6 +23,9 @@ class KAnonymity(Model):
     name: ClassVar[str] = "k-anonymity"
     spec_key: ClassVar[str] = "k"
     only_counts: ClassVar[bool] = True
+    stops: ClassVar[str] = "finding the record of a person by what one knows about them"
+    leaves: ClassVar[str] = "learning what all records of a class share"
+    typical: ClassVar[str] = "k: 5 inside an office, 10 to 20 for the public"
     attribute = None
     k: int
 

@@ -50,6 +50,9 @@ class KmAnonymity:
 
     name: ClassVar[str] = "km-anonymity"
     spec_key: ClassVar[str] = "m"
+    stops: ClassVar[str] = "finding the basket of a person by m of its items"
+    leaves: ClassVar[str] = "whoever knows more items, and learning an item that all these baskets have"
+    typical: ClassVar[str] = "m: 2, with k: 5"
     only_counts: ClassVar[bool] = True
     k: int
     m: int

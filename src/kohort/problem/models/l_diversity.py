@@ -54,6 +54,9 @@ class LDiversity(Model):
 
     name: ClassVar[str] = "l-diversity"
     spec_key: ClassVar[str] = "diversity"
+    stops: ClassVar[str] = "classes in which everybody, or nearly everybody, has the same sensitive value"
+    leaves: ClassVar[str] = "values that mean the same, and rare values that are frequent in a class"
+    typical: ClassVar[str] = "l: 3"
     attribute: str
     l: Number  # noqa: E741 (the name it has in every paper)
     kind: str = "frequency"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -85,13 +85,16 @@ class TallyRule:
 
     kind    most: no value makes up more than `limit`; together: the listed values do not, added up;
             distinct: at least `limit` different values; entropy: at least `limit`, in nats;
-            close: at most `limit` in excess of the shares that the values have in the whole table
+            close: at most `limit` in excess of the shares that the values have in the whole table;
+            within: the share of every value lies in its `band`
     values  the labels of the values that it looks at; None: all of them
+    band    given the shares of the values in the whole table, the least and greatest share of each in a class
     """
 
-    kind: Literal["most", "together", "distinct", "entropy", "close"]
+    kind: Literal["most", "together", "distinct", "entropy", "close", "within"]
     limit: float
     values: tuple[str | None, ...] | None = None
+    band: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
 
 class Model(ABC):
@@ -103,8 +106,11 @@ class Model(ABC):
     only_counts                it looks at how many records are in a class and not at sensitive values
     bounds_shares              it is a limit on the share of sensitive values in a class
     compares_with_whole_table  whether a class keeps it depends on all records that are published
+    by_sampling                it is kept by a mechanism of its own, which draws records at random
+    of_table                   it looks at the labels of all classes, or at a population: see `table_model`
     of_people                  where people have several records: how it looks at the people of a class, see
                                `person_cells`
+    stops, leaves, typical     for `kohort models`: what the promise stops, what it leaves open, a usual value
     """
 
     name: ClassVar[str]
@@ -112,6 +118,11 @@ class Model(ABC):
     only_counts: ClassVar[bool] = False
     bounds_shares: ClassVar[bool] = False
     compares_with_whole_table: ClassVar[bool] = False
+    of_table: ClassVar[bool] = False
+    by_sampling: ClassVar[bool] = False
+    stops: ClassVar[str]
+    leaves: ClassVar[str]
+    typical: ClassVar[str]
     attribute: str | None
 
     @property
@@ -212,7 +223,9 @@ class Model(ABC):
 def _as_json(value: Any) -> Any:
     if isinstance(value, Fraction):
         return plain(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
 
 
 def check_attribute(model: str, attribute: object) -> None:

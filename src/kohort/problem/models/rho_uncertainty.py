@@ -40,6 +40,9 @@ class RhoUncertainty(ItemInference):
 
     name: ClassVar[str] = "rho-uncertainty"
     spec_key: ClassVar[str] = "uncertainty"
+    stops: ClassVar[str] = "being sure of a sensitive item by m items, other sensitive ones among them"
+    leaves: ClassVar[str] = "whoever knows more items"
+    typical: ClassVar[str] = "rho: 0.5"
     strict: ClassVar[bool] = True
     knows_sensitive: ClassVar[bool] = True
     attribute: ClassVar[str | None] = None  # type: ignore[misc]

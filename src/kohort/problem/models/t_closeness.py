@@ -51,6 +51,11 @@ class TCloseness(Model):
 
     name: ClassVar[str] = "t-closeness"
     spec_key: ClassVar[str] = "closeness"
+    stops: ClassVar[str] = "learning much about a sensitive value by knowing somebody's class"
+    leaves: ClassVar[str] = (
+        "a rare value that becomes many times likelier; finding a record: ask for k as well"
+    )
+    typical: ClassVar[str] = "t: 0.2"
     compares_with_whole_table: ClassVar[bool] = True
     attribute: str
     t: Number

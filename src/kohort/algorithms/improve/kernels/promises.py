@@ -15,13 +15,14 @@ __all__ = [
     "MOST",
     "RULE",
     "TOGETHER",
+    "WITHIN",
     "Promises",
     "drop_tally",
     "recount",
     "shortfall",
 ]
 
-DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY = 0, 1, 2, 3, 4
+DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY, WITHIN = 0, 1, 2, 3, 4, 5
 RULE = np.dtype(
     [("kind", np.int64), ("first_value", np.int64), ("end_value", np.int64), ("limit", np.float64)]
 )
@@ -36,12 +37,15 @@ class Promises(NamedTuple):
     TOGETHER  the listed values together do not make up more than the share `limit`
     CLOSE     the excess of values over their share in the table adds up to at most the share `limit`
     ENTROPY   the entropy of the values is at least `limit`
+    WITHIN    the share of every value lies between `low` and `high`
     """
 
     k: int
     rules: np.recarray  # RULE: kind, values from `first_value` to before `end_value`, limit
     listed: np.ndarray  # rules by values
     share: np.ndarray  # per value: its share in the whole table
+    low: np.ndarray  # rules by values: the least share of a value in a slot
+    high: np.ndarray  # rules by values: the greatest
     value: np.ndarray  # units by sensitive attributes
     tally: np.ndarray  # tallies by values: the records of an open slot
     tally_of: np.ndarray  # per slot: its tally, or -1
@@ -89,7 +93,10 @@ def _amount(promises, rule, counts, size):
     total = 0.0
     for value in range(promises.rules[rule].first_value, promises.rules[rule].end_value):
         count = counts[value]
-        if count == 0:
+        if kind == WITHIN:
+            total += max(count - promises.high[rule, value] * size, 0.0)
+            total += max(promises.low[rule, value] * size - count, 0.0)
+        if count == 0 or kind == WITHIN:
             continue
         if kind == DISTINCT:
             total += 1
@@ -103,4 +110,6 @@ def _amount(promises, rule, counts, size):
         return limit - total
     if kind == ENTROPY:
         return limit * size - total
+    if kind == WITHIN:
+        return total
     return total - limit * size

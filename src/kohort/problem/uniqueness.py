@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fit_pitman", "pitman_uniques", "population_uniqueness", "zayatz_uniques"]
+__all__ = [
+    "estimated_uniqueness",
+    "fit_pitman",
+    "pitman_uniques",
+    "population_uniqueness",
+    "zayatz_uniques",
+]
 
 _SMALL_SAMPLE = 0.1
 _GOLDEN = (5**0.5 - 1) / 2
@@ -21,20 +27,26 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 def population_uniqueness(sizes: np.ndarray, fraction: float) -> dict[str, Any]:
     """The estimated share of the population that is unique, by both models and by the one to take."""
+    found = {model: estimated_uniqueness(sizes, fraction, model) for model in ("pitman", "zayatz")}
+    model = _model_to_take(fraction)
+    return {"share": found[model], "model": model, **found}
+
+
+def estimated_uniqueness(sizes: np.ndarray, fraction: float, model: str = "auto") -> float:
+    """The estimated share of the population that is unique, by a model: pitman, zayatz or the one to take."""
     n = int(sizes.sum())
     population = max(round(n / fraction), n)
     if not n:
-        found = {"pitman": 0.0, "zayatz": 0.0}
-    elif population == n:
-        share = float((sizes == 1).sum() / n)  # the sample is the population: nothing to estimate
-        found = {"pitman": share, "zayatz": share}
-    else:
-        found = {
-            "pitman": min(pitman_uniques(*fit_pitman(sizes), population) / population, 1.0),
-            "zayatz": min(zayatz_uniques(sizes, population) / population, 1.0),
-        }
-    model = "pitman" if fraction <= _SMALL_SAMPLE else "zayatz"
-    return {"share": found[model], "model": model, **found}
+        return 0.0
+    if population == n:
+        return float((sizes == 1).sum() / n)  # the sample is the population: nothing to estimate
+    if (_model_to_take(fraction) if model == "auto" else model) == "pitman":
+        return min(pitman_uniques(*fit_pitman(sizes), population) / population, 1.0)
+    return min(zayatz_uniques(sizes, population) / population, 1.0)
+
+
+def _model_to_take(fraction: float) -> str:
+    return "pitman" if fraction <= _SMALL_SAMPLE else "zayatz"
 
 
 def fit_pitman(sizes: np.ndarray) -> tuple[float, float]:

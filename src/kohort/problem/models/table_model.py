@@ -1,0 +1,78 @@
+"""Promises about a whole published table: they look at the labels of its classes, and at a population."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kohort.errors import InternalError
+from kohort.problem.models.class_counts import ClassCounts
+from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
+
+__all__ = ["LabelledClasses", "TableModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledClasses:
+    """All classes of a published table, with what is published of them.
+
+    labels      classes by quasi-identifiers: the number of the label that a class has in each column
+    sizes       records of each class
+    people      of the population, how many each class fits; None where no population is given
+    elsewhere   how many people of the population fit no class
+    apart       whether nobody of the population fits two classes
+    """
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    people: np.ndarray | None = None
+    elsewhere: int = 0
+    apart: bool = True
+
+    @property
+    def known_people(self) -> np.ndarray:
+        """The people of the population whom each class fits; raises where no population is given."""
+        if self.people is None:
+            raise InternalError("The population that a promise compares with is needed.")
+        return self.people
+
+
+class TableModel(Model):
+    """A promise that depends on all classes at once, or on a population that they are compared with.
+
+    `survives_unions` says of these whether a table that keeps the promise still does where all values of a
+    column are published at a higher level of its hierarchy. Only searches over such levels can meet them.
+    """
+
+    of_table: ClassVar[bool] = True
+    attribute = None
+
+    @abstractmethod
+    def holds_in(self, table: LabelledClasses) -> np.ndarray:
+        """For each class, whether it keeps the promise; decided exactly where the rule is rational."""
+
+    def measure_in(self, table: LabelledClasses) -> Measure | None:
+        """What the worst class attains, on the scale of `asked`; None if there are no classes."""
+        return self._worst_in(table) if len(table.sizes) else None
+
+    @abstractmethod
+    def _worst_in(self, table: LabelledClasses) -> Measure: ...
+
+    def refusal_in(self, whole: LabelledClasses) -> str | None:
+        """Why no recoding can keep the promise, and what is possible; None if all records as one class do."""
+        return None if self.holds_in(whole).all() else self._refusal_in(whole)
+
+    @abstractmethod
+    def _refusal_in(self, whole: LabelledClasses) -> str: ...
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+
+    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")

@@ -1,0 +1,193 @@
+"""Checks of perturbed columns: whatever of a perturbation can be seen in what is published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
+from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
+from kohort.verification.verdict import Check
+
+__all__ = ["check_perturbed"]
+
+SIGMAS = 7
+"""Chance alone exceeds so many standard deviations once in 10^11 times."""
+
+
+def check_perturbed(
+    published: Dataset,
+    original: Dataset | None,
+    name: str,
+    how: Perturbation,
+    rows: np.ndarray | slice | None,
+    *,
+    sure: bool,
+) -> Check:
+    """Whether a column may have come about as the spec says.
+
+    rows, sure  per published record its original, and whether that is known for certain
+    """
+    title = f"column {name!r} treated"
+    if name not in published.names:
+        return Check(title, False, f"Column {name!r} is missing.")
+    known = None if original is None or rows is None else original.column(name)
+    wrong = _Comparison(published.column(name), known, rows if sure else None, rows).wrong(how)
+    if wrong is None:
+        return Check(title, True, f"Column {name!r}: as far as it can be seen, {how.describe()}.")
+    return Check(title, False, f"Column {name!r}: {wrong}.")
+
+
+class _Comparison:
+    def __init__(
+        self,
+        after: Column,
+        before: Column | None,
+        rows: np.ndarray | slice | None,
+        any_rows: np.ndarray | slice | None,
+    ) -> None:
+        self.after, self.before, self.rows = after, before, rows
+        self.any_rows = slice(None) if any_rows is None else any_rows
+
+    def wrong(self, how: Perturbation) -> str | None:
+        """What contradicts the perturbation, in words; None if nothing does."""
+        if isinstance(how, Pram):
+            return self._wrong_values(how)
+        after = _numbers(self.after)
+        if after is None:
+            return "it does not hold numbers"
+        if isinstance(how, Rounding):
+            return self._not_rounded(after, Fraction(how.to))
+        if isinstance(how, Limits):
+            return self._beyond(after, how)
+        before = None if self.before is None else _numbers(self.before)
+        if before is None:
+            return None
+        if isinstance(how, RankSwap):
+            return self._not_swapped(before, after, how)
+        assert isinstance(how, Noise)
+        return self._not_noisy(before, after, float(Fraction(how.size)))
+
+    def _not_rounded(self, after: np.ndarray, unit: Fraction) -> str | None:
+        shown = after[~np.isnan(after)]
+        steps = shown / float(unit)
+        if (np.abs(steps - np.round(steps)) > 1e-6).any():
+            return "some values are no multiples of what they were to be rounded to"
+        if self.before is None or self.rows is None:
+            return None
+        before = _numbers(self.before)
+        assert before is not None
+        apart = np.abs(after - before[self.rows])
+        return (
+            "some values are not the nearest multiples" if (apart > float(unit) * 0.5000001).any() else None
+        )
+
+    def _beyond(self, after: np.ndarray, how: Limits) -> str | None:
+        low = -np.inf if how.bottom is None else float(Fraction(how.bottom))
+        high = np.inf if how.top is None else float(Fraction(how.top))
+        if (after < low).any() or (after > high).any():
+            return "some values lie beyond the limits"
+        if self.before is None or self.rows is None:
+            return None
+        before = _numbers(self.before)
+        assert before is not None
+        expected = np.minimum(np.maximum(before[self.rows], low), high)
+        same = (after == expected) | (np.isnan(after) & np.isnan(expected))
+        return None if same.all() else "some values within the limits were changed"
+
+    def _not_swapped(self, before: np.ndarray, after: np.ndarray, how: RankSwap) -> str | None:
+        if len(before) == len(after) and not np.array_equal(np.sort(before), np.sort(after), equal_nan=True):
+            return "its values are not those of the original in other places"
+        if self.rows is None:
+            return None
+        known = np.sort(before[~np.isnan(before)])
+        reach = max(int(float(Fraction(how.within)) * len(known)), 1)
+        there = ~np.isnan(after)
+        mine = before[self.rows][there]
+        lowest, highest = np.searchsorted(known, mine, "left"), np.searchsorted(known, mine, "right") - 1
+        first, last = (
+            np.searchsorted(known, after[there], "left"),
+            np.searchsorted(known, after[there], "right") - 1,
+        )
+        far = (first - highest > reach) | (lowest - last > reach)
+        return "some values moved by more ranks than allowed" if far.any() else None
+
+    def _not_noisy(self, before: np.ndarray, after: np.ndarray, size: float) -> str | None:
+        here = before[self.any_rows]
+        there = ~np.isnan(here)
+        n, spread = int(there.sum()), size * float(np.nanstd(before))
+        if n < 2 or not spread:
+            return None
+        if np.isnan(after).sum() != n_missing(here):
+            return "missing values are not those of the original"
+        apart = float(np.nanmean(after) - here[there].mean())
+        if abs(apart) > SIGMAS * spread / sqrt(n) + _unit(self.after):
+            return "its mean is farther from the original's than noise of this size explains"
+        if self.rows is None:
+            return None
+        noise = (after - before[self.rows])[there]
+        ratio = float(noise.var() / (spread**2 + _unit(self.after) ** 2 / 12))
+        if abs(ratio - 1) > SIGMAS * sqrt(2 / n):
+            return f"the noise has {ratio:.3g} times the variance that was stated"
+        return None
+
+    def _wrong_values(self, how: Pram) -> str | None:
+        if self.before is None:
+            return None
+        before = Counter(self.before.texts[code] for code in self.before.codes[self.any_rows].tolist())
+        after = Counter(self.after.texts[code] for code in self.after.codes.tolist())
+        expected, variance = _expected(
+            before, how, Counter(self.before.texts[c] for c in self.before.codes.tolist())
+        )
+        for text in {*after, *expected}:
+            apart = abs(after[text] - expected.get(text, 0.0))
+            if apart > SIGMAS * sqrt(variance.get(text, 0.0)) + 1e-9:
+                return "values occur more or less often than the chances of the matrix explain"
+        return None
+
+
+def _expected(
+    before: Counter[str | None], how: Pram, everybody: Counter[str | None]
+) -> tuple[dict[str | None, float], dict[str | None, float]]:
+    """The expected number of each value after PRAM, and its variance."""
+    total, n = sum(everybody.values()), sum(before.values())
+    mean: dict[str | None, float] = {}
+    variance: dict[str | None, float] = {}
+    for text, count in before.items():
+        row: dict[str | None, float] = {}
+        if how.chances is None:
+            stays = float(Fraction(how.matrix))
+            row = {other: (1 - stays) * times / total for other, times in everybody.items()}
+            row[text] = row.get(text, 0.0) + stays
+        elif text is None:
+            row = {None: 1.0}
+        else:
+            row = {to: float(chance) for to, chance in how.chances.get(text, {}).items()}
+        for to, chance in row.items():
+            mean[to] = mean.get(to, 0.0) + count * chance
+            variance[to] = variance.get(to, 0.0) + count * chance * (1 - chance) + (chance < 1) * n / total
+    return mean, variance
+
+
+def _numbers(column: Column) -> np.ndarray | None:
+    """The value of each record, read from its text; NaN where it is missing. None if some are no numbers."""
+    try:
+        values = [np.nan if text is None else float(text) for text in column.texts]
+    except ValueError:
+        return None
+    return np.array([*values, np.nan])[column.codes]
+
+
+def n_missing(numbers: np.ndarray) -> int:
+    """How many numbers are missing."""
+    return int(np.isnan(numbers).sum())
+
+
+def _unit(column: Column) -> float:
+    """The last decimal that is published."""
+    parts = [text.partition(".")[2] for text in column.texts if text is not None and "e" not in text.lower()]
+    return 10.0 ** -max((len(part) for part in parts), default=0)
