@@ -37,6 +37,7 @@ from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin, Release, release_of
+from kohort.publication.ledger import ledger_for
 from kohort.sources import (
     arrow_table,
     dataset_of,
@@ -97,6 +98,8 @@ def anonymize(
     title: str | None = None,
     owner: str | None = None,
     key: bytes | None = None,
+    ledger: str | Path | None = None,
+    again: Literal["history-keeping", "m-invariance", "fresh"] = "history-keeping",
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: ShowProgress = None,
@@ -172,6 +175,10 @@ def anonymize(
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
+    ledger, again
+        The file of a ledger, which ties releases of the same people together (with `person` and `key`): made
+        by the first release, extended by each later one when that is written. `again` says how a release is
+        made safe together with the earlier ones.
     progress
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.
@@ -179,8 +186,8 @@ def anonymize(
         A function that is asked again and again during the search, such as `is_set` of an event: once it
         returns True, the best release found so far is published.
     spec
-        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `engine`,
-        `progress`, `stop`.
+        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `ledger`,
+        `engine`, `progress`, `stop`.
     header
         Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
         be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
@@ -206,16 +213,18 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
-        request = read.request(beside=beside, key=key, engine=engine)
+        tied = ledger_for(ledger, key, read.person)
+        request = read.request(beside=beside, key=key, engine=engine, ledger=tied)
         reads = named_files(data, events, spec, *read.files(beside=beside))
-        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
+        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(ledger))
         with shown_progress(progress) as report:
             source = original_of(data, request, read.shape, header=header, progress=report)
             beside_it = events_or_file(events, header)
             return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
+    given |= {"ledger": ledger_for(ledger, key, _person(person))}
     request = request_of(given, {})
     reads = named_files(data, events, *hierarchy_files(quasi_identifiers, items))
-    origin = Origin(reads=reads, making=_name_of(data))
+    origin = Origin(reads=reads, making=_name_of(data), ledger=_file(ledger))
     with shown_progress(progress) as report:
         source = original_of(data, request, header=header, progress=report)
         beside_it = events_or_file(events, header)
@@ -244,6 +253,15 @@ def _notes(proposed: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _file(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)
+
+
+def _person(person: str | Mapping[str, Any] | None) -> str | None:
+    """The name of the column of persons, however it is given."""
+    return next(iter(person), None) if isinstance(person, Mapping) else person
+
+
 def _name_of(data: Any) -> dict[str, str]:
     """The name of the file of the original, for the report; empty for a dataframe."""
     return {"data": Path(data).name} if isinstance(data, (str, Path)) else {}
@@ -254,7 +272,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "events", "key", "engine", "progress", "stop", "spec", "header")
+        if name not in ("data", "events", "key", "ledger", "engine", "progress", "stop", "spec", "header")
         and given[name] is not None
         and given[name] != parameter.default
     ]

@@ -64,6 +64,7 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         events=_events(given),
         joins=given["joins"] or {},
         key=given["key"],
+        ledger=given.get("ledger"),
         weights={} if weights is None else weights,
     )
 

@@ -10,7 +10,7 @@ import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
+from kohort.cli.options import Data, EventsFile, KeyFile, LedgerFile, SpecFile
 from kohort.cli.secret import secret_key
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Writing:
         False
     )
 
-    def files(self, out: Path) -> ReleaseFiles:
+    def files(self, out: Path, ledger: Path | None = None) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
         from kohort.io.salt import salt_for
         from kohort.publication.files import ReleaseFiles
@@ -104,6 +104,7 @@ class Writing:
             salt_for(self.salt),
             self.order_file,
             self.events_out,
+            ledger,
         )
 
 
@@ -117,6 +118,7 @@ def anonymize(
     writing: Writing,
     job: Job,
     key_file: KeyFile = None,
+    ledger: LedgerFile = None,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -128,12 +130,15 @@ def anonymize(
     """
     from kohort.io.read_spec import read_spec_file
     from kohort.publication import Origin
+    from kohort.publication.ledger import ledger_for
 
     output = printing.output()
-    files = writing.files(out)
+    files = writing.files(out, ledger)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
-    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    key = secret_key(key_file)
+    tied = ledger_for(ledger, key, read.person)
+    request = read.request(beside=spec.parent, key=key, ledger=tied, **job.outside())
     sources = [
         data,
         events,
@@ -144,14 +149,14 @@ def anonymize(
         *read.files(beside=spec.parent),
     ]
     outputs = files.outputs(request, read.shape, sources)
-    second = {"events": events, "events-out": files.events}
+    second = {"events": events, "events-out": files.events, "ledger": ledger}
     typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.options()
     making = {
         "command": command_to_copy("anonymize", data, "--spec", spec, "--out", out, **typed),
         "spec": written.text,
         "data": data.name,
     }
-    origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
+    origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making, ledger=ledger)
     with output.progress(time_limit=request.time_limit) as progress:
         release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)

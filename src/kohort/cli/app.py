@@ -17,6 +17,7 @@ from kohort.cli.demo import demo
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.key import key
+from kohort.cli.ledger import ledger
 from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import profile
 from kohort.cli.risk import risk
@@ -53,6 +54,7 @@ for command in (
     app.command(cls=Command)(command)
 app.command("compile", cls=Command)(compile_kernels)
 app.add_typer(hierarchy, name="hierarchy")
+app.add_typer(ledger, name="ledger")
 
 
 @app.callback(invoke_without_command=True)

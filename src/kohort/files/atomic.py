@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
+from kohort.files.journal import begin_journal
 
 __all__ = ["check_targets", "forget_written", "replacing", "replacing_all", "written_files"]
 
@@ -170,14 +171,17 @@ def _flush_folder(folder: Path) -> None:
 
 def _rename_all(drafts: list[Path], targets: list[Path], folders: dict[Path, Drafts]) -> None:
     """Rename every draft over its target; if one rename fails, put the old files back."""
-    if len(drafts) == 1:
-        drafts[0].replace(targets[0])
+    if len(drafts) < 2:
+        for draft, target in zip(drafts, targets):
+            draft.replace(target)
         return
     old_files = [_second_name(target, folders[target.parent]) for target in targets]
+    journal = begin_journal([each.journal() for each in folders.values()], drafts, targets)
     try:
         for draft, target in zip(drafts, targets):
             draft.replace(target)
     except BaseException:
+        journal.unlink(missing_ok=True)  # from here on the run is undone, not completed
         for draft, target, old in zip(drafts, targets, old_files):
             if not draft.exists():  # it was renamed
                 _put_back(target, old)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from kohort.algorithms import Progress, Stop
+from dataclasses import replace
+
+from kohort.algorithms import Progress, Run, Stop
+from kohort.algorithms.again.alone import cost_alone
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
+from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.figures import Figures, checked_figures
@@ -41,16 +45,29 @@ def make_release(
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(dataset, request, events)
-        choice = choose(prepared.problem, request)
+        tie = tie_to_ledger(prepared)
+        choice = choose(prepared.problem, request, None if tie is None else tie.known.standing)
     solution = solve(prepared.problem, choice, request, clock, progress, stop)
     with clock("apply"):
         published = publish(prepared, solution.recoding)
     with clock("verify"):
         verified = _verified(prepared, published)
         figures = checked_figures(prepared.problem, solution, verified.loss or {}, request)
+        tied = None if tie is None else tie.settled(solution.recoding, published)
+    if tied is not None:
+        tied = _beside_alone(tied, prepared, choice, clock)
     with clock("order"):
         order = settle_order(prepared, published)
-    return _release(prepared, choice, solution, published, verified, figures, order, clock)
+    return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
+
+
+def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: Clock) -> TiedRelease:
+    """The same beside the cost of a release on its own, searched for as long; not for the first release."""
+    if len(tied.ledger.entries) < 2:
+        return tied
+    with clock("alone"):
+        run = Run(time_limit=max(clock.seconds["solve"], 1.0))
+        return replace(tied, alone=cost_alone(prepared.problem, choice.solver, run))
 
 
 def _verified(prepared: Prepared, published: Published) -> Verification:
@@ -93,10 +110,12 @@ def _release(
     figures: Figures,
     order: PublishedOrder,
     clock: Clock,
+    tied: TiedRelease | None,
 ) -> VerifiedRelease:
     recoding, request = solution.recoding, prepared.request
     extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
-    verdict = verified.verdict.cautioned(*extremes, *order.cautions)
+    together = [] if tied is None else tied.cautions
+    verdict = verified.verdict.cautioned(*extremes, *order.cautions, *together)
     return VerifiedRelease(
         dataset=prepared.dataset,
         request=request,
@@ -119,4 +138,5 @@ def _release(
         cut_by_time=solution.was_cut,
         order=order,
         files=prepared.files,
+        tied=tied,
     )

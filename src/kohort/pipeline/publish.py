@@ -23,6 +23,7 @@ from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
@@ -114,7 +115,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
-    if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
+    if prepared.attributes and (_leaves_out(request)):
         return Published(prepared.dataset, columns, np.flatnonzero(~recoding.withheld))
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
@@ -122,6 +123,11 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     left = np.flatnonzero(~recoding.withheld) if broken else None
     return Published(prepared.dataset, columns, left, broken)
+
+
+def _leaves_out(request: Request) -> bool:
+    """Whether withheld records are left out, never `*`: where records are followed, that would tell."""
+    return request.suppressed == "drop" or request.linked_by is not None or request.ledger is not None
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:

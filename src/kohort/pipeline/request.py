@@ -9,11 +9,13 @@ from typing import Any, Literal, get_args
 from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.ledger import Ledger
 from kohort.errors import InputError, UnsupportedError
 from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
+from kohort.pipeline.with_ledger import refuse_with_ledger
 from kohort.problem.models import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 
@@ -50,6 +52,7 @@ class Request(Options):
     items, km    the set-valued column, and what is promised of it
     confidence   what is promised of its sensitive items
     events       the table of events that is published beside the table of people; None: there is one table
+    ledger       what earlier releases said of the same people, under `key`; None: it is published once
     """
 
     roles: Roles
@@ -67,6 +70,7 @@ class Request(Options):
     km: KmAnonymity | None = None
     confidence: ItemInference | None = None
     events: Events | None = None
+    ledger: Ledger | None = field(default=None, repr=False)
     algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
     def __post_init__(self) -> None:
@@ -88,6 +92,8 @@ class Request(Options):
         self._check_items()
         self._check_people()
         self._check_linked()
+        if self.ledger is not None:
+            refuse_with_ledger(self)
 
     @property
     def algorithm_name(self) -> str:

@@ -41,6 +41,8 @@ def why_not_streamed(request: Request) -> str | None:
         return f"{named[0]!r} has the role items"
     if request.events is not None:
         return "there are two tables"
+    if request.ledger is not None:
+        return "there is a ledger"
     for name, treatment in request.treatments.items():
         if treatment in ("pseudonym", "shift"):
             return f"{name!r} has the treatment {treatment}"

@@ -25,6 +25,7 @@ from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
+from kohort.publication.ledger import write_entry
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
 
@@ -44,6 +45,7 @@ class ReleaseFiles:
     force             whether hierarchy files that exist already are replaced
     salt              the secret of the commitment to the original, and the file that a new one is written to
     order             the order file, which only its owner may read
+    ledger            the ledger that the release becomes a part of, which only its owner may read
     """
 
     out: Path
@@ -58,6 +60,7 @@ class ReleaseFiles:
     salt: Salt = NO_SALT
     order: Path | None = None
     events: Path | None = None
+    ledger: Path | None = None
 
     @property
     def single(self) -> list[Path]:
@@ -83,7 +86,7 @@ class ReleaseFiles:
     @property
     def private(self) -> list[Path]:
         """The files that nobody but their owner may read."""
-        return [path for path in (self.salt.new_file, self.order) if path is not None]
+        return [path for path in (self.salt.new_file, self.order, self.ledger) if path is not None]
 
     @property
     def with_values(self) -> list[Path]:
@@ -127,6 +130,8 @@ class ReleaseFiles:
             self._write_certificate(facts, draft_of)
             self._write_report(release, draft_of, hashed | {"progress": progress})
             self._write_private_files(release, draft_of)
+            if self.ledger is not None:
+                write_entry(release, self.ledger, draft_of[self.ledger], hashes)
             for path, tree in tree_files.items():
                 write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
         return facts

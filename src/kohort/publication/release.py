@@ -149,7 +149,8 @@ class Release(VerifiedRelease):
     ) -> dict[str, Any]:
         """Write the release and whatever else is named: all files or, if anything fails, none.
 
-        No file that the release was made from is ever replaced.
+        No file that the release was made from is ever replaced, except for the ledger: it is written with
+        the release, which it then remembers. So a release with a ledger is written once.
 
         Parameters
         ----------
@@ -194,6 +195,7 @@ class Release(VerifiedRelease):
             force=force,
             salt=salt_for(_path(salt)),
             order=_path(order_file),
+            ledger=self.origin.ledger,
         )
         reads = (*self.origin.reads, _path(sign), files.salt.read_from)
         return files.write(self, files.outputs(self.request, self.origin.shape, reads))

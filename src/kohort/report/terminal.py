@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted, percent
+from kohort.report.together_section import together_sentences
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
 __all__ = ["dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
@@ -55,6 +56,8 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         *_unweighted(facts),
         _making(facts),
     ]
+    if facts["together"] is not None:
+        sentences += together_sentences(facts["together"])[::2]
     if facts["guarantee"] is not None:
         sentences.append(
             f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."

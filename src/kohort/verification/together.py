@@ -1,0 +1,225 @@
+"""Releases of the same people, checked together: what is left to somebody who has all of them.
+
+The rule of places, for releases whose records may be followed from one to the next: a person has one place
+for good; a place is passed on only to somebody with the sensitive values that it was last published with;
+every track, the published classes of a place in all releases, is that of at least k places; and in every
+release the models hold over the records that share a track. The rule of signatures, for releases in which
+only sensitive values last: in every class each of its values is equally frequent, the models hold, and the
+set of values of a person's class is the same in every release. The documentation proves what follows.
+
+Shares no code with what publishes; `tests/by_definition` has an adversary who tries all assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.ledger import Ledger, LedgerEntry
+from kohort.errors import counted
+from kohort.problem.models import ClassCounts, KAnonymity, Model, ValueContext
+from kohort.verification.verdict import Check
+
+__all__ = ["SIGNATURES", "Together", "verify_together"]
+
+SIGNATURES = "m-invariance"
+"""The way of publishing again that is checked by signatures; all others are by places."""
+
+Labels = Mapping[str, Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What all releases leave to somebody who has them.
+
+    candidates  the fewest records among which anybody's is hidden, over all releases
+    exposed     how many people are left with fewer than k candidates, or with a broken model
+    checks      what was checked, each with a sentence
+    """
+
+    releases: int
+    people: int
+    candidates: int
+    exposed: int
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(check.holds is not False for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "releases": self.releases,
+            "people": self.people,
+            "candidates": self.candidates,
+            "exposed": self.exposed,
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+def verify_together(ledger: Ledger, models: Sequence[Model], labels: Labels | None = None) -> Together:
+    """Check what the releases of a ledger leave to somebody who has all of them.
+
+    models  what is promised over what is left
+    labels  per sensitive column the text of each value of the ledger, as far as a model names values
+    """
+    way = ledger.entries[-1].facts["again"]
+    check = _signatures if way == SIGNATURES else _places
+    return check(ledger, models, labels or {})
+
+
+def _places(ledger: Ledger, models: Sequence[Model], labels: Labels) -> Together:
+    cell_of = _cells(_tracks(ledger))
+    sizes = np.bincount(cell_of)
+    k = _k(models)
+    broken = sizes < k
+    small = int(sizes[broken].sum())
+    failing: list[str] = []
+    for entry in ledger.entries:
+        cells = cell_of[entry.place]
+        for model in models:
+            wrong = _breaking(model, entry, cells, len(sizes), labels)
+            failing += [model.name] if wrong.any() else []
+            broken |= wrong
+    people = np.unique(np.concatenate([e.person[broken[cell_of[e.place]]] for e in ledger.entries]))
+    checks = (
+        _check("places", *_one_place_each(ledger)),
+        _check("candidates", small == 0, _left(int(sizes.min()), small, k)),
+        _check("models", not failing, _models_sentence(failing)),
+    )
+    return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), len(people), checks)
+
+
+def _tracks(ledger: Ledger) -> np.ndarray:
+    """Places by releases: the published class, -1 where the place is not shown."""
+    n_places = max(int(entry.place.max()) for entry in ledger.entries) + 1
+    tracks = np.full((n_places, len(ledger.entries)), -1, dtype=np.int32)
+    for number, entry in enumerate(ledger.entries):
+        tracks[entry.place, number] = entry.class_of
+    return tracks
+
+
+def _cells(tracks: np.ndarray) -> np.ndarray:
+    """A number for each place, the same for places with the same track."""
+    order = np.lexsort(tracks.T)
+    changes = (tracks[order[1:]] != tracks[order[:-1]]).any(axis=1)
+    cell_of = np.empty(len(tracks), dtype=np.int64)
+    cell_of[order] = np.concatenate([[0], np.cumsum(changes)])
+    return cell_of
+
+
+def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
+    """Whether everybody has one place for good, nobody shares one, and places are passed on unseen."""
+    n_people, n_places = len(ledger.people), max(int(e.place.max()) for e in ledger.entries) + 1
+    place_of_person = np.full(n_people, -1, dtype=np.int64)
+    holder = np.full(n_places, -1, dtype=np.int64)
+    last = np.full((n_places, ledger.entries[0].value.shape[1]), -1, dtype=np.int64)
+    shared = moved = seen = 0
+    for entry in ledger.entries:
+        shared += len(entry.place) - len(np.unique(entry.place))
+        shared += len(entry.person) - len(np.unique(entry.person))
+        before = place_of_person[entry.person]
+        moved += int(((before >= 0) & (before != entry.place)).sum())
+        passed = (holder[entry.place] >= 0) & (holder[entry.place] != entry.person)
+        seen += int((passed & (last[entry.place] != entry.value).any(axis=1)).sum())
+        place_of_person[entry.person] = entry.place
+        holder[entry.place], last[entry.place] = entry.person, entry.value
+    if not shared + moved + seen:
+        return True, "Everybody has one place in all releases, and places are passed on with their values."
+    return False, (
+        f"{counted(moved, 'time', 'times')} somebody changed places, {counted(seen, 'place', 'places')} "
+        f"passed on with other sensitive values, {counted(shared, 'record')} shared a place."
+    )
+
+
+def _signatures(ledger: Ledger, models: Sequence[Model], labels: Labels) -> Together:
+    k, least = _k(models), 2**62
+    signature_of: dict[int, bytes] = {}
+    exposed: set[int] = set()
+    uneven = other = small = 0
+    failing: list[str] = []
+    for entry in ledger.entries:
+        sizes = np.bincount(entry.class_of)
+        least = min(least, int(sizes.min()))
+        wrong = sizes < k
+        small += int(sizes[wrong].sum())
+        for model in models:
+            breaking = _breaking(model, entry, entry.class_of, len(sizes), labels)
+            failing += [model.name] if breaking.any() else []
+            wrong |= breaking
+        signatures, even = _signatures_of(entry, len(sizes))
+        uneven += int((~even).sum())
+        wrong |= ~even
+        for person, number in zip(entry.person.tolist(), entry.class_of.tolist()):
+            before = signature_of.setdefault(person, signatures[number])
+            other += before != signatures[number]
+            if wrong[number] or before != signatures[number]:
+                exposed.add(person)
+    checks = (
+        _check("signatures", not uneven + other, _signature_sentence(uneven, other)),
+        _check("candidates", small == 0, _left(least, small, k)),
+        _check("models", not failing, _models_sentence(failing)),
+    )
+    return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
+
+
+def _signatures_of(entry: LedgerEntry, n_classes: int) -> tuple[list[bytes], np.ndarray]:
+    """Per class the values in it, and whether each of them is equally frequent there."""
+    pairs, times = np.unique(np.column_stack([entry.class_of, entry.value[:, 0]]), axis=0, return_counts=True)
+    starts = np.searchsorted(pairs[:, 0], np.arange(n_classes))
+    even = np.minimum.reduceat(times, starts) == np.maximum.reduceat(times, starts)
+    return [part.tobytes() for part in np.split(pairs[:, 1], starts[1:])], even
+
+
+def _signature_sentence(uneven: int, other: int) -> str:
+    if not uneven + other:
+        return "In every class all values are equally frequent, and everybody's classes have the same values."
+    return (
+        f"In {counted(uneven, 'class', 'classes')} some value is more frequent than others, and "
+        f"{counted(other, 'time', 'times')} the values of somebody's class changed."
+    )
+
+
+def _breaking(
+    model: Model, entry: LedgerEntry, cells: np.ndarray, n_cells: int, labels: Labels
+) -> np.ndarray:
+    """Per cell whether its records in one release break a model about a sensitive column."""
+    broken = np.zeros(n_cells, dtype=bool)
+    if model.attribute is None:
+        return broken
+    column = list(entry.facts["sensitive"]).index(model.attribute)
+    there, number = np.unique(cells, return_inverse=True)
+    values = entry.value[:, column].astype(np.int64)
+    texts = labels.get(model.attribute, ())
+    n_values = max(int(values.max()) + 1, len(texts))
+    counts = ClassCounts.from_records(number, values, len(there), n_values)
+    known = tuple(texts) + tuple(f"\0{value}" for value in range(len(texts), n_values))
+    broken[there] = ~model.holds(counts, ValueContext(labels=known))
+    return broken
+
+
+def _k(models: Sequence[Model]) -> int:
+    return max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+
+
+def _check(name: str, holds: bool, detail: str) -> Check:
+    return Check(f"together: {name}", holds, detail)
+
+
+def _left(least: int, small: int, k: int) -> str:
+    if not small:
+        return f"Whoever has all releases is left with at least {least:,} records that may be anybody's."
+    return (
+        f"Whoever has all releases is left with fewer than k = {k} records for "
+        f"{counted(small, 'record')}, and with {least:,} in the worst case."
+    )
+
+
+def _models_sentence(failing: Sequence[str]) -> str:
+    if not failing:
+        return "Every model holds over the records that are left, in every release."
+    return f"Over the records that are left, {', '.join(sorted(set(failing)))} does not hold in some release."
