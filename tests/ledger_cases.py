@@ -39,6 +39,7 @@ class Published:
     again: str = "history-keeping"
     algorithm: str = "mondrian"
     suppression: float = 0.9
+    compared: bool = False
     ledger: Ledger = field(default_factory=lambda: Ledger("who"))
     tables: list[Table] = field(default_factory=list)
     releases: list[VerifiedRelease] = field(default_factory=list)
@@ -65,7 +66,7 @@ class Published:
             algorithm=self.algorithm,
             suppression=self.suppression,
         )
-        return make_release(Dataset(arrow(table)), request)
+        return make_release(Dataset(arrow(table)), request, compared=self.compared)
 
     def seen(self) -> list[dict[int, Shown]]:
         """What the releases show of each place."""

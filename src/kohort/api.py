@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,9 @@ from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
+from kohort.io.source_file import sha256_of
 from kohort.io.spec import Spec
+from kohort.io.verify_ledger import verify_with_ledger
 from kohort.keywords import (
     Promise,
     Source,
@@ -49,6 +52,7 @@ from kohort.sources import (
     table_and_spec,
 )
 from kohort.verification import Verdict
+from kohort.verification.recorded import GivenRelease
 
 __all__ = [
     "anonymize",
@@ -323,11 +327,16 @@ def verify(
     header: bool | None = None,
     original_header: bool | None = None,
     order_file: str | Path | None = None,
+    ledger: str | Path | None = None,
+    key: bytes | None = None,
+    earlier: Sequence[Sequence[Any]] = (),
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
     Where the records were shuffled, `order_file` (see `Release.order_file`) names the original of each. A
     release of people and events is two tables: `events` is the second one, `original_events` its original.
+    With a `ledger` and its `key`, all of its releases are checked together; `earlier` lists those before this
+    one, from the first on, each as its release, its original and its order file, as far as they are at hand.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -348,7 +357,7 @@ def verify(
             "An order file is used to compare a release with its original: give the original as well."
         )
     request = read.request(beside=beside)
-    return verify_release(
+    verdict = verify_release(
         published,
         request,
         original=before,
@@ -356,6 +365,34 @@ def verify(
         events=beside_it,
         original_events=None if second is None else records_of(second),
     ).verdict
+    if ledger is None:
+        return verdict
+    given = [_given_release(read, header, original_header, *files) for files in earlier]
+    current = GivenRelease(published, _sha256(release), before, order)
+    together = verify_with_ledger(ledger, key, given, current, request.table_models)
+    return replace(verdict, checks=(*verdict.checks, *together.checks))
+
+
+def _given_release(
+    spec: Spec,
+    header: bool | None,
+    original_header: bool | None,
+    release: Any,
+    original: Any = None,
+    order_file: str | Path | None = None,
+) -> GivenRelease:
+    """An earlier release and, where they are at hand, its original and its order."""
+    reading = {"header": original_header, "header_option": "original-header"}
+    return GivenRelease(
+        _release_table(release, spec, header),
+        _sha256(release),
+        None if original is None else dataset_of(original, spec.shape, **reading),
+        None if order_file is None else read_order(order_file),
+    )
+
+
+def _sha256(release: Any) -> str | None:
+    return sha256_of(release) if isinstance(release, (str, Path)) else None
 
 
 def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:

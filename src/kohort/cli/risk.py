@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.options import Data, EventsFile, SpecFile, header_option
+from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
+
+    from kohort.cli.console import Output
 
 __all__ = ["risk"]
 
@@ -63,8 +65,15 @@ class Adversary:
 
 @command
 def risk(
-    data: Data,
-    spec: SpecFile,
+    data: Annotated[
+        Path | None, typer.Argument(help="A table; with --ledger it may be left out.", show_default=False)
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            help="The spec: the role of each column and what is promised (YAML).", show_default=False
+        ),
+    ] = None,
     *,
     events: EventsFile = None,
     adversary: Adversary,
@@ -73,20 +82,32 @@ def risk(
     ] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
     seed: Annotated[int, typer.Option(help="The seed for choosing people to look up, and queries.")] = 0,
+    ledger: LedgerFile = None,
+    key_file: KeyFile = None,
     reading: Reading,
     printing: Printing,
 ) -> None:
     """Estimate how likely people are found in a table, before and after it is anonymized by a spec.
+
+    With a ledger alone, its releases are attacked together: intersected, subtracted and followed.
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
     from rich.text import Text
 
     from kohort.cli.anonymize import release_file
+    from kohort.errors import InputError
     from kohort.io.read_spec import read_spec
     from kohort.publication import Origin
 
     output = printing.output()
+    if data is None or spec is None:
+        if ledger is None or data is not None or spec is not None:
+            raise InputError("Name a table and its spec (--spec), or a ledger alone (--ledger).")
+        _show_ledger(output, ledger, key_file)
+        return
+    if ledger is not None:
+        raise InputError("The risk of a ledger is that of its releases: leave out the table and --spec.")
     read = read_spec(spec).overridden(k=k)
     with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
@@ -100,6 +121,26 @@ def risk(
     output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
+        output.show(Text(f"- {sentence}"))
+
+
+def _show_ledger(output: Output, ledger: Path, key_file: Path | None) -> None:
+    """Attack the releases of a ledger together, and say what came of it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from kohort.cli.secret import secret_key
+    from kohort.io.ledger_file import read_ledger
+    from kohort.risk import attack_ledger
+
+    facts = attack_ledger(read_ledger(ledger, secret_key(key_file)))
+    output.result(facts)
+    table = Table("attack", "fewest candidates", "below k", "alone", "value certain")
+    for name, found in facts["attacks"].items():
+        shown = [found[figure] for figure in ("fewest", "below_k", "alone", "certain")]
+        table.add_row(name.replace("_", " "), *("-" if value is None else f"{value:,}" for value in shown))
+    output.show(table)
+    for sentence in facts["sentences"]:
         output.show(Text(f"- {sentence}"))
 
 

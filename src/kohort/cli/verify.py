@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.options import KeyFile, LedgerFile
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
-    from kohort.verification import Verification
+    from kohort.verification import Together, Verification
 
 __all__ = ["verify"]
 
@@ -53,9 +54,27 @@ class Evidence:
         ),
     ] = None
 
+    ledger: LedgerFile = None
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "With --ledger, an earlier release, from the first on: its file, its original and its order "
+                "file, separated by commas; may be repeated."
+            ),
+            show_default=False,
+        ),
+    ] = None
+    key_file: KeyFile = None
+
     def refuse_incomplete(self) -> None:
         """Refuse options that make no sense without others."""
         from kohort.errors import InputError
+
+        if self.ledger is not None and self.spec is None:
+            raise InputError("--ledger checks what the spec promises over all releases: give --spec as well.")
+        if self.earlier and self.ledger is None:
+            raise InputError("--earlier is about the releases of a ledger: give --ledger as well.")
 
         if self.order_file is not None and (self.original is None or self.spec is None):
             raise InputError(
@@ -81,7 +100,8 @@ class Evidence:
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
         given = [self.original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
-        return [*given, self.events, self.original_events, signature, *named]
+        before = [Path(name) for files in self.earlier or () for name in files.split(",")]
+        return [*given, self.events, self.original_events, signature, self.ledger, *before, *named]
 
 
 @dataclass(frozen=True)
@@ -132,7 +152,8 @@ def verify(
 
     k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
     every published value must cover the original one, and everything else must be unchanged. With a
-    certificate, the files must be those that it names, and every figure of it must be measured again.
+    certificate, the files must be those that it names, and every figure of it must be measured again. With
+    a ledger, its releases are compared with their files, and checked together.
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
@@ -141,7 +162,7 @@ def verify(
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.salt import read_salt
-    from kohort.report.terminal import verdict_panel
+    from kohort.report.terminal import checks_table, verdict_panel
 
     output = printing.output()
     evidence.refuse_incomplete()
@@ -159,13 +180,21 @@ def verify(
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
+    together = _together(evidence, tables, asked, reading)
+    if together is not None:
+        facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
     output.result(facts)
     output.show(verdict_panel(facts))
+    if together is not None:
+        output.show(checks_table(facts["together"]["checks"]))
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
     if not facts["holds"]:
         if not printing.quiet:
             _explain(found, claims)
+            for check in () if together is None else together.checks:
+                if check.holds is False:
+                    typer.echo(f"Broken: {check.detail}", err=True)
         raise typer.Exit(1)
 
 
@@ -240,6 +269,51 @@ def _found(
     order = None if evidence.order_file is None else read_order(evidence.order_file)
     request = asked.request(beside=evidence.spec.parent)
     return verify_release(published, request, order=order, **others)
+
+
+def _together(
+    evidence: Evidence, tables: Tables, asked: Spec | None, reading: ReleaseReading
+) -> Together | None:
+    """What all releases of the ledger leave to somebody who has them; None without a ledger."""
+    from kohort.cli.secret import secret_key
+    from kohort.data.dataset import Dataset
+    from kohort.io.order_file import read_order
+    from kohort.io.verify_ledger import verify_with_ledger
+    from kohort.verification.recorded import GivenRelease
+
+    if evidence.ledger is None or asked is None or evidence.spec is None:
+        return None
+
+    def given(release: TableFile, original: TableFile | None, order: Path | None) -> GivenRelease:
+        return GivenRelease(
+            Dataset(release.table),
+            release.sha256,
+            None if original is None else Dataset(original.table),
+            None if order is None else read_order(order),
+        )
+
+    earlier = []
+    for files in evidence.earlier or ():
+        release, original, order = _named(files)
+        read = _tables(release, replace(evidence, original=original, events=None), asked, reading)
+        earlier.append(given(read.release, read.original, order))
+    current = given(tables.release, tables.original, evidence.order_file)
+    models = asked.request(beside=evidence.spec.parent).table_models
+    return verify_with_ledger(evidence.ledger, secret_key(evidence.key_file), earlier, current, models)
+
+
+def _named(files: str) -> tuple[Path, Path | None, Path | None]:
+    """The files of an earlier release: the release, its original, its order file."""
+    from kohort.errors import InputError
+
+    names = [name.strip() for name in files.split(",")]
+    if not 1 <= len(names) <= 3 or not all(names):
+        raise InputError(
+            "--earlier names a release, and where they are at hand its original and its order file, "
+            f"separated by commas. Got {len(names)} names."
+        )
+    paths = [Path(name) for name in names]
+    return paths[0], *(paths[place] if len(paths) > place else None for place in (1, 2))  # type: ignore[return-value]
 
 
 def _claims(

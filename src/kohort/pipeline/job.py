@@ -36,11 +36,13 @@ def make_release(
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,
+    compared: bool = False,
 ) -> VerifiedRelease:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
 
     events  the table of events, where the other one is that of the people
     stop    once it returns True, the best solution so far is published
+    compared  whether it is made for comparison only, although it gives people away with earlier releases
     """
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
@@ -53,7 +55,7 @@ def make_release(
     with clock("verify"):
         verified = _verified(prepared, published)
         figures = checked_figures(prepared.problem, solution, verified.loss or {}, request)
-        tied = None if tie is None else tie.settled(solution.recoding, published)
+        tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
     with clock("order"):

@@ -23,6 +23,8 @@ def write_entry(release: VerifiedRelease, path: Path, draft: Path, hashes: Mappi
     tied, key = release.tied, release.request.key
     if tied is None:
         raise InputError("The release was made without a ledger: name the ledger when it is made.")
+    if not tied.found.holds:
+        raise InputError("The release was made for comparison only: it gives people away.")
     now = read_ledger(path, key).seal if path.exists() else b""
     if now != tied.ledger.seal:
         raise InputError(

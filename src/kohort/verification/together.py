@@ -3,9 +3,10 @@
 The rule of places, for releases whose records may be followed from one to the next: a person has one place
 for good; a place is passed on only to somebody with the sensitive values that it was last published with;
 every track, the published classes of a place in all releases, is that of at least k places; and in every
-release the models hold over the records that share a track. The rule of signatures, for releases in which
-only sensitive values last: in every class each of its values is equally frequent, the models hold, and the
-set of values of a person's class is the same in every release. The documentation proves what follows.
+release the models that it promised hold over the records that share a track. The rule of signatures, for
+releases in which only sensitive values last: in every group each of its values is equally frequent, the
+models hold, and the set of values of a person's group is the same in every release. The documentation proves
+what follows.
 
 Shares no code with what publishes; `tests/by_definition` has an adversary who tries all assignments.
 """
@@ -20,10 +21,10 @@ import numpy as np
 
 from kohort.data.ledger import Ledger, LedgerEntry
 from kohort.errors import counted
-from kohort.problem.models import ClassCounts, KAnonymity, Model, ValueContext
+from kohort.problem.models import MODELS, ClassCounts, KAnonymity, Model, ValueContext
 from kohort.verification.verdict import Check
 
-__all__ = ["SIGNATURES", "Together", "verify_together"]
+__all__ = ["SIGNATURES", "Together", "promised_models", "verify_together"]
 
 SIGNATURES = "m-invariance"
 """The way of publishing again that is checked by signatures; all others are by places."""
@@ -61,34 +62,43 @@ class Together:
         }
 
 
-def verify_together(ledger: Ledger, models: Sequence[Model], labels: Labels | None = None) -> Together:
+def promised_models(entry: LedgerEntry) -> list[Model]:
+    """The models that a release promised."""
+    found = []
+    for facts in entry.facts["models"]:
+        parameters = {name: value for name, value in facts.items() if name != "model"}
+        found.append(MODELS[facts["model"]](**parameters))
+    return found
+
+
+def verify_together(ledger: Ledger, labels: Labels | None = None) -> Together:
     """Check what the releases of a ledger leave to somebody who has all of them.
 
-    models  what is promised over what is left
     labels  per sensitive column the text of each value of the ledger, as far as a model names values
     """
     way = ledger.entries[-1].facts["again"]
     check = _signatures if way == SIGNATURES else _places
-    return check(ledger, models, labels or {})
+    return check(ledger, labels or {})
 
 
-def _places(ledger: Ledger, models: Sequence[Model], labels: Labels) -> Together:
+def _places(ledger: Ledger, labels: Labels) -> Together:
     cell_of = _cells(_tracks(ledger))
     sizes = np.bincount(cell_of)
-    k = _k(models)
-    broken = sizes < k
-    small = int(sizes[broken].sum())
+    small = np.zeros(len(sizes), dtype=bool)
+    broken = np.zeros(len(sizes), dtype=bool)
     failing: list[str] = []
     for entry in ledger.entries:
-        cells = cell_of[entry.place]
+        cells, models = cell_of[entry.place], promised_models(entry)
+        small[cells[sizes[cells] < _k(models)]] = True
         for model in models:
             wrong = _breaking(model, entry, cells, len(sizes), labels)
             failing += [model.name] if wrong.any() else []
             broken |= wrong
+    broken |= small
     people = np.unique(np.concatenate([e.person[broken[cell_of[e.place]]] for e in ledger.entries]))
     checks = (
         _check("places", *_one_place_each(ledger)),
-        _check("candidates", small == 0, _left(int(sizes.min()), small, k)),
+        _check("candidates", not small.any(), _left(int(sizes.min()), int(sizes[small].sum()))),
         _check("models", not failing, _models_sentence(failing)),
     )
     return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), len(people), checks)
@@ -136,16 +146,17 @@ def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
     )
 
 
-def _signatures(ledger: Ledger, models: Sequence[Model], labels: Labels) -> Together:
-    k, least = _k(models), 2**62
+def _signatures(ledger: Ledger, labels: Labels) -> Together:
+    least = 2**62
     signature_of: dict[int, bytes] = {}
     exposed: set[int] = set()
     uneven = other = small = 0
     failing: list[str] = []
     for entry in ledger.entries:
+        models = promised_models(entry)
         sizes = np.bincount(entry.class_of)
         least = min(least, int(sizes.min()))
-        wrong = sizes < k
+        wrong = sizes < _k(models)
         small += int(sizes[wrong].sum())
         for model in models:
             breaking = _breaking(model, entry, entry.class_of, len(sizes), labels)
@@ -161,7 +172,7 @@ def _signatures(ledger: Ledger, models: Sequence[Model], labels: Labels) -> Toge
                 exposed.add(person)
     checks = (
         _check("signatures", not uneven + other, _signature_sentence(uneven, other)),
-        _check("candidates", small == 0, _left(least, small, k)),
+        _check("candidates", small == 0, _left(least, small)),
         _check("models", not failing, _models_sentence(failing)),
     )
     return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
@@ -210,12 +221,12 @@ def _check(name: str, holds: bool, detail: str) -> Check:
     return Check(f"together: {name}", holds, detail)
 
 
-def _left(least: int, small: int, k: int) -> str:
+def _left(least: int, small: int) -> str:
     if not small:
         return f"Whoever has all releases is left with at least {least:,} records that may be anybody's."
     return (
-        f"Whoever has all releases is left with fewer than k = {k} records for "
-        f"{counted(small, 'record')}, and with {least:,} in the worst case."
+        f"Whoever has all releases is left with fewer than k records for {counted(small, 'place')}, and with "
+        f"{least:,} in the worst case."
     )
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from kohort.data.column import Column
 from kohort.data.ledger import Ledger, LedgerEntry
 from kohort.errors import InfeasibleError, InternalError, counted
 from kohort.pipeline.again.entry import entry_of
-from kohort.pipeline.again.keyed import hashed_values, positions
 from kohort.pipeline.again.promises import refuse_other_promises
 from kohort.pipeline.again.standing import Known, known_people
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
-from kohort.problem.models import Model
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Caution, Together, verify_together
+from kohort.verification.recorded import texts_of_values
 
-__all__ = ["Tie", "TiedRelease", "labels_in", "tie_to_ledger"]
+__all__ = ["Tie", "TiedRelease", "tie_to_ledger"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +30,18 @@ class Tie:
     ledger: Ledger
     known: Known
 
-    def settled(self, recoding: Recoding, published: Published) -> TiedRelease:
-        """The release in the ledger; raises unless all releases together keep the promise."""
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
+        """The release in the ledger; raises unless all releases together keep the promise.
+
+        compared  whether it is made for comparison only: then it may break it, and cannot be written
+        """
         assert isinstance(recoding, PlacedGroups)
         entry = entry_of(self.prepared, published, recoding, self.ledger, self.known)
         extended = self.ledger.extended(entry)
         request = self.prepared.request
         assert request.key is not None
-        models = request.table_models
-        found = verify_together(extended, models, labels_in(extended, models, request.key))
-        if not found.holds:
+        found = verify_together(extended, texts_of_values(extended, request.key))
+        if not found.holds and not compared:
             _refuse(found, request.again)
         return TiedRelease(
             extended, found, self._counts(entry, recoding), bool(self.prepared.untouched_others)
@@ -122,23 +121,6 @@ def tie_to_ledger(prepared: Prepared) -> Tie | None:
     assert request.key is not None
     refuse_other_promises(prepared, request.ledger)
     return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))
-
-
-def labels_in(ledger: Ledger, models: Sequence[Model], key: bytes) -> dict[str, list[str | None]]:
-    """Per sensitive column a text for each value of the ledger: the true one, where a model names it."""
-    found: dict[str, list[str | None]] = {}
-    for model in models:
-        listed = getattr(model, "values", None)
-        if model.attribute is None or not listed:
-            continue
-        texts: list[str | None] = [f"\0{number}" for number in range(len(ledger.values))]
-        for text in listed:
-            column = Column(model.attribute, "integer", np.zeros(1, dtype=np.int32), (text,), None)
-            [number] = positions(hashed_values(column, key), ledger.values)
-            if number >= 0:
-                texts[number] = text
-        found[model.attribute] = texts
-    return found
 
 
 def _refuse(found: Together, again: str) -> None:
