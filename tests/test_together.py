@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.together import places_of, values_of, worlds
+from by_definition.together import lasting, places_of, values_of, worlds
+from kohort.verification import verify_together
 from ledger_cases import Published, sequences
 
 MODELS = st.sampled_from(
@@ -108,3 +112,63 @@ def test_verification_finds_whatever_the_adversary_finds_in_fresh_releases(table
         published.publish(table)
     if published.releases and attacked(published):
         assert published.releases[-1].tied.found.exposed
+
+
+def classes_of(published):
+    """Per release its groups: who is in each, and the values that it shows."""
+    found = []
+    for entry, table in zip(published.ledger.entries, published.tables):
+        groups = {}
+        for person, group in zip(entry.person, entry.place):
+            groups.setdefault(int(group), []).append(published.name(person))
+        found.append([(people, [table[who][1] for who in people]) for people in groups.values()])
+    return found
+
+
+@given(sequences(changing=False), st.sampled_from([2, 3, 4]))
+def test_with_m_invariance_all_values_of_a_signature_are_equally_likely(tables, k):
+    """For somebody who takes values to last, and knows who is in which group of every release."""
+    published = Published([ko.KAnonymity(k), ko.LDiversity("ill", 2)], again="m-invariance")
+    for table in tables:
+        published.publish(table)
+    if not published.releases:
+        return
+    groups = classes_of(published)
+    everything = lasting(groups)
+    for release in groups:
+        for people, values in release:
+            assert len(people) >= k
+            for who in people:
+                times = Counter(world[who] for world in everything)
+                assert set(times) == set(values) and len(set(times.values())) == 1
+    assert published.releases[-1].tied.found.holds
+
+
+def test_m_invariance_is_checked():
+    """A release that puts people together by other values is found."""
+    published = Published([ko.KAnonymity(2)], again="m-invariance")
+    published.publish({"a": (20, "flu"), "b": (21, "cold"), "c": (22, "gout"), "d": (23, "rash")})
+    entry = published.ledger.entries[0]
+    other = replace(entry, place=1 - entry.place, value=entry.value[::-1], facts=entry.facts | {"number": 2})
+    found = verify_together(published.ledger.extended(other))
+    assert not found.holds and found.exposed == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        ({"place": [1, 0, 2, 3]}, "changed places"),
+        ({"person": [3, 1, 2, 0], "place": [0, 1, 2, 3]}, "passed on with other sensitive values"),
+        ({"place": [0, 0, 2, 3]}, "shared a place"),
+        ({"class_of": [0, 1, 1, 0]}, "fewer than k"),
+    ],
+)
+def test_what_breaks_a_rule_of_places_is_found(change, detail):
+    published = Published([ko.KAnonymity(2)])
+    published.publish({"a": (20, "flu"), "b": (21, "cold"), "c": (52, "gout"), "d": (53, "rash")})
+    entry = published.ledger.entries[0]
+    assert entry.class_of.tolist() == [0, 0, 1, 1] and entry.place.tolist() == [0, 1, 2, 3]
+    changed = {name: np.array(numbers, dtype=np.int32) for name, numbers in change.items()}
+    found = verify_together(published.ledger.extended(replace(entry, **changed)))
+    assert not found.holds
+    assert any(detail in check.detail for check in found.checks if check.holds is False)

@@ -30,7 +30,8 @@ class LedgerEntry:
     people    uint8 [people, 16]: keyed hashes of those who are published for the first time
     values    uint8 [values, 16]: keyed hashes of the sensitive values that are new
     person    int32 [records]: the number of each published record's person, among all people of the ledger
-    place     int32 [records]: the place that the person has
+    place     int32 [records]: the place that the person has; with m-invariance, where nobody has a place,
+              the number of their group in this release
     class_of  int32 [records]: the published class
     value     int32 [records, sensitive columns]: numbers of values, among all values of the ledger
     labels    per quasi-identifier the published label of each class

@@ -43,7 +43,7 @@ def verify_with_ledger(
                 f"The earlier releases are out of order: number {place} of those given is release "
                 f"{hashes.index(release.sha256) + 1} of the ledger. Give them from the first on."
             )
-    given = {place: release for place, release in enumerate(earlier, 1)} | {number: current}
+    given = dict(enumerate(earlier, 1)) | {number: current}
     checks = [
         check
         for place in range(1, len(ledger.entries) + 1)

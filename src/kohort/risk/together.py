@@ -56,6 +56,7 @@ def _figures(candidates: np.ndarray, certainty: np.ndarray, k: int) -> dict[str,
         "alone": int((found == 1).sum()),
         "certain": int((sure >= 1).sum()),
         "highest_certainty": float(sure.max()) if len(sure) else None,
+        "hit_rate": float((1 / found).mean()) if len(found) else None,
     }
 
 
@@ -74,7 +75,7 @@ def _sentence(name: str, figures: dict[str, Any], k: int) -> str:
         f"{_WORDS[name]} leaves {counted(figures['below_k'], 'person', 'people')} with fewer than k = {k} "
         f"candidates, {figures['alone']:,} of them alone; the fewest is {figures['fewest']:,}. A sensitive "
         f"value is certain for {counted(figures['certain'], 'person', 'people')}, and nobody's is more "
-        f"certain than {percent(sure)}."
+        f"certain than {percent(sure)}. Who picks one of the candidates finds {percent(figures['hit_rate'])}."
     )
 
 
@@ -82,14 +83,27 @@ def _sentence(name: str, figures: dict[str, Any], k: int) -> str:
 
 
 def _by_following(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
-    """Per person the places with the same track, and the largest share of a value among them."""
-    cell = ledger.cell_of_place
+    """Per person the places with the same track, and the largest share of a value among them.
+
+    Where nobody has a place, as with m-invariance, the records of a person are followed.
+    """
+    has_places = ledger.entries[-1].facts["again"] != "m-invariance"
+    cell = ledger.cell_of_place if has_places else _cells_of_people(ledger)
     sizes = np.bincount(cell)
     certainty = np.zeros(len(sizes))
     for entry in ledger.entries:
-        np.maximum.at(certainty, *_largest_shares(cell[entry.place], _kinds(entry)))
-    of_person = cell[ledger.place_of_person]
+        followed = cell[entry.place if has_places else entry.person]
+        np.maximum.at(certainty, *_largest_shares(followed, _kinds(entry)))
+    of_person = cell[ledger.place_of_person] if has_places else cell
     return sizes[of_person], certainty[of_person]
+
+
+def _cells_of_people(ledger: Ledger) -> np.ndarray:
+    """A number for each person, the same for people whose records are in the same classes in all releases."""
+    tracks = np.full((len(ledger.people), len(ledger.entries)), NOWHERE, dtype=np.int64)
+    for number, entry in enumerate(ledger.entries):
+        tracks[entry.person, number] = entry.class_of
+    return distinct_rows(tracks)[2].astype(np.int64)
 
 
 def _largest_shares(group: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +150,7 @@ def _subtract(entry: LedgerEntry, beside: LedgerEntry, candidates: np.ndarray, c
     left = ~subtracted[entry.person] & np.isin(entry.class_of, whole[:, 1])
     if not left.any():
         return
-    size = np.bincount(entry.class_of[left], minlength=entry.n_classes)[entry.class_of[left]]
+    size = _records_alike(entry, left)[entry.class_of[left]]
     share = np.zeros(entry.n_classes)
     groups, largest = _largest_shares(entry.class_of[left].astype(np.int64), _kinds(entry)[left])
     share[groups] = largest
@@ -144,6 +158,14 @@ def _subtract(entry: LedgerEntry, beside: LedgerEntry, candidates: np.ndarray, c
     known = candidates[people]
     candidates[people] = np.where(known > 0, np.minimum(known, size), size)
     certainty[people] = np.maximum(certainty[people], share[entry.class_of[left]])
+
+
+def _records_alike(entry: LedgerEntry, left: np.ndarray) -> np.ndarray:
+    """Per class how many of its records have values that are among those left: any of them may be meant."""
+    kind = _kinds(entry)
+    pairs = entry.class_of.astype(np.int64) * (int(kind.max()) + 1) + kind
+    alike = np.isin(pairs, np.unique(pairs[left]))
+    return np.bincount(entry.class_of[alike], minlength=entry.n_classes)
 
 
 # -- by values ---------------------------------------------------------------------------------------
@@ -167,7 +189,7 @@ def _by_values(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
     changed = np.zeros(len(ledger.people), dtype=bool)
     shown = []
     for number, (entry, kind) in enumerate(zip(ledger.entries, kinds)):
-        tracks[entry.person, number] = entry.class_of
+        tracks[entry.person, number] = _told(entry)
         changed[entry.person] |= (own[entry.person] != NOWHERE) & (own[entry.person] != kind)
         own[entry.person] = kind
         shown.append(_values_of_classes(entry, kind))
@@ -179,11 +201,17 @@ def _by_values(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
     return candidates, certainty
 
 
+def _told(entry: LedgerEntry) -> np.ndarray:
+    """The class of each record; with m-invariance the group, which the adversary is told, too."""
+    return (entry.place if entry.facts["again"] == "m-invariance" else entry.class_of).astype(np.int64)
+
+
 def _values_of_classes(entry: LedgerEntry, kind: np.ndarray) -> list[Counter]:
     """How often each kind of values occurs in each class."""
-    found: list[Counter] = [Counter() for _ in range(entry.n_classes)]
+    class_of = _told(entry)
+    found: list[Counter] = [Counter() for _ in range(int(class_of.max()) + 1)]
     width = int(kind.max(initial=0)) + 1
-    pairs, times = np.unique(entry.class_of.astype(np.int64) * width + kind, return_counts=True)
+    pairs, times = np.unique(class_of * width + kind, return_counts=True)
     for pair, n in zip(pairs.tolist(), times.tolist()):
         found[pair // width][pair % width] = n
     return found

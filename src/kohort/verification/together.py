@@ -154,18 +154,18 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
     failing: list[str] = []
     for entry in ledger.entries:
         models = promised_models(entry)
-        sizes = np.bincount(entry.class_of)
+        sizes = np.bincount(entry.place)
         least = min(least, int(sizes.min()))
         wrong = sizes < _k(models)
         small += int(sizes[wrong].sum())
         for model in models:
-            breaking = _breaking(model, entry, entry.class_of, len(sizes), labels)
+            breaking = _breaking(model, entry, entry.place, len(sizes), labels)
             failing += [model.name] if breaking.any() else []
             wrong |= breaking
         signatures, even = _signatures_of(entry, len(sizes))
         uneven += int((~even).sum())
         wrong |= ~even
-        for person, number in zip(entry.person.tolist(), entry.class_of.tolist()):
+        for person, number in zip(entry.person.tolist(), entry.place.tolist()):
             before = signature_of.setdefault(person, signatures[number])
             other += before != signatures[number]
             if wrong[number] or before != signatures[number]:
@@ -178,20 +178,22 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
     return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
 
 
-def _signatures_of(entry: LedgerEntry, n_classes: int) -> tuple[list[bytes], np.ndarray]:
-    """Per class the values in it, and whether each of them is equally frequent there."""
-    pairs, times = np.unique(np.column_stack([entry.class_of, entry.value[:, 0]]), axis=0, return_counts=True)
-    starts = np.searchsorted(pairs[:, 0], np.arange(n_classes))
+def _signatures_of(entry: LedgerEntry, n_groups: int) -> tuple[list[bytes], np.ndarray]:
+    """Per group the values in it, and whether each is equally frequent there, in one published class."""
+    pairs, times = np.unique(np.column_stack([entry.place, entry.value[:, 0]]), axis=0, return_counts=True)
+    starts = np.searchsorted(pairs[:, 0], np.arange(n_groups))
     even = np.minimum.reduceat(times, starts) == np.maximum.reduceat(times, starts)
+    in_classes = np.unique(np.column_stack([entry.place, entry.class_of]), axis=0)
+    even &= np.bincount(in_classes[:, 0], minlength=n_groups) == 1
     return [part.tobytes() for part in np.split(pairs[:, 1], starts[1:])], even
 
 
 def _signature_sentence(uneven: int, other: int) -> str:
     if not uneven + other:
-        return "In every class all values are equally frequent, and everybody's classes have the same values."
+        return "In every group all values are equally frequent, and everybody's groups have the same values."
     return (
-        f"In {counted(uneven, 'class', 'classes')} some value is more frequent than others, and "
-        f"{counted(other, 'time', 'times')} the values of somebody's class changed."
+        f"In {counted(uneven, 'group')} some value is more frequent than others, and "
+        f"{counted(other, 'time', 'times')} the values of somebody's group changed."
     )
 
 

@@ -24,7 +24,7 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["HistoryKeeping"]
+__all__ = ["HistoryKeeping", "refuse_withholding"]
 
 _COMPARED = 4096  # newcomers that are compared for one vacant place
 
@@ -56,10 +56,10 @@ class HistoryKeeping:
         place_of_record[record_of_place[shown]] = shown
         left = np.flatnonzero((standing.place_of_record < 0) & (place_of_record < 0))
         resting = int(((standing.place_of_record >= 0) & (place_of_record < 0)).sum())
-        _refuse_withholding(problem, resting)
+        refuse_withholding(problem, resting)
         groups = self._newcomers(problem, left, problem.max_withheld - resting, run)
         waiting = len(left) if groups is None else int(groups.withheld.sum())
-        _refuse_withholding(problem, resting + waiting)
+        refuse_withholding(problem, resting + waiting)
         told = {"passed_on": n_filled, "resting": resting, "waiting": waiting}
         return _placed(groups, left, place_of_record, standing, told)
 
@@ -141,7 +141,8 @@ def _valid(
     return valid
 
 
-def _refuse_withholding(problem: Problem, n_withheld: int) -> None:
+def refuse_withholding(problem: Problem, n_withheld: int) -> None:
+    """Raise InfeasibleError where more records must be withheld than may be, and say how many."""
     if n_withheld <= problem.max_withheld:
         return
     share = -(-n_withheld * 10_000 // problem.n_records) / 10_000

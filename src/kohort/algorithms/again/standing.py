@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class Standing:
     kind_of_record   a number for the sensitive values of each record
     kind_of_place    that of the values which each place was last published with; -1: nobody has them now
     cell_of_place    places with the same number look alike in all earlier releases
+    signature_of_record, signatures  for m-invariance: the number of each person's signature, -1 for
+                     newcomers; and the signatures, each the kinds of values that it has
     """
 
     place_of_record: np.ndarray
@@ -25,6 +27,8 @@ class Standing:
     kind_of_record: np.ndarray
     kind_of_place: np.ndarray
     cell_of_place: np.ndarray
+    signature_of_record: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    signatures: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_places(self) -> int:

@@ -12,6 +12,7 @@ from kohort.data.dataset import distinct_rows
 from kohort.data.ledger import Ledger
 from kohort.pipeline.again.keyed import hashed_people, hashed_values, positions
 from kohort.pipeline.prepare import Prepared
+from kohort.verification.together import SIGNATURES
 
 __all__ = ["Known", "known_people"]
 
@@ -42,7 +43,8 @@ def known_people(prepared: Prepared, ledger: Ledger, key: bytes) -> Known:
     person = positions(people, ledger.people)
     values = {name: hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
     value, new_values = _numbered_values(prepared, ledger, values)
-    return Known(people, person, values, value, new_values, _standing(ledger, person, value))
+    make = _by_signatures if prepared.request.again == SIGNATURES else _by_places
+    return Known(people, person, values, value, new_values, make(ledger, person, value))
 
 
 def _numbered_values(
@@ -62,7 +64,26 @@ def _numbered_values(
     return table, np.concatenate([ledger.values[:0], *new])
 
 
-def _standing(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standing:
+def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standing:
+    """What m-invariance needs: the set of values in the group that somebody was last published in."""
+    number_of: dict[tuple[int, ...], int] = {}
+    of_person = np.full(len(ledger.people), -1, dtype=np.int64)
+    for entry in ledger.entries:
+        pairs = np.unique(np.column_stack([entry.place, entry.value[:, 0]]), axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(int(entry.place.max()) + 1))
+        sets = [tuple(part.tolist()) for part in np.split(pairs[:, 1], starts[1:])]
+        numbers = np.array([number_of.setdefault(values, len(number_of)) for values in sets])
+        of_person[entry.person] = numbers[entry.place]
+    known = person >= 0
+    signature = np.full(len(person), -1, dtype=np.int64)
+    signature[known] = of_person[person[known]]
+    no_places = np.empty(0, dtype=np.int64)
+    place = np.where(known, 0, -1)
+    return Standing(place, known, value[:, 0], no_places, no_places, signature, tuple(number_of))
+
+
+def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standing:
+    """Who has or had which place, and what it was last published with."""
     known = person >= 0
     place = np.full(len(person), -1, dtype=np.int64)
     holds = np.zeros(len(person), dtype=bool)

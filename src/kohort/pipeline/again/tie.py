@@ -18,6 +18,7 @@ from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Caution, Together, verify_together
 from kohort.verification.recorded import texts_of_values
+from kohort.verification.together import SIGNATURES
 
 __all__ = ["Tie", "TiedRelease", "tie_to_ledger"]
 
@@ -84,6 +85,9 @@ class TiedRelease:
 
     @property
     def cautions(self) -> list[Caution]:
+        """What the promise over all releases does not cover."""
+        if self.ledger.entries[-1].facts["again"] == SIGNATURES:
+            return [_ONLY_VALUES]
         if not self.passes or len(self.ledger.entries) < 2:
             return []
         what = (
@@ -111,6 +115,14 @@ class TiedRelease:
         *earlier, last = self.ledger.entries
         facts = {**last.facts, "sha256": sha256, **certified}
         return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
+
+
+_ONLY_VALUES = Caution(
+    "together",
+    "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
+    "releases are of the same person may find people by their classes in all of them.",
+    "Publish no column by which records can be followed, or set again: history-keeping.",
+)
 
 
 def tie_to_ledger(prepared: Prepared) -> Tie | None:
