@@ -6,6 +6,7 @@ import numpy as np
 
 from kohort.algorithms.again.fresh import Fresh
 from kohort.algorithms.again.history_keeping import HistoryKeeping
+from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
@@ -22,7 +23,7 @@ def cost_alone(problem: Problem, solver: Solver, run: Run) -> float | None:
     solver  the way of publishing again, whose inner algorithm is run on all records
     """
     if (
-        not isinstance(solver, (HistoryKeeping, Fresh))
+        not isinstance(solver, (HistoryKeeping, MInvariance, Fresh))
         or not problem.cost.adds_up
         or problem.masses is not None
     ):

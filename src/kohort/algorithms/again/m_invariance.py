@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kohort.algorithms.again.even_split import even_groups
+from kohort.algorithms.again.even_groups import even_groups
 from kohort.algorithms.again.history_keeping import refuse_withholding
 from kohort.algorithms.again.standing import Standing
 from kohort.algorithms.run import Run
@@ -119,22 +119,30 @@ def _pool(standing: Standing, buckets: dict[Signature, list[int]]) -> dict[int, 
 def _new_buckets(pool: dict[int, list[int]], m: int, least: int) -> list[tuple[Signature, list[int]]]:
     """Newcomers with the m values that most of them have, again and again; at least `least` of each value.
 
-    As many are taken as keeps the other values from becoming too frequent: all of them, or until the m-th
-    value is as frequent as the next one.
+    As many are taken as possible, since large buckets can be cut by nearness, as long as no value of those
+    who are left is so frequent that it could not be spread over groups of m values.
     """
-    found = []
+    found: list[tuple[Signature, list[int]]] = []
     while True:
         by_size = sorted(pool, key=lambda value: (-len(pool[value]), value))
         if len(by_size) < m or len(pool[by_size[m - 1]]) < least:
             return found
         chosen = by_size[:m]
-        following = len(pool[by_size[m]]) if len(by_size) > m else 0
-        size = max(len(pool[chosen[-1]]) - following, least)
+        size = _bucket_size([len(pool[value]) for value in by_size], m, least)
         people = []
         for value in chosen:
             people += pool[value][:size]
             pool[value] = pool[value][size:]
         found.append((tuple(sorted(chosen)), people))
+
+
+def _bucket_size(counts: Sequence[int], m: int, least: int) -> int:
+    """How many of each of the m most frequent values are taken; `counts` are falling."""
+    total, following = sum(counts), counts[m] if len(counts) > m else 0
+    for size in range(counts[m - 1], least, -1):
+        if max(counts[0] - size, following) * m <= total - m * size:
+            return size
+    return least
 
 
 def _valid(problem: Problem, groups: Sequence[np.ndarray]) -> list[np.ndarray]:

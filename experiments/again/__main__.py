@@ -1,0 +1,158 @@
+"""Releases of people who come and leave: RAND's five years, and Adult in ten releases of 3,000 newcomers.
+
+    python -m experiments.again
+
+writes docs/figures/again.csv, a row for each release, and prints the attacks; it takes some minutes. Compared
+are releases that are kept safe together with those that are made afresh, as if there were no earlier ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import kohort as ko
+from kohort.data.dataset import Dataset
+from kohort.data.ledger import Ledger
+from kohort.io.read_spec import parse_spec
+from kohort.pipeline import make_release
+from kohort.risk import attack_ledger
+
+FIGURES = Path(__file__).parents[2] / "docs" / "figures" / "again.csv"
+TREES = Path(ko.datasets.example_spec("adult")).parent / "hierarchies"
+KEY = b"the key of the experiments"
+ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
+HEALTH = ["site", "age", "sex", "education", "family_size"]
+SECONDS = 10.0  # for improve, for each release and for the same one alone
+WAYS = ("fresh", "history-keeping", "m-invariance")
+COLUMNS = ["data", "way", "algorithm", "release", "records", "new", "kept", "gone", "withheld", "loss",
+           "alone", "ratio", "candidates", "exposed", "cpu_seconds"]  # fmt: skip
+
+
+def main() -> None:
+    """Publish everything in every way, attack the releases, and write the figures down."""
+    rows: list[dict[str, Any]] = []
+    insert_only = list(adult_tables(0.0))
+    for data, tables, spec in (
+        ("RAND, years 1 to 5", health_tables(), health_spec()),
+        ("Adult, 5 % leave", list(adult_tables(0.05)), adult_spec()),
+        ("Adult, nobody leaves", insert_only, adult_spec()),
+    ):
+        for way in WAYS:
+            rows += attacked(data, tables, spec, way, "mondrian")
+    spec = adult_spec() | {"time_limit": SECONDS}
+    rows += attacked("Adult, nobody leaves", insert_only[:5], spec, "history-keeping", "improve")
+    with FIGURES.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def attacked(
+    data: str, tables: Sequence[pa.Table], spec: dict, way: str, algorithm: str
+) -> list[dict[str, Any]]:
+    """The figures of all releases, printed together with what an attack on them achieves."""
+    rows, ledgers = [], []
+    for row, ledger in publish(tables, spec, way, algorithm):
+        rows.append({"data": data, "way": way, "algorithm": algorithm, **row})
+        ledgers.append(ledger)
+        print(*(f"{name} {value}" for name, value in rows[-1].items()), sep="; ", flush=True)
+    for sentence in attack_ledger(ledgers[-1])["sentences"]:
+        print(f"{data}, {way}, {algorithm}: {sentence}", flush=True)
+    return rows
+
+
+def publish(
+    tables: Sequence[pa.Table], spec: dict, way: str, algorithm: str
+) -> Iterator[tuple[dict[str, Any], Ledger]]:
+    """Each release in turn: its figures, and the ledger with it."""
+    ledger = Ledger("person")
+    for number, table in enumerate(tables, 1):
+        read = parse_spec(spec | {"again": way, "algorithm": algorithm})
+        start = cpu_seconds()
+        request = read.request(key=KEY, ledger=ledger)
+        release = make_release(Dataset(table), request, compared=way == "fresh")
+        seconds = cpu_seconds() - start - release.seconds.get("alone", 0.0)
+        assert release.tied is not None
+        ledger, together = release.tied.ledger, release.tied.facts(release.cost)
+        people = together["people"]
+        yield (
+            {
+                "release": number,
+                "records": table.num_rows,
+                "new": people["new"],
+                "kept": people["kept"],
+                "gone": people["gone"],
+                "withheld": people["resting"] + people["waiting"],
+                "loss": round(release.loss["loss"], 4),
+                "alone": together["alone"] and round(together["alone"], 4),
+                "ratio": together["ratio"] and round(together["ratio"], 3),
+                "candidates": release.tied.found.candidates,
+                "exposed": release.tied.found.exposed,
+                "cpu_seconds": round(seconds, 2),
+            },
+            ledger,
+        )
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def adult_tables(leaving: float) -> Iterator[pa.Table]:
+    """Ten tables: 3,000 newcomers come to each, after a share of those who were there has left."""
+    everybody = ko.datasets.load_adult("train")
+    rng = np.random.default_rng(1994)
+    order = rng.permutation(everybody.num_rows)
+    there = np.empty(0, dtype=np.int64)
+    columns = everybody.select([*ADULT, "occupation"])
+    for number in range(10):
+        there = there[rng.random(len(there)) >= leaving]
+        there = np.concatenate([there, order[3000 * number : 3000 * (number + 1)]])
+        yield columns.take(pa.array(there)).append_column("person", pa.array(there))
+
+
+def adult_spec() -> dict:
+    files = {name: TREES / "adult" / f"{name}.csv" for name in ADULT}
+    attributes: dict[str, Any] = {
+        name: {"role": "quasi-identifier"} | ({"hierarchy": str(file)} if file.exists() else {})
+        for name, file in files.items()
+    }
+    attributes["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    attributes |= {"occupation": {"role": "sensitive"}, "person": {"role": "person"}}
+    privacy = {"k": 10, "diversity": {"attribute": "occupation", "l": 3}}
+    return {"attributes": attributes, "privacy": privacy, "suppression": 0.2}
+
+
+def health_tables() -> list[pa.Table]:
+    """The people of each year of the study."""
+    table = ko.datasets.load_health()
+    columns = ["person", "year", *HEALTH, "mental_health"]
+    return [
+        table.filter(pc.equal(table["year"], year)).select(columns).drop(["year"]) for year in range(1, 6)
+    ]
+
+
+def health_spec() -> dict:
+    attributes: dict[str, Any] = {name: {"role": "quasi-identifier"} for name in HEALTH}
+    attributes["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    for name in ("education", "family_size"):
+        attributes[name]["hierarchy"] = str(TREES / "health" / f"{name}.csv")
+    attributes |= {"mental_health": {"role": "sensitive"}, "person": {"role": "person"}}
+    privacy = {"k": 5, "diversity": {"attribute": "mental_health", "l": 2}}
+    return {"attributes": attributes, "privacy": privacy, "suppression": 0.95}
+
+
+if __name__ == "__main__":
+    began = time.perf_counter()
+    main()
+    print(f"{time.perf_counter() - began:.0f} s")
