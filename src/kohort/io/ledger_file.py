@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from kohort.data.ledger import HASH_BYTES, Ledger, LedgerEntry
 from kohort.errors import InputError
+from kohort.files.checked import write_checked
 from kohort.files.drafts import remove_abandoned
 from kohort.version import __version__
 
@@ -71,14 +72,14 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
     """Write a ledger straight to `path`, which should be a draft that only its owner may read."""
     secret = _derived(ledger_key(key), "chain")
     link, links = _NO_LINK, []
-    path = Path(path)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as file:
         for number, entry in enumerate(ledger.entries, 1):
             parts = _parts_of(entry)
             link = _link(secret, link, number, parts)
             links.append(link.hex())
-            for name, content in parts.items():
-                file.writestr(zipfile.ZipInfo(f"{number}/{name}", _THEN), content)
+            for name, part in parts.items():
+                file.writestr(zipfile.ZipInfo(f"{number}/{name}", _THEN), part)
         head = {
             "kohort": "ledger",
             "format": FORMAT,
@@ -90,6 +91,7 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
         }
         head["seal"] = _seal(secret, head)
         file.writestr(zipfile.ZipInfo("head.json", _THEN), json.dumps(head, indent=1))
+    write_checked(path, content.getvalue())
 
 
 def read_ledger(path: str | Path, key: bytes | None) -> Ledger:

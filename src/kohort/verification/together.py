@@ -95,13 +95,15 @@ def _places(ledger: Ledger, labels: Labels) -> Together:
             failing += [model.name] if wrong.any() else []
             broken |= wrong
     broken |= small
-    people = np.unique(np.concatenate([e.person[broken[cell_of[e.place]]] for e in ledger.entries]))
+    exposed = np.zeros(len(ledger.people), dtype=bool)
+    for entry in ledger.entries:
+        exposed[entry.person[broken[cell_of[entry.place]]]] = True
     checks = (
         _check("places", *_one_place_each(ledger)),
         _check("candidates", not small.any(), _left(int(sizes.min()), int(sizes[small].sum()))),
         _check("models", not failing, _models_sentence(failing)),
     )
-    return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), len(people), checks)
+    return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), int(exposed.sum()), checks)
 
 
 def _tracks(ledger: Ledger) -> np.ndarray:
@@ -115,10 +117,9 @@ def _tracks(ledger: Ledger) -> np.ndarray:
 
 def _cells(tracks: np.ndarray) -> np.ndarray:
     """A number for each place, the same for places with the same track."""
-    order = np.lexsort(tracks.T)
-    changes = (tracks[order[1:]] != tracks[order[:-1]]).any(axis=1)
-    cell_of = np.empty(len(tracks), dtype=np.int64)
-    cell_of[order] = np.concatenate([[0], np.cumsum(changes)])
+    cell_of = np.zeros(len(tracks), dtype=np.int64)
+    for classes in tracks.T:
+        _, cell_of = np.unique(cell_of * (int(classes.max()) + 2) + classes + 1, return_inverse=True)
     return cell_of
 
 
@@ -130,8 +131,9 @@ def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
     last = np.full((n_places, ledger.entries[0].value.shape[1]), -1, dtype=np.int64)
     shared = moved = seen = 0
     for entry in ledger.entries:
-        shared += len(entry.place) - len(np.unique(entry.place))
-        shared += len(entry.person) - len(np.unique(entry.person))
+        for numbers in (entry.place, entry.person):
+            times = np.bincount(numbers)
+            shared += len(numbers) - int(np.count_nonzero(times))
         before = place_of_person[entry.person]
         moved += int(((before >= 0) & (before != entry.place)).sum())
         passed = (holder[entry.place] >= 0) & (holder[entry.place] != entry.person)

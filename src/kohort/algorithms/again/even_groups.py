@@ -25,7 +25,7 @@ def even_groups(problem: Problem, kinds: np.ndarray, people: np.ndarray, least: 
     people  some of the records, as many of each kind
     """
     there = np.unique(kinds[people])
-    n_each = len(people) // len(there)
+    n_each = len(people) // max(len(there), 1)
     n_groups = n_each // least
     if not n_groups:
         return []

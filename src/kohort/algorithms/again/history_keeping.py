@@ -49,7 +49,10 @@ class HistoryKeeping:
         standing = self.standing
         if not standing.n_places:
             first = self._groups(problem, run)
-            return _placed(first, np.arange(problem.n_records), np.full(problem.n_records, -1), standing, {})
+            told = {"waiting": int(first.withheld.sum())}
+            return _placed(
+                first, np.arange(problem.n_records), np.full(problem.n_records, -1), standing, told
+            )
         record_of_place, n_filled = _filled(problem, standing)
         place_of_record = np.full(problem.n_records, -1, dtype=np.int64)
         shown = np.flatnonzero(record_of_place >= 0)

@@ -58,7 +58,8 @@ class MInvariance:
             buckets.setdefault(signature, []).extend(people)
         groups: list[np.ndarray] = []
         for signature in sorted(buckets):
-            groups += even_groups(problem, self.standing.kind_of_record, np.array(buckets[signature]), least)
+            members = np.array(buckets[signature], dtype=np.int64)
+            groups += even_groups(problem, self.standing.kind_of_record, members, least)
         return _placed(problem, self.standing, _valid(problem, groups), n_joined)
 
 
