@@ -32,8 +32,6 @@ ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", 
 HEALTH = ["site", "age", "sex", "education", "family_size"]
 SECONDS = 10.0  # for improve, for each release and for the same one alone
 WAYS = ("fresh", "history-keeping", "m-invariance")
-COLUMNS = ["data", "way", "algorithm", "release", "records", "new", "kept", "gone", "withheld", "loss",
-           "alone", "ratio", "candidates", "exposed", "seconds"]  # fmt: skip
 
 
 def main() -> None:
@@ -49,8 +47,12 @@ def main() -> None:
             rows += attacked(data, tables, spec, way, "mondrian")
     spec = adult_spec() | {"time_limit": SECONDS}
     rows += attacked("Adult, nobody leaves", insert_only, spec, "history-keeping", "improve")
-    with FIGURES.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS)
+    write_rows(FIGURES, rows)
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
 

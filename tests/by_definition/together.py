@@ -91,3 +91,62 @@ def _given(people, values, known):
             left.remove(value)
             for more in _given(rest, left, known):
                 yield {person: value} | more
+
+
+# -- the attacks of `kohort risk --ledger`, by definition ---------------------------------------------
+
+
+def followed(ledger, person) -> int:
+    """How many places have the same class in every release as the place of a person."""
+    tracks = {}
+    for number, entry in enumerate(ledger.entries):
+        for place, class_of in zip(entry.place.tolist(), entry.class_of.tolist()):
+            tracks.setdefault(place, {})[number] = class_of
+    own = next(
+        place
+        for entry in reversed(ledger.entries)
+        for who, place in zip(entry.person.tolist(), entry.place.tolist())
+        if who == person
+    )
+    return sum(track == tracks[own] for track in tracks.values())
+
+
+def intersected(ledger, person) -> int | None:
+    """The fewest records of a class whose values occur in all classes of a person; None if theirs changed."""
+    own, classes = set(), []
+    for entry in ledger.entries:
+        records = list(zip(entry.person.tolist(), entry.class_of.tolist(), entry.value[:, 0].tolist()))
+        for who, class_of, value in records:
+            if who == person:
+                own.add(value)
+                classes.append([v for _, other, v in records if other == class_of])
+    if len(own) > 1:
+        return None
+    common = set.intersection(*map(set, classes))
+    return min(sum(value in common for value in values) for values in classes)
+
+
+def subtracted(ledger, person) -> int | None:
+    """The fewest records that may be a person's once whole classes of a release beside are taken away."""
+    found = []
+    for one, other in zip(ledger.entries, ledger.entries[1:]):
+        for entry, beside in ((one, other), (other, one)):
+            found.append(_left_in(entry, beside, person))
+    return min((n for n in found if n is not None), default=None)
+
+
+def _left_in(entry, beside, person):
+    class_of = dict(zip(entry.person.tolist(), entry.class_of.tolist()))
+    if person not in class_of:
+        return None
+    mine = {who for who, number in class_of.items() if number == class_of[person]}
+    inside = set()
+    for number in set(beside.class_of.tolist()):
+        people = {w for w, c in zip(beside.person.tolist(), beside.class_of.tolist()) if c == number}
+        if people <= mine:
+            inside |= people
+    if not inside or person in inside:
+        return None
+    value_of = dict(zip(entry.person.tolist(), entry.value[:, 0].tolist()))
+    left = {value_of[who] for who in mine - inside}
+    return sum(value_of[who] in left for who in mine)

@@ -105,6 +105,14 @@ def test_the_attack_finds_nobody(published, capsys):
     assert attacks["by_following"]["highest_certainty"] <= 0.5
 
 
+def test_the_next_release_is_attacked_before_it_is_made(published, capsys):
+    words = ["risk", "3.csv", "--spec", "spec.yaml", "--ledger", "ledger", "--key-file", "key", "--json"]
+    assert run(*words) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["before"]["attacks"]["by_following"]["below_k"] > 0
+    assert facts["after"]["attacks"]["by_following"]["below_k"] == 0
+
+
 def test_the_releases_are_verified_with_their_files(published, capsys):
     more = ["--earlier", "r1.csv,1.csv,o1.json", "--ledger", "ledger", "--key-file", "key"]
     words = ["verify", "r2.csv", "--spec", "spec.yaml", "--original", "2.csv", "--order-file", "o2.json"]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-    from kohort.cli.console import Output
-
 __all__ = ["risk"]
 
 
@@ -89,13 +87,15 @@ def risk(
 ) -> None:
     """Estimate how likely people are found in a table, before and after it is anonymized by a spec.
 
-    With a ledger alone, its releases are attacked together: intersected, subtracted and followed.
+    With a ledger, its releases are attacked together: intersected, subtracted and followed. With a table
+    as well, also the next release of it: made afresh, as if there were no others, and by the spec.
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
     from rich.text import Text
 
     from kohort.cli.anonymize import release_file
+    from kohort.cli.ledger_risk import show_next_risk, show_risk
     from kohort.errors import InputError
     from kohort.io.read_spec import read_spec
     from kohort.publication import Origin
@@ -104,10 +104,12 @@ def risk(
     if data is None or spec is None:
         if ledger is None or data is not None or spec is not None:
             raise InputError("Name a table and its spec (--spec), or a ledger alone (--ledger).")
-        _show_ledger(output, ledger, key_file)
+        show_risk(output, ledger, key_file)
         return
     if ledger is not None:
-        raise InputError("The risk of a ledger is that of its releases: leave out the table and --spec.")
+        read = read_spec(spec).overridden(k=k)
+        show_next_risk(output, data, read, spec.parent, ledger, key_file, reading)
+        return
     read = read_spec(spec).overridden(k=k)
     with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
@@ -121,26 +123,6 @@ def risk(
     output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
-        output.show(Text(f"- {sentence}"))
-
-
-def _show_ledger(output: Output, ledger: Path, key_file: Path | None) -> None:
-    """Attack the releases of a ledger together, and say what came of it."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from kohort.cli.secret import secret_key
-    from kohort.io.ledger_file import read_ledger
-    from kohort.risk import attack_ledger
-
-    facts = attack_ledger(read_ledger(ledger, secret_key(key_file)))
-    output.result(facts)
-    table = Table("attack", "fewest candidates", "below k", "alone", "value certain")
-    for name, found in facts["attacks"].items():
-        shown = [found[figure] for figure in ("fewest", "below_k", "alone", "certain")]
-        table.add_row(name.replace("_", " "), *("-" if value is None else f"{value:,}" for value in shown))
-    output.show(table)
-    for sentence in facts["sentences"]:
         output.show(Text(f"- {sentence}"))
 
 

@@ -103,7 +103,7 @@ def _cells_of_people(ledger: Ledger) -> np.ndarray:
     tracks = np.full((len(ledger.people), len(ledger.entries)), NOWHERE, dtype=np.int64)
     for number, entry in enumerate(ledger.entries):
         tracks[entry.person, number] = entry.class_of
-    return distinct_rows(tracks)[2].astype(np.int64)
+    return distinct_rows(tracks - NOWHERE)[2].astype(np.int64)
 
 
 def _largest_shares(group: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -193,8 +193,8 @@ def _by_values(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
         changed[entry.person] |= (own[entry.person] != NOWHERE) & (own[entry.person] != kind)
         own[entry.person] = kind
         shown.append(_values_of_classes(entry, kind))
-    rows, _, track_of = distinct_rows(tracks)
-    left = [_left_of_track(track, shown) for track in rows.tolist()]
+    rows, _, track_of = distinct_rows(tracks - NOWHERE)  # which takes numbers from 0 on
+    left = [_left_of_track(track, shown) for track in (rows + NOWHERE).tolist()]
     fewest, sure = np.array([n for n, _ in left]), np.array([share for _, share in left])
     there = ~changed
     candidates[there], certainty[there] = fewest[track_of[there]], sure[track_of[there]]
