@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.together import followed, intersected, subtracted
+from kohort.data.dataset import Dataset
+from kohort.data.ledger import Ledger
+from kohort.pipeline import Request, make_release
+from kohort.problem.roles import Roles
 from kohort.risk import attack_ledger
 from kohort.risk.together import _by_following, _by_subtraction, _by_values
-from ledger_cases import Published, sequences
+from ledger_cases import KEY, Published, sequences
 
 
 @given(sequences(), st.sampled_from(["fresh", "history-keeping"]))
@@ -44,18 +49,14 @@ def test_the_figures_of_an_attack():
     assert "leaves 4 people with fewer than k = 2 candidates" in facts["sentences"][2]
 
 
-def test_nothing_is_said_about_values_where_there_are_none():
-    import pyarrow as pa
-
-    from kohort.data.dataset import Dataset
-    from kohort.data.ledger import Ledger
-    from kohort.pipeline import Request, make_release
-    from kohort.problem.roles import Roles
-    from ledger_cases import KEY
-
-    roles = Roles({"who": "person", "age": "quasi-identifier"})
-    request = Request(roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=Ledger("who"))
-    table = pa.table({"who": ["a", "b", "c", "d"], "age": [1, 2, 8, 9]})
-    facts = attack_ledger(make_release(Dataset(table), request).tied.ledger)
+def test_without_sensitive_columns_anybody_takes_over_a_place():
+    ledger = Ledger("who")
+    for names, ages in (("abcd", [1, 2, 8, 9]), ("acdefg", [1, 8, 9, 2, 5, 5])):
+        roles = Roles({"who": "person", "age": "quasi-identifier"})
+        request = Request(roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=ledger)
+        release = make_release(Dataset(pa.table({"who": list(names), "age": ages})), request)
+        ledger = release.tied.ledger
+    assert release.tied.people["passed_on"] == 1 and release.tied.people["new"] == 3
+    facts = attack_ledger(ledger)
     assert facts["attacks"]["by_values"]["fewest"] is None
     assert facts["attacks"]["by_following"]["fewest"] == 2

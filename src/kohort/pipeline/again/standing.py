@@ -90,6 +90,6 @@ def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standin
     if known.any():
         place[known] = ledger.place_of_person[person[known]]
         holds[known] = ledger.last_holder[place[known]] == person[known]
-    both = np.concatenate([value, ledger.last_value.reshape(-1, value.shape[1])])
+    both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
     kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
     return Standing(place, holds, kind[: len(value)], kind[len(value) :], ledger.cell_of_place)
