@@ -2,7 +2,7 @@
 
     python -m experiments.again
 
-writes docs/figures/again.csv, a row for each release, and prints the attacks; it takes some minutes. Compared
+writes docs/figures/again.csv, a row for each release, and again-attacks.csv; it takes some minutes. Compared
 are releases that are kept safe together with those that are made afresh, as if there were no earlier ones.
 """
 
@@ -25,8 +25,12 @@ from kohort.io.read_spec import parse_spec
 from kohort.pipeline import make_release
 from kohort.risk import attack_ledger
 
-FIGURES = Path(__file__).parents[2] / "docs" / "figures" / "again.csv"
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 TREES = Path(ko.datasets.example_spec("adult")).parent / "hierarchies"
+_HEAD = (
+    "| data | way | algorithm | loss, first | loss, last | times that alone | withheld at most "
+    "| followed: below k / alone | values: below k / certain |"
+)
 KEY = b"the key of the experiments"
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 HEALTH = ["site", "age", "sex", "education", "family_size"]
@@ -37,6 +41,7 @@ WAYS = ("fresh", "history-keeping", "m-invariance")
 def main() -> None:
     """Publish everything in every way, attack the releases, and write the figures down."""
     rows: list[dict[str, Any]] = []
+    attacks: list[dict[str, Any]] = []
     insert_only = list(adult_tables(0.0))
     for data, tables, spec in (
         ("RAND, years 1 to 5", health_tables(), health_spec()),
@@ -44,10 +49,11 @@ def main() -> None:
         ("Adult, nobody leaves", insert_only, adult_spec()),
     ):
         for way in WAYS:
-            rows += attacked(data, tables, spec, way, "mondrian")
+            rows += attacked(data, tables, spec, way, "mondrian", attacks)
     spec = adult_spec() | {"time_limit": SECONDS}
-    rows += attacked("Adult, nobody leaves", insert_only, spec, "history-keeping", "improve")
-    write_rows(FIGURES, rows)
+    rows += attacked("Adult, nobody leaves", insert_only[:8], spec, "history-keeping", "improve", attacks)
+    write_rows(FIGURES / "again.csv", rows)
+    write_rows(FIGURES / "again-attacks.csv", attacks)
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -58,17 +64,44 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def attacked(
-    data: str, tables: Sequence[pa.Table], spec: dict, way: str, algorithm: str
+    data: str, tables: Sequence[pa.Table], spec: dict, way: str, algorithm: str, attacks: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The figures of all releases, printed together with what an attack on them achieves."""
+    """The figures of all releases; what an attack on them achieves is added to `attacks`."""
     rows, ledgers = [], []
     for row, ledger in publish(tables, spec, way, algorithm):
         rows.append({"data": data, "way": way, "algorithm": algorithm, **row})
         ledgers.append(ledger)
         print(*(f"{name} {value}" for name, value in rows[-1].items()), sep="; ", flush=True)
-    for sentence in attack_ledger(ledgers[-1])["sentences"]:
-        print(f"{data}, {way}, {algorithm}: {sentence}", flush=True)
+    for name, figures in attack_ledger(ledgers[-1])["attacks"].items():
+        attacks.append({"data": data, "way": way, "algorithm": algorithm, "attack": name, **figures})
+        print(attacks[-1], flush=True)
     return rows
+
+
+def table() -> str:
+    """The figures of both files as the table of docs/again.md."""
+    with (FIGURES / "again.csv").open(encoding="utf-8") as file:
+        groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for row in csv.DictReader(file):
+            groups.setdefault((row["data"], row["way"], row["algorithm"]), []).append(row)
+    with (FIGURES / "again-attacks.csv").open(encoding="utf-8") as file:
+        found = {(r["data"], r["way"], r["algorithm"], r["attack"]): r for r in csv.DictReader(file)}
+    lines = [_HEAD, "| " + " | ".join(["---"] * (_HEAD.count("|") - 1)) + " |"]
+    for key, rows in groups.items():
+        ratios = [float(row["ratio"]) for row in rows if row["ratio"]]
+        withheld = max(int(row["withheld"]) / int(row["records"]) for row in rows)
+        followed, by_values = found[(*key, "by_following")], found[(*key, "by_values")]
+        cells = [
+            *key,
+            f"{float(rows[0]['loss']):.3f}",
+            f"{float(rows[-1]['loss']):.3f}",
+            f"{min(ratios):.2f} to {max(ratios):.2f}",
+            f"{withheld:.1%}",
+            f"{int(followed['below_k']):,} / {int(followed['alone']):,}",
+            f"{int(by_values['below_k']):,} / {int(by_values['certain']):,}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def publish(

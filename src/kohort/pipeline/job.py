@@ -64,11 +64,11 @@ def make_release(
 
 
 def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: Clock) -> TiedRelease:
-    """The same beside the cost of a release on its own, searched for as long; not for the first release."""
+    """The same beside the cost of a release on its own, under the same time limit; not for the first one."""
     if len(tied.ledger.entries) < 2:
         return tied
     with clock("alone"):
-        run = Run(time_limit=max(clock.seconds["solve"], 1.0))
+        run = Run(time_limit=prepared.request.time_limit)
         return replace(tied, alone=cost_alone(prepared.problem, choice.solver, run))
 
 

@@ -103,13 +103,17 @@ def _filled(problem: Problem, standing: Standing) -> tuple[np.ndarray, int]:
 def _newcomers_for(
     problem: Problem, standing: Standing, record_of_place: np.ndarray, wanted: np.ndarray, people: np.ndarray
 ) -> np.ndarray:
-    """The newcomer for each vacant place, -1 where there is none; cells with most people come first."""
+    """The newcomer for each vacant place, -1 where there is none.
+
+    Cells that show most people for each newcomer come first: where newcomers are few, most are shown so.
+    """
     found = np.full(len(wanted), -1, dtype=np.int64)
     newcomers = standing.newcomers
     if not len(wanted) or not len(newcomers):
         return found
     cell, kind = standing.cell_of_place[wanted], standing.kind_of_place[wanted]
-    turn = np.lexsort((kind, cell, -people[cell]))
+    worth = people / np.maximum(np.bincount(cell, minlength=len(people)), 1)
+    turn = np.lexsort((kind, cell, -worth[cell]))
     kinds = standing.kind_of_record[newcomers]
     pool = newcomers[np.argsort(kinds, kind="stable")]
     n_kinds = int(max(standing.kind_of_record.max(), standing.kind_of_place.max())) + 1
