@@ -179,7 +179,7 @@ def _option_names(name: str, kind: Any, info: OptionInfo) -> tuple[str, ...]:
 
 def _value(kind: Any) -> str:
     kinds = [part for part in get_args(kind) or (kind,) if part is not type(None)]
-    return {Path: "FILE", int: "N", float: "X", str: "TEXT", bool: ""}[kinds[0]]
+    return {Path: "FILE", int: "N", float: "X", str: "TEXT", list[str]: "TEXT", bool: ""}[kinds[0]]
 
 
 def _default(default: Any, info: Any) -> str:

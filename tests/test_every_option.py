@@ -90,7 +90,20 @@ def test_the_spec_hands_it_on(key):
 
 def another(declared):
     """A value that is allowed and not the default."""
-    words = ["mondrian", "apriori-items", "ncp", "drop", "tight", "star", "escape", "ops", 0.25, True, 7]
+    words = [
+        "mondrian",
+        "apriori-items",
+        "ncp",
+        "drop",
+        "tight",
+        "star",
+        "escape",
+        "ops",
+        "fresh",
+        0.25,
+        True,
+        7,
+    ]
     for value in words:
         try:
             if value != declared.default:

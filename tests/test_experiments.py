@@ -34,3 +34,19 @@ def test_the_taxonomies_of_alpha_k_are_as_high_as_table_12_says_and_have_all_val
         .column
     )
     assert ages.height == 4
+
+
+def test_the_table_of_releases_together_in_the_docs_is_that_of_its_csv_files():
+    from experiments.again.__main__ import table
+
+    page = (Path(__file__).parents[1] / "docs" / "again.md").read_text(encoding="utf-8")
+    assert table().count("\n") == 11 and table() in page
+
+
+def test_people_come_to_and_leave_the_tables_of_adult():
+    from experiments.again.__main__ import adult_tables
+
+    first, second, third, *_ = adult_tables(0.05)
+    assert first.num_rows == 3000 and second.num_rows < 6000
+    assert len(set(first["person"].to_pylist()) - set(second["person"].to_pylist())) > 100
+    assert len(set(third["person"].to_pylist()) - set(second["person"].to_pylist())) == 3000

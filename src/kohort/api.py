@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,9 @@ from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
+from kohort.io.source_file import sha256_of
 from kohort.io.spec import Spec
+from kohort.io.verify_ledger import verify_with_ledger
 from kohort.keywords import (
     Promise,
     Source,
@@ -39,6 +42,7 @@ from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin, Release, release_of
+from kohort.publication.ledger import ledger_for
 from kohort.sources import (
     arrow_table,
     dataset_of,
@@ -51,6 +55,7 @@ from kohort.sources import (
     table_and_spec,
 )
 from kohort.verification import Verdict
+from kohort.verification.recorded import GivenRelease
 
 __all__ = [
     "anonymize",
@@ -105,6 +110,8 @@ def anonymize(
     context: Mapping[str, str] | None = None,
     utility: Mapping[str, Any] | None = None,
     key: bytes | None = None,
+    ledger: str | Path | None = None,
+    again: Literal["history-keeping", "m-invariance", "fresh"] = "history-keeping",
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: ShowProgress = None,
@@ -189,6 +196,10 @@ def anonymize(
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
+    ledger, again
+        The file of a ledger, which ties releases of the same people together (with `person` and `key`): made
+        by the first release, extended by each later one when that is written. `again` says how a release is
+        made safe together with the earlier ones.
     progress
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.
@@ -196,8 +207,8 @@ def anonymize(
         A function that is asked again and again during the search, such as `is_set` of an event: once it
         returns True, the best release found so far is published.
     spec
-        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `engine`,
-        `progress`, `stop`.
+        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `ledger`,
+        `engine`, `progress`, `stop`.
     header
         Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
         be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
@@ -223,16 +234,18 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
-        request = read.request(beside=beside, key=key, engine=engine)
+        tied = ledger_for(ledger, key, read.person)
+        request = read.request(beside=beside, key=key, engine=engine, ledger=tied)
         reads = named_files(data, events, spec, *read.files(beside=beside))
-        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data))
+        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(ledger))
         with shown_progress(progress) as report:
             source = original_of(data, request, read.shape, header=header, progress=report)
             beside_it = events_or_file(events, header)
             return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
+    given |= {"ledger": ledger_for(ledger, key, _person(person))}
     request = request_of(given, {})
     reads = named_files(data, events, *hierarchy_files(quasi_identifiers, items))
-    origin = Origin(reads=reads, making=_name_of(data))
+    origin = Origin(reads=reads, making=_name_of(data), ledger=_file(ledger))
     with shown_progress(progress) as report:
         source = original_of(data, request, header=header, progress=report)
         beside_it = events_or_file(events, header)
@@ -261,6 +274,15 @@ def _notes(proposed: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _file(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)
+
+
+def _person(person: str | Mapping[str, Any] | None) -> str | None:
+    """The name of the column of persons, however it is given."""
+    return next(iter(person), None) if isinstance(person, Mapping) else person
+
+
 def _name_of(data: Any) -> dict[str, str]:
     """The name of the file or table of the original, for the report; empty for a dataframe."""
     if isinstance(data, DatabaseTable):
@@ -273,7 +295,7 @@ def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     besides = [
         name
         for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "events", "key", "engine", "progress", "stop", "spec", "header")
+        if name not in ("data", "events", "key", "ledger", "engine", "progress", "stop", "spec", "header")
         and given[name] is not None
         and given[name] != parameter.default
     ]
@@ -324,11 +346,16 @@ def verify(
     header: bool | None = None,
     original_header: bool | None = None,
     order_file: str | Path | None = None,
+    ledger: str | Path | None = None,
+    key: bytes | None = None,
+    earlier: Sequence[Sequence[Any]] = (),
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
     Where the records were shuffled, `order_file` (see `Release.order_file`) names the original of each. A
     release of people and events is two tables: `events` is the second one, `original_events` its original.
+    With a `ledger` and its `key`, all of its releases are checked together; `earlier` lists those before this
+    one, from the first on, each as its release, its original and its order file, as far as they are at hand.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -349,7 +376,7 @@ def verify(
             "An order file is used to compare a release with its original: give the original as well."
         )
     request = read.request(beside=beside)
-    return verify_release(
+    verdict = verify_release(
         published,
         request,
         original=before,
@@ -357,6 +384,34 @@ def verify(
         events=beside_it,
         original_events=None if second is None else records_of(second),
     ).verdict
+    if ledger is None:
+        return verdict
+    given = [_given_release(read, header, original_header, *files) for files in earlier]
+    current = GivenRelease(published, _sha256(release), before, order)
+    together = verify_with_ledger(ledger, key, given, current, request.table_models)
+    return replace(verdict, checks=(*verdict.checks, *together.checks))
+
+
+def _given_release(
+    spec: Spec,
+    header: bool | None,
+    original_header: bool | None,
+    release: Any,
+    original: Any = None,
+    order_file: str | Path | None = None,
+) -> GivenRelease:
+    """An earlier release and, where they are at hand, its original and its order."""
+    reading = {"header": original_header, "header_option": "original-header"}
+    return GivenRelease(
+        _release_table(release, spec, header),
+        _sha256(release),
+        None if original is None else dataset_of(original, spec.shape, **reading),
+        None if order_file is None else read_order(order_file),
+    )
+
+
+def _sha256(release: Any) -> str | None:
+    return sha256_of(release) if isinstance(release, (str, Path)) else None
 
 
 def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:

@@ -72,6 +72,7 @@ def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Requ
         **_approval(given),
         joins=given["joins"] or {},
         key=given["key"],
+        ledger=given.get("ledger"),
         weights={} if weights is None else weights,
         publish=given["publish"] or {},
     )

@@ -106,6 +106,13 @@ class Options:
         Within(1, most=36_500),
         Option("the most days by which the dates of a person move, where a column is shifted"),
     ] = 182
+    again: Annotated[
+        Literal["history-keeping", "m-invariance", "fresh"],
+        Option(
+            "how a release is made safe together with the earlier ones of a ledger",
+            flag="With --ledger: history-keeping, m-invariance or fresh, instead of the spec's.",
+        ),
+    ] = "history-keeping"
     seed: Annotated[
         Seed,
         Option(

@@ -10,7 +10,7 @@ import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.files import command_to_copy
-from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
+from kohort.cli.options import Data, EventsFile, KeyFile, LedgerFile, SpecFile
 from kohort.cli.secret import secret_key
 from kohort.cli.sources import shown
 
@@ -104,7 +104,7 @@ class Writing:
         False
     )
 
-    def files(self, out: str) -> ReleaseFiles:
+    def files(self, out: str, ledger: Path | None = None) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
         from kohort.cli.sources import target_named
         from kohort.io.salt import salt_for
@@ -125,6 +125,7 @@ class Writing:
             self.events_out,
             self.dossier,
             self.dossier_version,
+            ledger,
         )
 
 
@@ -143,6 +144,7 @@ def anonymize(
     writing: Writing,
     job: Job,
     key_file: KeyFile = None,
+    ledger: LedgerFile = None,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -154,12 +156,15 @@ def anonymize(
     """
     from kohort.io.read_spec import read_spec_file
     from kohort.publication import Origin
+    from kohort.publication.ledger import ledger_for
 
     output = printing.output()
-    source, files = reading.source(data), writing.files(out)
+    source, files = reading.source(data), writing.files(out, ledger)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
-    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    key = secret_key(key_file)
+    tied = ledger_for(ledger, key, read.person)
+    request = read.request(beside=spec.parent, key=key, ledger=tied, **job.outside())
     sources = [
         source,
         events,
@@ -170,11 +175,16 @@ def anonymize(
         *read.files(beside=spec.parent),
     ]
     outputs = files.outputs(request, read.shape, sources)
-    second = {"events": events, "events-out": files.events, "out-table": writing.out_table}
+    second = {
+        "events": events,
+        "events-out": files.events,
+        "ledger": ledger,
+        "out-table": writing.out_table,
+    }
     typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.typed()
     command = command_to_copy("anonymize", shown(source), "--spec", spec, "--out", shown(files.out), **typed)
     making = {"command": command, "spec": written.text, "data": source.name}
-    origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making)
+    origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making, ledger=ledger)
     with output.progress(time_limit=request.time_limit) as progress:
         release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)

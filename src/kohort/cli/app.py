@@ -18,6 +18,7 @@ from kohort.cli.dossier import dossier
 from kohort.cli.hierarchy import hierarchy
 from kohort.cli.init import init
 from kohort.cli.key import key
+from kohort.cli.ledger import ledger
 from kohort.cli.models import models
 from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import profile
@@ -57,6 +58,7 @@ for command in (
     app.command(cls=Command)(command)
 app.command("compile", cls=Command)(compile_kernels)
 app.add_typer(hierarchy, name="hierarchy")
+app.add_typer(ledger, name="ledger")
 
 
 @app.callback(invoke_without_command=True)

@@ -15,6 +15,7 @@ __all__ = [
     "Header",
     "Json",
     "KeyFile",
+    "LedgerFile",
     "Query",
     "Quiet",
     "Sheet",
@@ -51,7 +52,16 @@ EventsFile = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option(
-        help="A file with the secret for pseudonyms, instead of the variable KOHORT_KEY.", show_default=False
+        help="A file with the secret for pseudonyms and the ledger, instead of the variable KOHORT_KEY.",
+        show_default=False,
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        help="The ledger that ties releases of the same people together; private, needs a key.",
+        show_default=False,
     ),
 ]
 Delimiter = Annotated[

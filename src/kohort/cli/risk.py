@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.options import Data, EventsFile, SpecFile, header_option
+from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,8 +63,15 @@ class Adversary:
 
 @command
 def risk(
-    data: Data,
-    spec: SpecFile,
+    data: Annotated[
+        Path | None, typer.Argument(help="A table; with --ledger it may be left out.", show_default=False)
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            help="The spec: the role of each column and what is promised (YAML).", show_default=False
+        ),
+    ] = None,
     *,
     events: EventsFile = None,
     adversary: Adversary,
@@ -73,20 +80,36 @@ def risk(
     ] = False,
     k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
     seed: Annotated[int, typer.Option(help="The seed for choosing people to look up, and queries.")] = 0,
+    ledger: LedgerFile = None,
+    key_file: KeyFile = None,
     reading: Reading,
     printing: Printing,
 ) -> None:
     """Estimate how likely people are found in a table, before and after it is anonymized by a spec.
+
+    With a ledger, its releases are attacked together: intersected, subtracted and followed. With a table
+    as well, also the next release of it: made afresh, as if there were no others, and by the spec.
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
     from rich.text import Text
 
     from kohort.cli.anonymize import release_file
+    from kohort.cli.ledger_risk import show_next_risk, show_risk
+    from kohort.errors import InputError
     from kohort.io.read_spec import read_spec
     from kohort.publication import Origin
 
     output = printing.output()
+    if data is None or spec is None:
+        if ledger is None or data is not None or spec is not None:
+            raise InputError("Name a table and its spec (--spec), or a ledger alone (--ledger).")
+        show_risk(output, ledger, key_file)
+        return
+    if ledger is not None:
+        read = read_spec(spec).overridden(k=k)
+        show_next_risk(output, data, read, spec.parent, ledger, key_file, reading)
+        return
     read = read_spec(spec).overridden(k=k)
     with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.options import KeyFile, LedgerFile
 from kohort.cli.sources import file_of
 from kohort.cli.verified_tables import Tables, read_tables
+from kohort.cli.verify_ledger import verify_together
+from kohort.cli.verify_review import review, show_review
 from kohort.errors import counted
 
 if TYPE_CHECKING:
-    from kohort.cli.console import Output
     from kohort.io.certificate import Certificate
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
@@ -77,10 +79,27 @@ class Evidence:
         Path | None,
         typer.Option(help="With --review: a newer table of the population, to compare the release with."),
     ] = None
+    ledger: LedgerFile = None
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "With --ledger, an earlier release, from the first on: its file, its original and its order "
+                "file, separated by commas; may be repeated."
+            ),
+            show_default=False,
+        ),
+    ] = None
+    key_file: KeyFile = None
 
     def refuse_incomplete(self) -> None:
         """Refuse options that make no sense without others."""
         from kohort.errors import InputError
+
+        if self.ledger is not None and self.spec is None:
+            raise InputError("--ledger checks what the spec promises over all releases: give --spec as well.")
+        if self.earlier and self.ledger is None:
+            raise InputError("--earlier is about the releases of a ledger: give --ledger as well.")
 
         if self.order_file is not None and (self.original is None or self.spec is None):
             raise InputError(
@@ -110,7 +129,9 @@ class Evidence:
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
         given = [original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
-        return [*given, self.population, self.events, self.original_events, signature, *named]
+        before = [Path(name) for files in self.earlier or () for name in files.split(",")]
+        others = [self.population, self.events, self.original_events, signature, self.ledger]
+        return [*given, *others, *before, *named]
 
 
 @command
@@ -138,7 +159,8 @@ def verify(
 
     k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
     every published value must cover the original one, and everything else must be unchanged. With a
-    certificate, the files must be those that it names, and every figure of it must be measured again.
+    certificate, the files must be those that it names, and every figure of it must be measured again. With
+    a ledger, its releases are compared with their files, and checked together.
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
@@ -147,7 +169,7 @@ def verify(
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.salt import read_salt
-    from kohort.report.terminal import verdict_panel
+    from kohort.report.terminal import checks_table, verdict_panel
 
     output = printing.output()
     evidence.refuse_incomplete()
@@ -166,12 +188,17 @@ def verify(
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
-    findings = _reviewed(tables, asked, evidence, found) if evidence.review else None
+    findings = review(tables, asked, evidence, found) if evidence.review else None
     facts = _facts(found, None if certified is None else claims, findings)
+    together = verify_together(evidence, tables, asked, reading)
+    if together is not None:
+        facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
     output.result(facts)
     output.show(verdict_panel(facts))
+    if together is not None:
+        output.show(checks_table(facts["together"]["checks"]))
     if findings is not None:
-        _show_review(output, facts)
+        show_review(output, facts)
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
     if findings is not None and not facts["review"]["stands"] and facts["holds"]:
@@ -179,6 +206,9 @@ def verify(
     if not facts["holds"]:
         if not printing.quiet:
             _explain(found, claims)
+            for check in () if together is None else together.checks:
+                if check.holds is False:
+                    typer.echo(f"Broken: {check.detail}", err=True)
         raise typer.Exit(1)
 
 
@@ -261,47 +291,6 @@ def _claims(
         check_original_file(certified, tables.sha256_of_original, salt),
         *check_claims(certified, found, [name for file in published for name in file.table.column_names]),
     ]
-
-
-def _reviewed(
-    tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification
-) -> tuple[date, list[Check]]:
-    """The date of the review, and what it finds."""
-    from kohort.data.dataset import Dataset
-    from kohort.io.tables import read_table
-    from kohort.risk.review import review_release
-
-    assert asked is not None and evidence.spec is not None
-    on, people = _date_of(evidence.on), evidence.population
-    findings = review_release(
-        Dataset(tables.release.table),
-        asked.request(beside=evidence.spec.parent),
-        found.verdict,
-        on=on,
-        population=None if people is None else Dataset(read_table(people).table),
-        original=tables.datasets["original"],
-    )
-    return on, findings
-
-
-def _date_of(text: str | None) -> date:
-    from kohort.errors import InputError
-
-    try:
-        return date.today() if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise InputError(f"--on must be a date such as 2027-06-30. Got {text!r}.") from None
-
-
-def _show_review(output: Output, facts: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    review = facts["review"]
-    stands = "still stands" if review["stands"] else "does not stand as it is"
-    output.show(Text(f"Review on {review['on']}: the release {stands}."))
-    marks = {True: "holds", False: "FAILS", None: "noted"}
-    for finding in review["findings"]:
-        output.show(Text(f"- {marks[finding['holds']]}: {finding['detail']}"))
 
 
 def _facts(

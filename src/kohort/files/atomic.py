@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
+from kohort.files.journal import begin_journal
 
 __all__ = ["check_targets", "forget_written", "note_written", "replacing", "replacing_all", "written_files"]
 
@@ -184,16 +185,21 @@ def _rename_all(
     commit: Callable[[], None] | None,
 ) -> None:
     """Rename every draft over its target, then commit; if one of this fails, put the old files back."""
-    if len(drafts) == 1 and commit is None:
-        drafts[0].replace(targets[0])
+    if len(drafts) < 2 and commit is None:
+        for draft, target in zip(drafts, targets):
+            draft.replace(target)
         return
     old_files = [_second_name(target, folders[target.parent]) for target in targets]
+    journals = [] if commit is not None else [each.journal() for each in folders.values()]
+    journal = begin_journal(journals, drafts, targets)  # a kill before a commit leaves what the commit left
     try:
         for draft, target in zip(drafts, targets):
             draft.replace(target)
         if commit is not None:
             commit()
     except BaseException:
+        if journal is not None:
+            journal.unlink(missing_ok=True)  # from here on the run is undone, not completed
         for draft, target, old in zip(drafts, targets, old_files):
             if not draft.exists():  # it was renamed
                 _put_back(target, old)

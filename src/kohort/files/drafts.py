@@ -2,7 +2,8 @@
 
 A run keeps one locked file in every folder that it has drafts in. The system drops the lock when the process
 ends, however it ends. A lock that can be taken therefore says that the drafts which go with it are left over
-from a run that was killed: the next run that writes to the folder removes them.
+from a run that was killed: the next run that writes to the folder removes them, or completes that run by its
+journal.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from kohort.files.journal import complete_journal
 
 try:
     import fcntl
@@ -47,6 +50,11 @@ class Drafts:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return path
 
+    def journal(self) -> Path:
+        """The name of the journal that goes with these drafts; see `kohort.files.journal`."""
+        self._names += [_journal_path(self.folder, self.token)]
+        return self._names[-1]
+
     def close(self) -> None:
         for path in (*self._names, _lock_path(self.folder, self.token)):
             with suppress(OSError):
@@ -76,7 +84,10 @@ def probe_folder(folder: Path) -> FolderTraits:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the drafts in a folder whose runs have ended. Those of running processes are left alone."""
+    """Remove the drafts in a folder whose runs have ended. Those of running processes are left alone.
+
+    A run that was killed while it replaced several files is completed first.
+    """
     if fcntl is None:
         return
     with suppress(OSError):
@@ -89,6 +100,10 @@ def remove_abandoned(folder: Path) -> None:
 
 def _lock_path(folder: Path, token: str) -> Path:
     return folder / f".kohort-{token}.lock"
+
+
+def _journal_path(folder: Path, token: str) -> Path:
+    return folder / f".kohort-{token}-journal"
 
 
 def _locked_token(folder: Path) -> tuple[str, int]:
@@ -122,6 +137,7 @@ def _remove_if_ended(folder: Path, token: str) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         try:
             if _is_own(os.fstat(descriptor)) and _lock(descriptor):
+                complete_journal(_journal_path(folder, token))
                 for draft in folder.glob(f".kohort-{token}-*"):
                     draft.unlink(missing_ok=True)
                 path.unlink(missing_ok=True)

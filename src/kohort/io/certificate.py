@@ -147,6 +147,24 @@ class CertifiedEvents(_Part):
     orphans: int = Field(ge=0, description="Events left out because their person is not in the original.")
 
 
+class CertifiedTogether(_Part):
+    """What all releases of the same people leave to somebody who has them, where a ledger ties them."""
+
+    release: int = Field(ge=1, description="Which release of the ledger this is.")
+    again: str = Field(description="How it was made safe together with the earlier ones.")
+    candidates: int = Field(
+        ge=0, description="The fewest records among which anybody's is hidden, over all releases."
+    )
+    people: dict[str, int] = Field(
+        description="People who are new, kept and gone; places passed on; people who rest or wait."
+    )
+    checks: list[CertifiedCheck] = Field(description="One entry per rule over all releases.")
+    alone: Number | None = Field(
+        description="The cost of a release on its own, by the same algorithm; null for the first release."
+    )
+    ratio: Number | None = Field(description="The cost of this release over `alone`.")
+
+
 class CertifiedFiles(_Part):
     """SHA-256 of files; null for dataframes."""
 
@@ -225,6 +243,9 @@ class Certificate(_Part):
     )
     events: CertifiedEvents | None = Field(
         None, description="The two tables, where the release is people and events; else null."
+    )
+    together: CertifiedTogether | None = Field(
+        None, description="Its place among all releases of the same people; null without a ledger."
     )
     order: CertifiedOrder | None = Field(
         None, description="The order of the records; null in documents of version 0.1."

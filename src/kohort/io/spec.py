@@ -99,6 +99,11 @@ class Spec(_OptionKeys):
             )
         return self.attributes | of_events
 
+    @property
+    def person(self) -> str | None:
+        """The column that says who somebody is; None where no column has that role."""
+        return next((name for name, part in self.columns.items() if part.role == "person"), None)
+
     def files(self, *, beside: str | Path = ".") -> list[Path]:
         """The files that the spec names: hierarchies and populations."""
         parts = [*self.columns.values(), *(part for part in (self.items, self.events) if part is not None)]

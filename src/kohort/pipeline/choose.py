@@ -25,6 +25,7 @@ from kohort.algorithms import (
     needs_uniting,
     parameters_of,
 )
+from kohort.algorithms.again import WAYS, Standing
 from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
@@ -59,8 +60,13 @@ class Choice:
         return (self.name,) if self.items is None else (self.name, self.items.name)
 
 
-def choose(problem: Problem, request: Request) -> Choice:
-    """The algorithm that the request asks for; raises if it cannot solve the problem."""
+def choose(problem: Problem, request: Request, standing: Standing | None = None) -> Choice:
+    """The algorithm that the request asks for; raises if it cannot solve the problem.
+
+    standing  what earlier releases say of the records; None without a ledger
+    """
+    if standing is not None:
+        return _for_ledger(problem, request, standing)
     if problem.histories is not None:
         return _for_histories(problem, request)
     if any(model.by_sampling for model in problem.models):
@@ -156,6 +162,20 @@ def _for_histories(problem: Problem, request: Request) -> Choice:
         f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
     )
     found = replace(choice, solver=OverHistories(choice.solver), notes=why)
+    found.solver.refuse(problem)
+    return found
+
+
+def _for_ledger(problem: Problem, request: Request, standing: Standing) -> Choice:
+    """The algorithm for newcomers, within the one that keeps what earlier releases said."""
+    choice = _for_table(problem, replace(request, suppressed="drop"), None)
+    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
+        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
+        raise UnsupportedError(
+            f"{choice.name} publishes a value in one way wherever it occurs, and with a ledger groups of "
+            f"people stay together. Choose one of {', '.join(able)}."
+        )
+    found = replace(choice, solver=WAYS[request.again](choice.solver, standing))
     found.solver.refuse(problem)
     return found
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kohort.algorithms import Progress, Stop
+from kohort.algorithms import Progress, Run, Stop
+from kohort.algorithms.again.alone import cost_alone
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
+from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.average_risk import Attempt, solve_within_averages, tries
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
@@ -37,23 +39,38 @@ def make_release(
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,
+    compared: bool = False,
 ) -> VerifiedRelease:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
 
     events  the table of events, where the other one is that of the people
     stop    once it returns True, the best solution so far is published
+    compared  whether it is made for comparison only, although it gives people away with earlier releases
     """
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(sample_of(dataset, request), request, events)
-        choice = choose(prepared.problem, request)
+        tie = tie_to_ledger(prepared)
+        choice = choose(prepared.problem, request, None if tie is None else tie.known.standing)
     problem, solution, published = _solved(prepared, choice, clock, progress, stop)
     with clock("verify"):
         verified = _verified(prepared, published)
         figures = checked_figures(problem, solution, verified.loss or {}, request)
+        tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
+    if tied is not None:
+        tied = _beside_alone(tied, prepared, choice, clock)
     with clock("order"):
         order = settle_order(prepared, published)
-    return _release(prepared, choice, solution, published, verified, figures, order, clock)
+    return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
+
+
+def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: Clock) -> TiedRelease:
+    """The same beside the cost of a release on its own, under the same time limit; not for the first one."""
+    if len(tied.ledger.entries) < 2:
+        return tied
+    with clock("alone"):
+        run = Run(time_limit=prepared.request.time_limit)
+        return replace(tied, alone=cost_alone(prepared.problem, choice.solver, run))
 
 
 def _solved(
@@ -113,10 +130,12 @@ def _release(
     figures: Figures,
     order: PublishedOrder,
     clock: Clock,
+    tied: TiedRelease | None,
 ) -> VerifiedRelease:
     recoding, request = solution.recoding, prepared.request
     extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
-    verdict = verified.verdict.cautioned(*extremes, *order.cautions)
+    together = [] if tied is None else tied.cautions
+    verdict = verified.verdict.cautioned(*extremes, *order.cautions, *together)
     return VerifiedRelease(
         dataset=prepared.dataset,
         request=request,
@@ -139,4 +158,5 @@ def _release(
         cut_by_time=solution.was_cut,
         order=order,
         files=prepared.files,
+        tied=tied,
     )

@@ -116,6 +116,11 @@ class Prepared:
         return self.roles.untouched(self.request.treatments)
 
     @property
+    def untouched_others(self) -> list[str]:
+        """The columns that are published as they came, beside the sensitive ones."""
+        return [name for name in self.untouched if name not in self.sensitive]
+
+    @property
     def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchies of sensitive columns, where they have one."""
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}

@@ -25,6 +25,7 @@ from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
@@ -128,7 +129,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
         give_memory_back()
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
-    if prepared.attributes and (request.suppressed == "drop" or request.linked_by is not None):
+    if prepared.attributes and (_leaves_out(request)):
         return Published(prepared.dataset, columns, np.flatnonzero(~recoding.withheld))
     if not recoding.withheld.any():
         return Published(prepared.dataset, columns)
@@ -136,6 +137,11 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     left = np.flatnonzero(~recoding.withheld) if broken else None
     return Published(prepared.dataset, columns, left, broken)
+
+
+def _leaves_out(request: Request) -> bool:
+    """Whether withheld records are left out, never `*`: where records are followed, that would tell."""
+    return request.suppressed == "drop" or request.linked_by is not None or request.ledger is not None
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from kohort.algorithms import Progress
 from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.pipeline.again.tie import TiedRelease
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.commitment import committed
 from kohort.pipeline.order import PublishedOrder
@@ -54,6 +55,7 @@ class VerifiedRelease(HoldsOriginal):
               give a different release
     order     the order in which the records are published, and what the original order gives away
     files     the tables of people and of events that were joined for it; None where there is one table
+    tied      its place among all releases of the same people; None without a ledger
     """
 
     _instead = (
@@ -82,6 +84,7 @@ class VerifiedRelease(HoldsOriginal):
     cut_by_time: bool = False
     order: PublishedOrder | None = None
     files: TwoFiles | None = None
+    tied: TiedRelease | None = None
 
     @cached_property
     def _published(self) -> Published:
@@ -215,6 +218,7 @@ class VerifiedRelease(HoldsOriginal):
             "roles": dict(self.roles.of),
             "linked": self._linked_facts(),
             "events": None if self.files is None else self.files.facts(),
+            "together": None if self.tied is None else self.tied.facts(self.cost),
             "suppression": self.request.suppression,
             "order": None if self.order is None else self.order.facts(),
             "notes": list(self.notes),

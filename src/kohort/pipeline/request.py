@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.ledger import Ledger
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
@@ -16,6 +17,7 @@ from kohort.pipeline.approval import Analyses, Recipient, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
+from kohort.pipeline.with_ledger import refuse_with_ledger
 from kohort.problem.models import (
     AlphaDeassociation,
     ItemInference,
@@ -67,6 +69,7 @@ class Request(Options):
     recipients   who gets the release, for the dossier
     context      the steward's answers to questions of context, for the dossier
     utility      the analyses that the release is made for, for the dossier
+    ledger       what earlier releases said of the same people, under `key`; None: it is published once
     """
 
     roles: Roles
@@ -89,6 +92,7 @@ class Request(Options):
     recipients: tuple[Recipient, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
     utility: Analyses = field(default_factory=Analyses)
+    ledger: Ledger | None = field(default=None, repr=False)
     algorithm: str | Algorithm | ItemsAlgorithm = OPTIONS["algorithm"].default  # a narrower type
 
     def __post_init__(self) -> None:
@@ -115,6 +119,8 @@ class Request(Options):
         refuse_what_does_not_go_together(self)
         for name, value in settled_by_sampling(self).items():
             object.__setattr__(self, name, value)
+        if self.ledger is not None:
+            refuse_with_ledger(self)
 
     @property
     def algorithm_name(self) -> str:

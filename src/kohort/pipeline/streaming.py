@@ -45,6 +45,8 @@ def why_not_streamed(request: Request) -> str | None:
         return "a sample is drawn"
     if set(request.publish.values()) - {"interval"}:
         return "means or medians are published"
+    if request.ledger is not None:
+        return "there is a ledger"
     for name, treatment in request.treatments.items():
         if treatment in ("pseudonym", "shift") or name in request.perturbations:
             return f"{name!r} has the treatment {treatment}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from kohort.algorithms import Progress
 from kohort.data.streamed_dataset import StreamedDataset
-from kohort.errors import InputError, did_you_mean
+from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.certificate import write_certificate
@@ -28,6 +28,7 @@ from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.publication.into_database import load_release, refuse_target
+from kohort.publication.ledger import write_entry
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.dossier.asked import check_dossier
@@ -50,6 +51,7 @@ class ReleaseFiles:
     salt              the secret of the commitment to the original, and the file that a new one is written to
     order             the order file, which only its owner may read
     dossier           the dossier for those who approve the release; its version as that of the report
+    ledger            the ledger that the release becomes a part of, which only its owner may read
     """
 
     out: Path | DatabaseTable
@@ -66,6 +68,7 @@ class ReleaseFiles:
     events: Path | None = None
     dossier: Path | None = None
     dossier_version: str = "internal"
+    ledger: Path | None = None
 
     @property
     def single(self) -> list[Path]:
@@ -92,7 +95,7 @@ class ReleaseFiles:
     @property
     def private(self) -> list[Path]:
         """The files that nobody but their owner may read."""
-        return [path for path in (self.salt.new_file, self.order) if path is not None]
+        return [path for path in (self.salt.new_file, self.order, self.ledger) if path is not None]
 
     @property
     def with_values(self) -> list[Path]:
@@ -178,6 +181,8 @@ class ReleaseFiles:
         self._write_report(release, draft_of, hashed | {"progress": progress})
         self._write_dossier(release, draft_of, hashed | {"progress": progress})
         self._write_private_files(release, draft_of)
+        if self.ledger is not None:
+            write_entry(release, self.ledger, draft_of[self.ledger], hashes)
         for path, tree in self._trees(release).items():
             write_hierarchy(tree, draft_of[path], leaves=self.hierarchy_levels == "all")
         return facts
@@ -189,6 +194,11 @@ class ReleaseFiles:
                 "Python: write(out, events=...))."
                 if self.events is None
                 else "The release is one file: leave out the one for the events."
+            )
+        if self.ledger is not None and isinstance(self.out, DatabaseTable):
+            raise UnsupportedError(
+                "A release that is tied to a ledger is written to a file: both are replaced, or neither is. "
+                "Write a file, and load it into the database."
             )
         for path in (self.out, self.events):
             if shape is None and isinstance(path, Path):

@@ -25,6 +25,7 @@ class Origin:
     shape        how that file holds baskets; None for a table
     reads        all files and tables that were read, none of which is ever written
     spec_sha256  the SHA-256 of the spec's file, or None
+    ledger       the ledger that the release is to be a part of, or None; it is written with the release
     making       for the report: the `command`, the text of the `spec`, and the original's file name, `data`
     """
 
@@ -34,6 +35,7 @@ class Origin:
     spec_sha256: str | None = None
     making: Mapping[str, str] = field(default_factory=dict)
     events_file: TableFile | None = None
+    ledger: Path | None = None
 
     @property
     def database(self) -> DatabaseBatches | None:

@@ -152,7 +152,8 @@ class Release(VerifiedRelease):
     ) -> dict[str, Any]:
         """Write the release and whatever else is named: all files or, if anything fails, none.
 
-        No file that the release was made from is ever replaced.
+        No file that the release was made from is ever replaced, except for the ledger: it is written with
+        the release, which it then remembers. So a release with a ledger is written once.
 
         Parameters
         ----------
@@ -202,6 +203,7 @@ class Release(VerifiedRelease):
             force=force,
             salt=salt_for(_path(salt)),
             order=_path(order_file),
+            ledger=self.origin.ledger,
         )
         if isinstance(out, DatabaseTable) and out.file is not None and self.origin.database is not None:
             self.origin.database.close()  # one process opens such a file for reading or for writing

@@ -42,6 +42,7 @@ _CERTIFICATE = (
     "sha256",
     "commitment",
 )
+_TOGETHER = ("release", "again", "candidates", "alone", "ratio")
 _REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive")
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")
 _BIN = ("size", "records", "share")
@@ -69,6 +70,7 @@ def public_certificate(certificate: dict[str, Any]) -> dict[str, Any]:
     """The facts of a certificate that name no value of the data."""
     chosen = _some(certificate, _CERTIFICATE)
     chosen["models"] = [_model(model) for model in certificate["models"]]
+    chosen["together"] = certificate["together"] and _some(certificate["together"], _TOGETHER)
     chosen["checks"] = [_some(check, ("check", "holds")) for check in certificate["checks"]]
     if 0 < chosen["suppressed"] < (chosen["smallest_class"] or 1):
         chosen["suppressed"] = None  # shown as: fewer than the smallest class has

@@ -10,6 +10,7 @@ from kohort.report.column_sections import columns_section, distributions_section
 from kohort.report.page import Section, Table
 from kohort.report.risk_and_utility_sections import risk_section, utility_section
 from kohort.report.sentences import advice_sentences, capitalized, method_sentences
+from kohort.report.together_section import together_section
 
 __all__ = ["reproduce_section", "sections"]
 
@@ -23,6 +24,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         distributions_section(facts),
         classes_section(facts),
         sensitive_section(facts),
+        together_section(facts),
         risk_section(facts),
         utility_section(facts),
         riskiest_section(facts),

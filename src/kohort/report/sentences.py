@@ -68,7 +68,7 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
         )
     words.append(
         "All of this was measured on the published table itself. It does not protect against somebody who "
-        "knows a sensitive value already, or who puts several releases about the same people together."
+        f"knows a sensitive value already, or who puts {_other_releases(facts)} together."
     )
     return words
 
@@ -155,6 +155,12 @@ def _quality(facts: dict[str, Any]) -> list[str]:
     return words
 
 
+def _other_releases(facts: dict[str, Any]) -> str:
+    """The releases that may not be put together: all, or those that the ledger does not know."""
+    several = "several releases about the same people"
+    return several if facts["together"] is None else f"{several} that no ledger ties"
+
+
 def advice_sentences(facts: dict[str, Any]) -> list[str]:
     """Sentences that advise the person who signs, given what was found."""
     if facts["report"] == "public":
@@ -164,7 +170,8 @@ def advice_sentences(facts: dict[str, Any]) -> list[str]:
         "Publish the release with its certificate and the public version of this report "
         "(--report-version public). Keep this version: it shows values of the original."
     )
-    advice.append("Never publish a second release of the same people without comparing the two.")
+    if facts["together"] is None:
+        advice.append("To publish again about the same people, tie the releases together by a ledger.")
     return advice
 
 

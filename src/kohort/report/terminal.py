@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from kohort.errors import counted, percent
+from kohort.report.together_section import together_sentences
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = ["dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
+__all__ = ["checks_table", "dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
 
 
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
@@ -55,6 +56,8 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         *_unweighted(facts),
         _making(facts),
     ]
+    if facts["together"] is not None:
+        sentences += together_sentences(facts["together"])[::2]
     if facts["guarantee"] is not None:
         sentences.append(
             f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
@@ -143,6 +146,14 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         lines += [Text("\nWhat the certificate says, and what was found:"), _claims(facts["claims"])]
     light = traffic_light_of(facts, green="Every promise holds")
     return Panel(Group(*lines), title=light.title, border_style=light.terminal_style, expand=False)
+
+
+def checks_table(checks: list[dict[str, Any]]) -> Table:
+    """Checks of all releases together, with what was found."""
+    table = Table("over all releases", "holds", box=None, pad_edge=False)
+    for check in checks:
+        table.add_row(check["detail"], _mark(check["holds"]))
+    return table
 
 
 def _claims(claims: list[dict[str, Any]]) -> Table:

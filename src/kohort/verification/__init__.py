@@ -7,6 +7,7 @@ from kohort.verification.figures import checked_bound, checked_guarantee, checke
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.slice_check import SliceCheck
+from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification, verify
@@ -22,6 +23,7 @@ __all__ = [
     "Original",
     "PeopleFound",
     "SliceCheck",
+    "Together",
     "Verdict",
     "Verification",
     "attack_on_order",
@@ -33,4 +35,5 @@ __all__ = [
     "published_classes",
     "verify",
     "verify_models",
+    "verify_together",
 ]

@@ -1,0 +1,184 @@
+"""History-keeping: who was published together stays together; newcomers form valid groups of their own.
+
+Groups of earlier releases are never split. A place that somebody left is taken over by a newcomer with the
+same sensitive values, the nearest one, so that nobody sees from the release who has gone; a cell in which a
+place stays vacant, or that no longer keeps a model, rests: its people are withheld until it can be filled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kohort.algorithms.again.kernels.vacancies import fill_vacancies
+from kohort.algorithms.again.part_of_problem import part_of_problem
+from kohort.algorithms.again.standing import Standing
+from kohort.algorithms.run import Run
+from kohort.algorithms.solver import Solver
+from kohort.errors import InfeasibleError, UnsupportedError, counted
+from kohort.problem.costs import cost_named
+from kohort.problem.encoding.coded import Coded
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.recoding import Recoding
+
+__all__ = ["HistoryKeeping", "refuse_withholding"]
+
+_COMPARED = 4096  # newcomers that are compared for one vacant place
+
+
+@dataclass(frozen=True)
+class HistoryKeeping:
+    """An algorithm around an algorithm that makes groups.
+
+    inner     puts newcomers into groups
+    standing  what earlier releases say of the records
+    """
+
+    inner: Solver
+    standing: Standing
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
+        self.inner.refuse(problem)
+
+    def solve(self, problem: Problem, run: Run) -> Recoding:
+        """Earlier groups with their vacancies filled, and groups of the other newcomers."""
+        standing = self.standing
+        if not standing.n_places:
+            first = self._groups(problem, run)
+            told = {"waiting": int(first.withheld.sum())}
+            return _placed(
+                first, np.arange(problem.n_records), np.full(problem.n_records, -1), standing, told
+            )
+        record_of_place, n_filled = _filled(problem, standing)
+        place_of_record = np.full(problem.n_records, -1, dtype=np.int64)
+        shown = np.flatnonzero(record_of_place >= 0)
+        place_of_record[record_of_place[shown]] = shown
+        left = np.flatnonzero((standing.place_of_record < 0) & (place_of_record < 0))
+        resting = int(((standing.place_of_record >= 0) & (place_of_record < 0)).sum())
+        refuse_withholding(problem, resting)
+        groups = self._newcomers(problem, left, problem.max_withheld - resting, run)
+        waiting = len(left) if groups is None else int(groups.withheld.sum())
+        refuse_withholding(problem, resting + waiting)
+        told = {"passed_on": n_filled, "resting": resting, "waiting": waiting}
+        return _placed(groups, left, place_of_record, standing, told)
+
+    def _newcomers(self, problem: Problem, left: np.ndarray, may_wait: int, run: Run) -> Groups | None:
+        """Groups of newcomers; None where they cannot keep the models by themselves, and have to wait."""
+        if not len(left):
+            return None
+        try:
+            part = part_of_problem(problem, left, may_wait)
+        except InfeasibleError:
+            return None
+        return self._groups(part, run)
+
+    def _groups(self, problem: Problem, run: Run) -> Groups:
+        groups = self.inner.solve(problem, run)
+        if not isinstance(groups, Groups):
+            raise UnsupportedError(
+                "With a ledger, an algorithm that makes groups is needed. Choose mondrian."
+            )
+        return groups
+
+
+def _filled(problem: Problem, standing: Standing) -> tuple[np.ndarray, int]:
+    """Per place the record published in it, -1 where its cell rests; and how many newcomers got one."""
+    record_of_place = standing.seated()
+    vacant = record_of_place < 0
+    n_cells = int(standing.cell_of_place.max()) + 1
+    people = np.bincount(standing.cell_of_place[~vacant], minlength=n_cells)
+    wanted = np.flatnonzero(vacant & (people[standing.cell_of_place] > 0))
+    record_of_place[wanted] = _newcomers_for(problem, standing, record_of_place, wanted, people)
+    complete = np.ones(n_cells, dtype=bool)
+    complete[standing.cell_of_place[record_of_place < 0]] = False
+    complete &= _valid(problem, standing.cell_of_place, record_of_place, complete)
+    record_of_place[~complete[standing.cell_of_place]] = -1
+    return record_of_place, int((record_of_place[wanted] >= 0).sum())
+
+
+def _newcomers_for(
+    problem: Problem, standing: Standing, record_of_place: np.ndarray, wanted: np.ndarray, people: np.ndarray
+) -> np.ndarray:
+    """The newcomer for each vacant place, -1 where there is none.
+
+    Cells that show most people for each newcomer come first: where newcomers are few, most are shown so.
+    """
+    found = np.full(len(wanted), -1, dtype=np.int64)
+    newcomers = standing.newcomers
+    if not len(wanted) or not len(newcomers):
+        return found
+    cell, kind = standing.cell_of_place[wanted], standing.kind_of_place[wanted]
+    worth = people / np.maximum(np.bincount(cell, minlength=len(people)), 1)
+    turn = np.lexsort((kind, cell, -worth[cell]))
+    kinds = standing.kind_of_record[newcomers]
+    pool = newcomers[np.argsort(kinds, kind="stable")]
+    n_kinds = int(max(standing.kind_of_record.max(), standing.kind_of_place.max())) + 1
+    start = np.searchsorted(np.sort(kinds), np.arange(n_kinds + 1)).astype(np.int64)
+    coded = problem.coded if problem.cost.adds_up else Coded(problem.attributes, cost_named("loss"))
+    leaves = coded.searched_leaves()
+    ranges = _ranges(leaves, standing.cell_of_place, record_of_place, len(people))
+    vacancies = np.stack([cell[turn], kind[turn]]).astype(np.int64)
+    found[turn] = fill_vacancies(coded.cell_costs, leaves, ranges, vacancies, (start, pool), _COMPARED)
+    return found
+
+
+def _ranges(leaves: np.ndarray, cell_of_place: np.ndarray, record_of_place: np.ndarray, n: int) -> np.ndarray:
+    """The least and the greatest leaf of each cell in each attribute."""
+    taken = record_of_place >= 0
+    ranges = np.empty((2, n, leaves.shape[1]), dtype=np.int32)
+    ranges[0], ranges[1] = np.iinfo(np.int32).max, -1
+    np.minimum.at(ranges[0], cell_of_place[taken], leaves[record_of_place[taken]])
+    np.maximum.at(ranges[1], cell_of_place[taken], leaves[record_of_place[taken]])
+    return ranges
+
+
+def _valid(
+    problem: Problem, cell_of_place: np.ndarray, record_of_place: np.ndarray, complete: np.ndarray
+) -> np.ndarray:
+    """Whether each complete cell keeps every model with the values that its people have now."""
+    valid = np.zeros(len(complete), dtype=bool)
+    chosen = complete[cell_of_place]
+    if chosen.any():
+        cells, group = np.unique(cell_of_place[chosen], return_inverse=True)
+        valid[cells] = problem.satisfied(group, record_of_place[chosen], len(cells))
+    return valid
+
+
+def refuse_withholding(problem: Problem, n_withheld: int) -> None:
+    """Raise InfeasibleError where more records must be withheld than may be, and say how many."""
+    if n_withheld <= problem.max_withheld:
+        return
+    share = -(-n_withheld * 10_000 // problem.n_records) / 10_000
+    raise InfeasibleError(
+        f"Together with the earlier releases, {counted(n_withheld, 'record')} of {problem.n_records:,} must "
+        "be withheld: of people whose group has a place that no newcomer can take over, or no longer keeps a "
+        "promise, and of newcomers who are too few for a group. "
+        f"Set suppression: {share:g} to allow that, or publish later, when more newcomers have come."
+    )
+
+
+def _placed(
+    groups: Groups | None,
+    newcomers: np.ndarray,
+    place_of_record: np.ndarray,
+    standing: Standing,
+    told: dict[str, int],
+) -> PlacedGroups:
+    """The recoding of all records: cells of earlier releases are groups, and newcomers get new places."""
+    place = place_of_record.copy()
+    group_of_record = np.full(len(place), -1, dtype=np.int64)
+    kept = place >= 0
+    group_of_record[kept] = standing.cell_of_place[place[kept]] if kept.any() else 0
+    if groups is not None:
+        shown = newcomers[~groups.withheld]
+        after = int(standing.cell_of_place.max(initial=-1)) + 1
+        group_of_record[shown] = after + groups.group_of_record[~groups.withheld]
+        place[shown] = standing.n_places + np.arange(len(shown))
+    grouped = group_of_record >= 0
+    group_of_record[grouped] = np.unique(group_of_record[grouped], return_inverse=True)[1]
+    notes = () if groups is None else groups.notes
+    return PlacedGroups(group_of_record.astype(np.int32), notes=notes, place_of_record=place, told=told)

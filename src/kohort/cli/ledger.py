@@ -1,0 +1,85 @@
+"""kohort ledger: what the releases of a ledger promised, and of how many people they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kohort.cli.bundles import Printing, command
+from kohort.cli.options import KeyFile
+from kohort.cli.plain_help import Command, Group
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["ledger"]
+
+ledger = typer.Typer(
+    cls=Group,
+    help="Look into a ledger, which ties releases of the same people together.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+@command
+def show(
+    file: Annotated[Path, typer.Argument(help="The ledger.", show_default=False)],
+    *,
+    key_file: KeyFile = None,
+    printing: Printing,
+) -> None:
+    """Show the releases of a ledger: when, of how many people, what each promised. No cell of the data.
+
+    The key is needed to check that nobody changed the file.
+
+    Example: **kohort ledger show patients.ledger --key-file secret.key**
+    """
+    from rich.text import Text
+
+    from kohort.cli.secret import secret_key
+    from kohort.io.ledger_file import read_ledger
+
+    output = printing.output()
+    found = read_ledger(file, secret_key(key_file))
+    facts = {
+        "kohort": "ledger",
+        "person": found.person,
+        "people": len(found.people),
+        "releases": [dict(entry.facts) for entry in found.entries],
+    }
+    output.result(facts)
+    output.show(
+        Text(f"{len(found.entries):,} releases of {len(found.people):,} people, known by {found.person!r}.")
+    )
+    output.show(_table(facts["releases"]))
+
+
+def _table(releases: Any) -> Table:
+    from rich.table import Table
+
+    table = Table("release", "title", "way", "promise", "records", "new", "kept", "gone", "candidates")
+    for facts in releases:
+        people = facts.get("people", {})
+        table.add_row(
+            str(facts["number"]),
+            facts["title"] or "",
+            facts["again"],
+            "; ".join(map(_promise, facts["models"])),
+            f"{facts['published']:,}",
+            *(f"{people.get(name, 0):,}" for name in ("new", "kept", "gone")),
+            f"{facts.get('candidates', 0):,}",
+        )
+    return table
+
+
+def _promise(model: dict[str, Any]) -> str:
+    named = [f"{name} {model[name]}" for name in ("k", "l", "alpha") if name in model]
+    about = f" of {model['attribute']}" if model.get("attribute") else ""
+    return ", ".join(named) + about
+
+
+ledger.command(cls=Command)(show)

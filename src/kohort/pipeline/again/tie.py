@@ -1,0 +1,149 @@
+"""A release tied to the earlier ones of the same people: its entry in the ledger, checked with all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kohort.data.ledger import Ledger, LedgerEntry
+from kohort.errors import InfeasibleError, InternalError, counted
+from kohort.pipeline.again.entry import entry_of
+from kohort.pipeline.again.promises import refuse_other_promises
+from kohort.pipeline.again.standing import Known, known_people
+from kohort.pipeline.prepare import Prepared
+from kohort.pipeline.publish import Published
+from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.recoding import Recoding
+from kohort.verification import Caution, Together, verify_together
+from kohort.verification.recorded import texts_of_values
+from kohort.verification.together import SIGNATURES
+
+__all__ = ["Tie", "TiedRelease", "tie_to_ledger"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """A table beside the ledger of earlier releases, before it is published."""
+
+    prepared: Prepared
+    ledger: Ledger
+    known: Known
+
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
+        """The release in the ledger; raises unless all releases together keep the promise.
+
+        compared  whether it is made for comparison only: then it may break it, and cannot be written
+        """
+        assert isinstance(recoding, PlacedGroups)
+        entry = entry_of(self.prepared, published, recoding, self.ledger, self.known)
+        extended = self.ledger.extended(entry)
+        request = self.prepared.request
+        assert request.key is not None
+        found = verify_together(extended, texts_of_values(extended, request.key))
+        if not found.holds and not compared:
+            _refuse(found, request.again)
+        return TiedRelease(
+            extended, found, self._counts(entry, recoding), bool(self.prepared.untouched_others)
+        )
+
+    def _counts(self, entry: LedgerEntry, recoding: PlacedGroups) -> dict[str, int]:
+        """How many people are new, kept and gone, and what became of the places."""
+        before = len(self.ledger.people)
+        published_now = np.zeros(before + len(entry.people), dtype=bool)
+        published_now[entry.person] = True
+        in_table = np.zeros(before, dtype=bool)
+        in_table[self.known.person[self.known.person >= 0]] = True
+        return {
+            "new": len(entry.people),
+            "kept": int(published_now[:before].sum()),
+            "gone": int((~in_table).sum()),
+            "passed_on": 0,
+            "resting": 0,
+            "waiting": 0,
+            **recoding.told,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TiedRelease:
+    """A release that was checked together with all earlier ones.
+
+    ledger     with this release as its last entry
+    found      what all releases leave to somebody who has them
+    people     how many are new, kept, gone; places passed on; people who rest or wait
+    passes     whether it publishes columns as they are, beside the sensitive ones
+    alone      the cost of a release on its own, where it was measured
+    """
+
+    ledger: Ledger
+    found: Together
+    people: dict[str, int]
+    passes: bool
+    alone: float | None = None
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """What the promise over all releases does not cover."""
+        if self.ledger.entries[-1].facts["again"] == SIGNATURES:
+            return [_ONLY_VALUES]
+        if not self.passes or len(self.ledger.entries) < 2:
+            return []
+        what = (
+            "Columns that are published as they are, beside the sensitive ones, may tell which records of "
+            "two releases are of the same person, and so who has left."
+        )
+        return [Caution("together", what, "Drop such columns with the role identifier, or give them the role "
+                        "sensitive.")]  # fmt: skip
+
+    def facts(self, cost: float) -> dict[str, Any]:
+        """What the certificate and the report say of all releases together."""
+        entry = self.ledger.entries[-1]
+        return {
+            "release": entry.number,
+            "again": entry.facts["again"],
+            "candidates": self.found.candidates,
+            "people": self.people,
+            "checks": [check.to_dict() for check in self.found.checks],
+            "alone": self.alone,
+            "ratio": None if not self.alone else cost / self.alone,
+        }
+
+    def with_files(self, sha256: dict[str, str | None], certified: dict[str, Any]) -> Ledger:
+        """The ledger that is written with the files of the release, whose hashes it remembers."""
+        *earlier, last = self.ledger.entries
+        facts = {**last.facts, "sha256": sha256, **certified}
+        return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
+
+
+_ONLY_VALUES = Caution(
+    "together",
+    "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
+    "releases are of the same person may find people by their classes in all of them.",
+    "Publish no column by which records can be followed, or set again: history-keeping.",
+)
+
+
+def tie_to_ledger(prepared: Prepared) -> Tie | None:
+    """A table tied to the ledger of its request; None where there is none."""
+    request = prepared.request
+    if request.ledger is None:
+        return None
+    assert request.key is not None
+    refuse_other_promises(prepared, request.ledger)
+    return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))
+
+
+def _refuse(found: Together, again: str) -> None:
+    reasons = " ".join(check.detail for check in found.checks if not check.holds)
+    if again != "fresh":
+        raise InternalError(
+            f"The release failed its check together with the earlier ones and was not made. {reasons} Please "
+            "report this."
+        )
+    raise InfeasibleError(
+        f"Published afresh, this release gives people away together with the earlier ones: "
+        f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
+        "Set again: history-keeping."
+    )

@@ -1,0 +1,240 @@
+"""Releases of the same people, checked together: what is left to somebody who has all of them.
+
+The rule of places, for releases whose records may be followed from one to the next: a person has one place
+for good; a place is passed on only to somebody with the sensitive values that it was last published with;
+every track, the published classes of a place in all releases, is that of at least k places; and in every
+release the models that it promised hold over the records that share a track. The rule of signatures, for
+releases in which only sensitive values last: in every group each of its values is equally frequent, the
+models hold, and the set of values of a person's group is the same in every release. The documentation proves
+what follows.
+
+Shares no code with what publishes; `tests/by_definition` has an adversary who tries all assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kohort.data.ledger import Ledger, LedgerEntry
+from kohort.errors import counted
+from kohort.problem.models import MODELS, ClassCounts, KAnonymity, Model, ValueContext
+from kohort.verification.verdict import Check
+
+__all__ = ["SIGNATURES", "Together", "promised_models", "verify_together"]
+
+SIGNATURES = "m-invariance"
+"""The way of publishing again that is checked by signatures; all others are by places."""
+
+Labels = Mapping[str, Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What all releases leave to somebody who has them.
+
+    candidates  the fewest records among which anybody's is hidden, over all releases
+    exposed     how many people are left with fewer than k candidates, or with a broken model
+    checks      what was checked, each with a sentence
+    """
+
+    releases: int
+    people: int
+    candidates: int
+    exposed: int
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(check.holds is not False for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "releases": self.releases,
+            "people": self.people,
+            "candidates": self.candidates,
+            "exposed": self.exposed,
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+def promised_models(entry: LedgerEntry) -> list[Model]:
+    """The models that a release promised."""
+    found = []
+    for facts in entry.facts["models"]:
+        parameters = {name: value for name, value in facts.items() if name != "model"}
+        found.append(MODELS[facts["model"]](**parameters))
+    return found
+
+
+def verify_together(ledger: Ledger, labels: Labels | None = None) -> Together:
+    """Check what the releases of a ledger leave to somebody who has all of them.
+
+    labels  per sensitive column the text of each value of the ledger, as far as a model names values
+    """
+    way = ledger.entries[-1].facts["again"]
+    check = _signatures if way == SIGNATURES else _places
+    return check(ledger, labels or {})
+
+
+def _places(ledger: Ledger, labels: Labels) -> Together:
+    cell_of = _cells(_tracks(ledger))
+    sizes = np.bincount(cell_of)
+    small = np.zeros(len(sizes), dtype=bool)
+    broken = np.zeros(len(sizes), dtype=bool)
+    failing: list[str] = []
+    for entry in ledger.entries:
+        cells, models = cell_of[entry.place], promised_models(entry)
+        small[cells[sizes[cells] < _k(models)]] = True
+        for model in models:
+            wrong = _breaking(model, entry, cells, len(sizes), labels)
+            failing += [model.name] if wrong.any() else []
+            broken |= wrong
+    broken |= small
+    exposed = np.zeros(len(ledger.people), dtype=bool)
+    for entry in ledger.entries:
+        exposed[entry.person[broken[cell_of[entry.place]]]] = True
+    checks = (
+        _check("places", *_one_place_each(ledger)),
+        _check("candidates", not small.any(), _left(int(sizes.min()), int(sizes[small].sum()))),
+        _check("models", not failing, _models_sentence(failing)),
+    )
+    return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), int(exposed.sum()), checks)
+
+
+def _tracks(ledger: Ledger) -> np.ndarray:
+    """Places by releases: the published class, -1 where the place is not shown."""
+    n_places = max(int(entry.place.max()) for entry in ledger.entries) + 1
+    tracks = np.full((n_places, len(ledger.entries)), -1, dtype=np.int32)
+    for number, entry in enumerate(ledger.entries):
+        tracks[entry.place, number] = entry.class_of
+    return tracks
+
+
+def _cells(tracks: np.ndarray) -> np.ndarray:
+    """A number for each place, the same for places with the same track."""
+    cell_of = np.zeros(len(tracks), dtype=np.int64)
+    for classes in tracks.T:
+        _, cell_of = np.unique(cell_of * (int(classes.max()) + 2) + classes + 1, return_inverse=True)
+    return cell_of
+
+
+def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
+    """Whether everybody has one place for good, nobody shares one, and places are passed on unseen."""
+    n_people, n_places = len(ledger.people), max(int(e.place.max()) for e in ledger.entries) + 1
+    place_of_person = np.full(n_people, -1, dtype=np.int64)
+    holder = np.full(n_places, -1, dtype=np.int64)
+    last = np.full((n_places, ledger.entries[0].value.shape[1]), -1, dtype=np.int64)
+    shared = moved = seen = 0
+    for entry in ledger.entries:
+        for numbers in (entry.place, entry.person):
+            times = np.bincount(numbers)
+            shared += len(numbers) - int(np.count_nonzero(times))
+        before = place_of_person[entry.person]
+        moved += int(((before >= 0) & (before != entry.place)).sum())
+        passed = (holder[entry.place] >= 0) & (holder[entry.place] != entry.person)
+        seen += int((passed & (last[entry.place] != entry.value).any(axis=1)).sum())
+        place_of_person[entry.person] = entry.place
+        holder[entry.place], last[entry.place] = entry.person, entry.value
+    if not shared + moved + seen:
+        return True, "Everybody has one place in all releases, and places are passed on with their values."
+    return False, (
+        f"{counted(moved, 'time', 'times')} somebody changed places, {counted(seen, 'place', 'places')} "
+        f"passed on with other sensitive values, {counted(shared, 'record')} shared a place."
+    )
+
+
+def _signatures(ledger: Ledger, labels: Labels) -> Together:
+    least = 2**62
+    signature_of: dict[int, bytes] = {}
+    exposed: set[int] = set()
+    uneven = other = small = 0
+    failing: list[str] = []
+    for entry in ledger.entries:
+        models = promised_models(entry)
+        sizes = np.bincount(entry.place)
+        least = min(least, int(sizes.min()))
+        wrong = sizes < _k(models)
+        small += int(sizes[wrong].sum())
+        for model in models:
+            breaking = _breaking(model, entry, entry.place, len(sizes), labels)
+            failing += [model.name] if breaking.any() else []
+            wrong |= breaking
+        signatures, even = _signatures_of(entry, len(sizes))
+        uneven += int((~even).sum())
+        wrong |= ~even
+        for person, number in zip(entry.person.tolist(), entry.place.tolist()):
+            before = signature_of.setdefault(person, signatures[number])
+            other += before != signatures[number]
+            if wrong[number] or before != signatures[number]:
+                exposed.add(person)
+    checks = (
+        _check("signatures", not uneven + other, _signature_sentence(uneven, other)),
+        _check("candidates", small == 0, _left(least, small)),
+        _check("models", not failing, _models_sentence(failing)),
+    )
+    return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
+
+
+def _signatures_of(entry: LedgerEntry, n_groups: int) -> tuple[list[bytes], np.ndarray]:
+    """Per group the values in it, and whether each is equally frequent there, in one published class."""
+    pairs, times = np.unique(np.column_stack([entry.place, entry.value[:, 0]]), axis=0, return_counts=True)
+    starts = np.searchsorted(pairs[:, 0], np.arange(n_groups))
+    even = np.minimum.reduceat(times, starts) == np.maximum.reduceat(times, starts)
+    in_classes = np.unique(np.column_stack([entry.place, entry.class_of]), axis=0)
+    even &= np.bincount(in_classes[:, 0], minlength=n_groups) == 1
+    return [part.tobytes() for part in np.split(pairs[:, 1], starts[1:])], even
+
+
+def _signature_sentence(uneven: int, other: int) -> str:
+    if not uneven + other:
+        return "In every group all values are equally frequent, and everybody's groups have the same values."
+    return (
+        f"In {counted(uneven, 'group')} some value is more frequent than others, and "
+        f"{counted(other, 'time', 'times')} the values of somebody's group changed."
+    )
+
+
+def _breaking(
+    model: Model, entry: LedgerEntry, cells: np.ndarray, n_cells: int, labels: Labels
+) -> np.ndarray:
+    """Per cell whether its records in one release break a model about a sensitive column."""
+    broken = np.zeros(n_cells, dtype=bool)
+    if model.attribute is None:
+        return broken
+    column = list(entry.facts["sensitive"]).index(model.attribute)
+    there, number = np.unique(cells, return_inverse=True)
+    values = entry.value[:, column].astype(np.int64)
+    texts = labels.get(model.attribute, ())
+    n_values = max(int(values.max()) + 1, len(texts))
+    counts = ClassCounts.from_records(number, values, len(there), n_values)
+    known = tuple(texts) + tuple(f"\0{value}" for value in range(len(texts), n_values))
+    broken[there] = ~model.holds(counts, ValueContext(labels=known))
+    return broken
+
+
+def _k(models: Sequence[Model]) -> int:
+    return max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+
+
+def _check(name: str, holds: bool, detail: str) -> Check:
+    return Check(f"together: {name}", holds, detail)
+
+
+def _left(least: int, small: int) -> str:
+    if not small:
+        return f"Whoever has all releases is left with at least {least:,} records that may be anybody's."
+    return (
+        f"Whoever has all releases is left with fewer than k records for {counted(small, 'place')}, and with "
+        f"{least:,} in the worst case."
+    )
+
+
+def _models_sentence(failing: Sequence[str]) -> str:
+    if not failing:
+        return "Every model holds over the records that are left, in every release."
+    return f"Over the records that are left, {', '.join(sorted(set(failing)))} does not hold in some release."

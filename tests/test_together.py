@@ -1,0 +1,174 @@
+"""Releases of the same people are safe together: nobody who has all of them gets below k candidates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kohort as ko
+from by_definition.together import lasting, places_of, values_of, worlds
+from kohort.verification import verify_together
+from ledger_cases import Published, sequences
+
+MODELS = st.sampled_from(
+    [
+        [ko.KAnonymity(2)],
+        [ko.KAnonymity(3)],
+        [ko.KAnonymity(2), ko.LDiversity("ill", 2)],
+        [ko.KAnonymity(2), ko.LDiversity("ill", 2, kind="distinct")],
+        [ko.KAnonymity(2), ko.AlphaDeassociation("ill", "1/2", values=["gout"])],
+    ]
+)
+MOST_WORLDS = 20_000
+
+
+def attacked(published):
+    """Whom the adversary finds, and where: below k candidates, or with a value that is too likely."""
+    releases = published.seen()
+    ages = [{who: age for who, (age, _) in table.items()} for table in published.tables]
+    everything = []
+    for world in worlds(releases, ages):
+        everything.append(world)
+        if len(everything) > MOST_WORLDS:
+            return None
+    k = published.models[0].k
+    found = []
+    for number, holders in enumerate(published.holders()):
+        for who in holders:
+            places = places_of(everything, who, number)
+            values = values_of(everything, who, number, releases[number])
+            total = sum(places.values())
+            certain = max(Fraction(times, total) for times in places.values())
+            if len(places) < k or certain > Fraction(1, k) or not keeps(published.models[1:], values):
+                found.append((who, number))
+    return found
+
+
+def keeps(models, values):
+    """Whether the adversary's chances for each value keep the models, each of which bounds shares."""
+    total = sum(values.values())
+    for model in models:
+        if isinstance(model, ko.AlphaDeassociation):
+            if Fraction(values["gout"], total) > Fraction(model.alpha):
+                return False
+        elif model.kind == "distinct":
+            if len(values) < model.l:
+                return False
+        elif max(values.values()) * Fraction(model.l) > total:
+            return False
+    return True
+
+
+@given(sequences(), MODELS)
+def test_whoever_tries_all_assignments_is_left_with_k_candidates_and_the_models(tables, models):
+    published = Published(models)
+    for table in tables:
+        published.publish(table)
+    if published.releases:
+        assert not attacked(published)
+
+
+FIRST = {"a": (20, "flu"), "b": (21, "cold"), "c": (22, "gout"), "d": (23, "flu")}
+SECOND = {"a": (20, "flu"), "b": (22, "cold"), "c": (20, "gout"), "d": (22, "flu")}
+
+
+def test_independent_releases_give_people_away():
+    """Two releases, each of them 2-anonymous; who has both knows everybody."""
+    for table in (FIRST, SECOND):
+        alone = Published([ko.KAnonymity(2)], again="fresh")
+        alone.publish(table)
+        assert not attacked(alone)
+    both = Published([ko.KAnonymity(2)], again="fresh", compared=True)
+    both.publish(FIRST)
+    both.publish(SECOND)
+    assert attacked(both) == [(who, number) for number in (0, 1) for who in "abcd"]
+    assert both.releases[-1].tied.found.exposed == 4
+
+
+def test_a_fresh_release_that_gives_people_away_is_refused():
+    published = Published([ko.KAnonymity(2)], again="fresh")
+    published.publish(FIRST)
+    with pytest.raises(ko.InfeasibleError, match="4 people are left unprotected"):
+        published.made(SECOND)
+
+
+def test_the_same_tables_are_safe_where_groups_stay_together():
+    published = Published([ko.KAnonymity(2)])
+    published.publish(FIRST)
+    assert published.publish(SECOND) is not None
+    assert not attacked(published)
+
+
+@given(sequences(), MODELS)
+def test_verification_finds_whatever_the_adversary_finds_in_fresh_releases(tables, models):
+    published = Published(models, again="fresh", compared=True)
+    for table in tables:
+        published.publish(table)
+    if published.releases and attacked(published):
+        assert published.releases[-1].tied.found.exposed
+
+
+def classes_of(published):
+    """Per release its groups: who is in each, and the values that it shows."""
+    found = []
+    for entry, table in zip(published.ledger.entries, published.tables):
+        groups = {}
+        for person, group in zip(entry.person, entry.place):
+            groups.setdefault(int(group), []).append(published.name(person))
+        found.append([(people, [table[who][1] for who in people]) for people in groups.values()])
+    return found
+
+
+@given(sequences(changing=False), st.sampled_from([2, 3, 4]))
+def test_with_m_invariance_all_values_of_a_signature_are_equally_likely(tables, k):
+    """For somebody who takes values to last, and knows who is in which group of every release."""
+    published = Published([ko.KAnonymity(k), ko.LDiversity("ill", 2)], again="m-invariance")
+    for table in tables:
+        published.publish(table)
+    if not published.releases:
+        return
+    groups = classes_of(published)
+    everything = lasting(groups)
+    for release in groups:
+        for people, values in release:
+            assert len(people) >= k
+            for who in people:
+                times = Counter(world[who] for world in everything)
+                assert set(times) == set(values) and len(set(times.values())) == 1
+    assert published.releases[-1].tied.found.holds
+
+
+def test_m_invariance_is_checked():
+    """A release that puts people together by other values is found."""
+    published = Published([ko.KAnonymity(2)], again="m-invariance")
+    published.publish({"a": (20, "flu"), "b": (21, "cold"), "c": (22, "gout"), "d": (23, "rash")})
+    entry = published.ledger.entries[0]
+    other = replace(entry, place=1 - entry.place, value=entry.value[::-1], facts=entry.facts | {"number": 2})
+    found = verify_together(published.ledger.extended(other))
+    assert not found.holds and found.exposed == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        ({"place": [1, 0, 2, 3]}, "changed places"),
+        ({"person": [3, 1, 2, 0], "place": [0, 1, 2, 3]}, "passed on with other sensitive values"),
+        ({"place": [0, 0, 2, 3]}, "shared a place"),
+        ({"class_of": [0, 1, 1, 0]}, "fewer than k"),
+    ],
+)
+def test_what_breaks_a_rule_of_places_is_found(change, detail):
+    published = Published([ko.KAnonymity(2)])
+    published.publish({"a": (20, "flu"), "b": (21, "cold"), "c": (52, "gout"), "d": (53, "rash")})
+    entry = published.ledger.entries[0]
+    assert entry.class_of.tolist() == [0, 0, 1, 1] and entry.place.tolist() == [0, 1, 2, 3]
+    changed = {name: np.array(numbers, dtype=np.int32) for name, numbers in change.items()}
+    found = verify_together(published.ledger.extended(replace(entry, **changed)))
+    assert not found.holds
+    assert any(detail in check.detail for check in found.checks if check.holds is False)
