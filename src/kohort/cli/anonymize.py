@@ -130,6 +130,13 @@ def anonymize(
     from kohort.publication import Origin
 
     output = printing.output()
+    if job.engine == "spark":
+        from kohort.cli.spark import anonymize_on_spark
+
+        anonymize_on_spark(
+            data, spec, out, events=events, writing=writing, job=job, reading=reading, output=output
+        )
+        return
     files = writing.files(out)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())

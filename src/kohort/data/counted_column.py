@@ -53,6 +53,7 @@ class CountedColumn(Column):
 
     @cached_property
     def counts(self) -> np.ndarray:
+        assert self.times is not None
         found = np.zeros(len(self.texts), dtype=np.int64)
         np.add.at(found, self.codes, self.times)
         return found

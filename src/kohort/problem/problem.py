@@ -174,7 +174,7 @@ class Problem:
             return counts_of_all(sensitive, self.n_records)
         records: np.ndarray | slice = slice(None)
         n_records = self.n_records
-        if self.histories is not None:
+        if self.histories is not None and model.attribute is not None:
             records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
             n_records = len(records)
         return self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)

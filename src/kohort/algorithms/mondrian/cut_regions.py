@@ -66,7 +66,8 @@ def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: i
     Two or three passes over the records for each level of the tree.
     """
     largest = max(largest, LEAST_REGION)
-    tree, sizes, finished = RegionTree.of_one_region(), {0: n_records}, set()
+    tree, sizes = RegionTree.of_one_region(), {0: n_records}
+    finished: set[int] = set()
     while large := _large(sizes, finished, largest, rules.rules.k):
         run.report("cutting regions", _done(sizes, large))
         cuts, parts = _cut_level(records, rules, tree, large)

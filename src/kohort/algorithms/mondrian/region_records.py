@@ -112,7 +112,7 @@ def cuts_of_samples(
     rows = np.concatenate([sample.rows for sample in samples])
     table = cut_table(rows, tables, rules)
     if samples[0].persons is not None:
-        persons = np.concatenate([sample.persons for sample in samples])  # type: ignore[arg-type]
+        persons = np.concatenate([sample.persons for sample in samples])
         number = np.unique(persons, return_inverse=True)[1].astype(np.int32)
         table = table._replace(records=table.records._replace(persons=number))
     space, stride = new_workspace(table, len(rows), n_cuts), stride_of(size)

@@ -32,6 +32,7 @@ def spark_session() -> Any:
     Workers run the same Python as this process, unless PYSPARK_PYTHON names another.
     """
     try:
+        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
         raise missing_package("The Spark engine needs", "spark") from None
@@ -40,9 +41,15 @@ def spark_session() -> Any:
         return active
     refuse_wrong_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with quiet():
-        builder = SparkSession.builder.appName("kohort").config("spark.ui.showConsoleProgress", "false")
-        session = builder.getOrCreate()
+    builder = SparkSession.builder.appName("kohort").config("spark.ui.showConsoleProgress", "false")
+    try:
+        with quiet():
+            session = builder.getOrCreate()
+    except PySparkException as error:
+        raise InputError(
+            f"Spark did not start ({error.getCondition()}). Check its settings (SPARK_CONF_DIR, "
+            "PYSPARK_SUBMIT_ARGS) and that its master can be reached."
+        ) from None
     session.sparkContext.setLogLevel("OFF")  # it may quote values of the table
     return session
 
