@@ -15,7 +15,12 @@ class InMemory:
         rows = compact_rows(problem)
         codes = {name: s.column.codes for name, s in problem.sensitive.items()}
         self.blocks = [
-            Block(at, rows[at : at + block], {n: c[at : at + block] for n, c in codes.items()})
+            Block(
+                at,
+                rows[at : at + block],
+                {n: c[at : at + block] for n, c in codes.items()},
+                None if problem.persons is None else problem.persons[at : at + block].astype(np.int64),
+            )
             for at in range(0, len(rows), block)
         ]
 
@@ -40,16 +45,25 @@ class InMemory:
         for block in self.blocks:
             for name, (keys, counts) in questions.count(tree, block, n_values).items():
                 total[name][keys] += counts
-        return [self._counts(total, n_values, s, e) for s, e in zip(questions.starts, questions.starts[1:])]
+        people = self._people(tree, questions)
+        ends = zip(questions.starts, questions.starts[1:])
+        return [self._counts(total, n_values, people, start, end) for start, end in ends]
 
-    def _counts(self, total, n_values, start, end):
+    def _people(self, tree, questions):
+        if self.problem.persons is None:
+            return None
+        pairs = [np.column_stack(questions.people(tree, block)) for block in self.blocks]
+        pairs = np.unique(np.concatenate(pairs), axis=0)
+        return np.bincount(pairs[:, 0], minlength=questions.starts[-1])
+
+    def _counts(self, total, n_values, people, start, end):
         cells = {}
         for name, n in n_values.items():
             if name is not None:
                 here = total[name][start * n : end * n]
                 keys = np.flatnonzero(here)
                 cells[name] = (keys // n, keys % n, here[keys])
-        return BinCounts(total[None][start:end], cells)
+        return BinCounts(total[None][start:end], cells, None if people is None else people[start:end])
 
     def first_records(self, tree, lending):
         found = {node: [] for node in lending}

@@ -73,6 +73,35 @@ def test_a_pool_that_is_too_small_borrows_the_first_records(people):
     assert len(np.unique(np.column_stack([group, node]), axis=0)) == group.max() + 1
 
 
+@pytest.mark.parametrize(
+    "privacy", [[ko.KAnonymity(10)], [ko.KAnonymity(20), ko.LDiversity("diagnosis", 3, kind="distinct")]]
+)
+def test_every_group_of_people_lies_in_one_region(privacy):
+    visits = ko.datasets.generate_hospital(N // 3, seed=3, visits=N).drop_columns(["procedures", "name"])
+    release = ko.anonymize(
+        visits,
+        quasi_identifiers={
+            "sex": None,
+            "age": ko.intervals(5, 10, 20),
+            "postcode": ko.mask(),
+            "admitted": None,
+        },
+        sensitive=["diagnosis"],
+        person="patient_id",
+        privacy=privacy,
+        algorithm="mondrian",
+        others="keep",
+        shuffle=False,
+    )
+    problem, group = release.problem, release.recoding.group_of_record
+    assert problem.persons is not None
+    rules = RegionRules(problem, strict=False, widest=False)
+    regions = cut_regions(InMemory(problem, rules), rules, problem.n_records, 0, Run())
+    node = regions.tree.nodes_of(compact_rows(problem), np.arange(problem.n_records))
+    assert len(regions.sizes) > 2
+    assert len(np.unique(np.column_stack([group, node]), axis=0)) == group.max() + 1
+
+
 def test_lent_records_go_to_the_pool():
     whole = RegionTree.of_one_region()
     cut = NodeCut(0, np.array([1, 2, 0]), lends=np.array([False, True, False]), last_lent=2)

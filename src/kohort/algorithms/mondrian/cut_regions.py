@@ -25,6 +25,8 @@ __all__ = ["LEAST_REGION", "Lent", "Records", "RegionRules", "cut_regions"]
 LEAST_REGION = 2 * SAMPLE
 """Regions of at most this many records are never cut: mondrian looks at all of their records."""
 
+_MOST_TIMES = 4  # the largest region: what may be left as it is, where only the records can tell
+
 Lent = tuple[np.ndarray, Mapping[str, np.ndarray]]
 """Numbers of records, and their values by sensitive column."""
 
@@ -68,11 +70,13 @@ def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: i
     largest = max(largest, LEAST_REGION)
     tree, sizes = RegionTree.of_one_region(), {0: n_records}
     finished: set[int] = set()
-    while large := _large(sizes, finished, largest, rules.rules.k):
+    left: set[int] = set()
+    while large := _large(sizes, finished | left, largest, rules.rules.k):
         run.report("cutting regions", _done(sizes, large))
-        cuts, parts = _cut_level(records, rules, tree, large)
+        cuts, parts, as_they_are = _cut_level(records, rules, tree, large, _MOST_TIMES * largest)
         tree, number = tree.with_cuts(cuts)
-        finished |= large.keys() - cuts.keys()
+        left |= as_they_are
+        finished |= large.keys() - cuts.keys() - left
         for node in cuts:
             del sizes[node]
         sizes |= {number[node, part]: size for node in cuts for part, size in parts[node].items()}
@@ -88,22 +92,28 @@ def _done(sizes: Mapping[int, int], large: Mapping[int, int]) -> float:
 
 
 def _cut_level(
-    records: Records, rules: RegionRules, tree: RegionTree, large: Mapping[int, int]
-) -> tuple[dict[int, NodeCut], dict[int, dict[int, int]]]:
-    """Cut each large region once, by its best cut that keeps the models, if there is one."""
+    records: Records, rules: RegionRules, tree: RegionTree, large: Mapping[int, int], most: int
+) -> tuple[dict[int, NodeCut], dict[int, dict[int, int]], set[int]]:
+    """Cut each large region once, by its best cut that keeps the models, if there is one.
+
+    Returns the cuts, the sizes of the parts, and regions of at most `most` records that are left as they are.
+    """
     best = records.best_cuts(tree, large)
     found: dict[int, NodeCut] = {}
     parts: dict[int, dict[int, int]] = {}
+    left: set[int] = set()
     for attempt in range(rules.n_cuts):
-        tried = {node: cuts[attempt] for node, cuts in best.items() if node not in found}
+        tried = {n: cuts[attempt] for n, cuts in best.items() if n not in found and n not in left}
         tried = {node: cut for node, cut in tried.items() if cut.way >= 0}
         if not tried:
             break
         for trial in _trials(records, rules, tree, tried):
-            settled = trial.settled(rules.problem)
-            if settled is not None:
-                found[trial.question.node], parts[trial.question.node] = trial.cut(), settled
-    return found, parts
+            node = trial.question.node
+            if 0 < trial.pool_people < rules.rules.k and large[node] <= most:
+                left.add(node)
+            elif (settled := trial.settled(rules.problem)) is not None:
+                found[node], parts[node] = trial.cut(), settled
+    return found, parts, left
 
 
 def _trials(
@@ -116,8 +126,23 @@ def _trials(
         Trial.of(question, counts, bool(cut.way == BY_CHILD), k, strict)
         for question, counts, cut in zip(asked, records.count(tree, asked), tried.values())
     ]
+    if trials[0].counts.people is not None:
+        return _with_pools(records, tree, trials, k)
     lending = {
         t.question.node: (t.question.attribute, t.lending_leaves, t.n_lent) for t in trials if t.n_lent
     }
     lent = records.first_records(tree, lending) if lending else {}
     return [trial.lent(*lent[trial.question.node]) if trial.n_lent else trial for trial in trials]
+
+
+def _with_pools(records: Records, tree: RegionTree, trials: list[Trial], k: int) -> list[Trial]:
+    """The trials with the people of their pools counted."""
+    with_pool = [t for t in trials if t.question.n_bins > 2 or (t.part_of_bin == 0).sum() > 1]
+    if not with_pool:
+        return trials
+    counted = records.count(tree, [trial.pool_question for trial in with_pool])
+    people = {t.question.node: int(c.people[1]) for t, c in zip(with_pool, counted) if c.people is not None}
+    return [
+        trial.pooled(people[trial.question.node], k) if trial.question.node in people else trial
+        for trial in trials
+    ]

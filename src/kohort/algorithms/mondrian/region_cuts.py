@@ -22,12 +22,14 @@ __all__ = ["BinCounts", "Trial", "question_of"]
 class BinCounts:
     """The records of a region by bin, and by bin and sensitive value.
 
-    sizes  the records of each bin
-    cells  per sensitive column: bins, values, and how many records (not 0) have them
+    sizes   the records of each bin
+    cells   per sensitive column: bins, values, and how many records (not 0) have them
+    people  the different people of each bin; None where records are counted
     """
 
     sizes: np.ndarray
     cells: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    people: np.ndarray | None = None
 
     def with_lent(self, lender: int, lent: Mapping[str, np.ndarray], n_lent: int) -> BinCounts:
         """The counts after some records of one bin were moved to a new bin, the last one.
@@ -71,6 +73,7 @@ class Trial:
     part_of_bin  per bin; in a cut into children, part 0 is the pool, which may be empty
     lender       the child whose first `n_lent` records go to the pool, which is too small; -1: none
     last_lent    the number of the last of these records in the table
+    pool_people  the different people in the pool, where people are counted
     """
 
     question: Question
@@ -80,12 +83,16 @@ class Trial:
     lender: int = -1
     n_lent: int = 0
     last_lent: int = -1
+    pool_people: int = 0
 
     @classmethod
     def of(cls, question: Question, counts: BinCounts, by_child: bool, k: int, strict: bool) -> Trial:
         """The trial of a cut, where small children are pooled by the rule of mondrian."""
         if not by_child:
             return cls(question, counts, np.arange(2), 2)
+        if counts.people is not None:  # who is in the pool has to be counted first: see `pool_question`
+            apart = counts.people >= k
+            return cls(question, counts, np.where(apart, np.cumsum(apart), 0), int(apart.sum()) + 1)
         apart = np.empty(question.n_bins, dtype=bool)
         lender, n_lent = pool_children(counts.sizes, k, strict, apart)
         part_of_bin = np.where(apart, np.cumsum(apart), 0)
@@ -104,6 +111,24 @@ class Trial:
             part_of_bin=np.append(self.part_of_bin, 0),
             last_lent=int(numbers.max()),
         )
+
+    @property
+    def pool_question(self) -> Question:
+        """What has to be counted to know how many people are in the pool: bin 1."""
+        pooled = (self.part_of_bin == 0).astype(np.int64)
+        return replace(self.question, bin_of_leaf=pooled[self.question.bin_of_leaf], n_bins=2)
+
+    def pooled(self, people: int, k: int) -> Trial:
+        """The trial with the people of the pool known; where they are too few, a child joins them.
+
+        The one with the fewest people. (Where records are at hand, mondrian may borrow some instead.)
+        """
+        found = replace(self, pool_people=people)
+        if 0 < people < k and self.n_parts > 1:
+            assert self.counts.people is not None
+            apart = np.flatnonzero(self.part_of_bin)
+            found.part_of_bin[apart[np.argmin(self.counts.people[apart])]] = 0
+        return found
 
     def settled(self, problem: Problem) -> dict[int, int] | None:
         """The records of each part if all parts keep every model, else None. Fills `part_of_bin`.
@@ -132,14 +157,23 @@ class Trial:
     def _sizes(self) -> np.ndarray:
         return np.bincount(self.part_of_bin, self.counts.sizes, self.n_parts).astype(np.int64)
 
+    def _people(self) -> np.ndarray:
+        """The people of each part, or records; of united parts the most that one has: enough to compare."""
+        if self.counts.people is None:
+            return self._sizes()
+        people = np.zeros(self.n_parts, dtype=np.int64)
+        np.maximum.at(people, self.part_of_bin, self.counts.people)
+        people[0] = max(people[0], self.pool_people)
+        return people
+
     def _holds(self, problem: Problem) -> np.ndarray:
         """Whether each part keeps every model; a part without records does."""
-        sizes = self._sizes()
+        sizes, people = self._sizes(), self._people()
         present = sizes > 0
         number, n_present = np.cumsum(present) - 1, int(present.sum())
         holds = np.ones(self.n_parts, dtype=bool)
         for model in problem.models:
-            counts = ClassCounts.of_sizes(sizes[present])
+            counts = ClassCounts.of_sizes(people[present])
             if model.attribute is not None:
                 bins, values, count = self.counts.cells[model.attribute]
                 n_values = problem.sensitive[model.attribute].n_values

@@ -160,8 +160,6 @@ class Questions:
         """The records of a block by bin, and by bin and value of each sensitive column.
 
         n_values  the number of values of each column; None stands for no column
-
-        With persons: distinct persons instead, as keys with a person each.
         """
         records, bins = self.bins(tree, block)
         found = {}
@@ -169,6 +167,14 @@ class Questions:
             keys = bins if name is None else bins * n + block.sensitive[name][records]
             found[name] = np.unique(keys, return_counts=True)
         return found
+
+    def people(self, tree: RegionTree, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """The different pairs of a bin and a person in a block, as bins and persons."""
+        assert block.persons is not None
+        records, bins = self.bins(tree, block)
+        known, person = np.unique(block.persons[records], return_inverse=True)
+        pairs = np.unique(bins * max(len(known), 1) + person)
+        return pairs // max(len(known), 1), known[pairs % max(len(known), 1)]
 
 
 Counted = dict[str | None, tuple[np.ndarray, np.ndarray]]

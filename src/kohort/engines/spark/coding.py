@@ -14,6 +14,7 @@ from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.region_records import Block
 from kohort.data.counted_column import CountedColumn
 from kohort.engines.spark.source import ROW
+from kohort.engines.spark.workers import one_thread
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 
@@ -101,6 +102,7 @@ def _runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
 
 def blocks_in(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
     """The blocks that `coded_blocks` made."""
+    one_thread()
     for batch in batches:
         for packed in batch.column("block"):
             yield pickle.loads(packed.as_py())

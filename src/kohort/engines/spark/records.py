@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,24 @@ class SparkRecords:
             parts = self.blocks.mapInArrow(counts, "which int, key long, n long").groupBy("which", "key")
             summed = parts.agg(F.sum("n").alias("n")).toArrow()
         columns = (summed.column(name).to_numpy() for name in ("which", "key", "n"))
-        return _bin_counts(questions, n_values, *columns)
+        found = _bin_counts(questions, n_values, *columns)
+        return self._with_people(tree, questions, found) if self.coder.has_people else found
+
+    def _with_people(self, tree: RegionTree, questions: Questions, found: list[BinCounts]) -> list[BinCounts]:
+        """The counts together with the different people of each bin, counted exactly."""
+        import pyspark.sql.functions as F
+
+        def people(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                yield _people_batch(*questions.people(tree, block))
+
+        with spark_failures("count the people of regions"):
+            parts = self.blocks.mapInArrow(people, "key long, person long").groupBy("key")
+            counted = parts.agg(F.count_distinct("person").alias("n")).toArrow()
+        total = np.zeros(questions.starts[-1], dtype=np.int64)
+        total[counted.column("key").to_numpy()] = counted.column("n").to_numpy()
+        ends = zip(questions.starts, questions.starts[1:])
+        return [replace(counts, people=total[s:e]) for counts, (s, e) in zip(found, ends)]
 
     def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
         names = [column.name for column in self.coder.sensitive]
@@ -138,6 +156,10 @@ def _counted_batch(which: int, keys: np.ndarray, counts: np.ndarray) -> pa.Recor
             "n": pa.array(counts.astype(np.int64)),
         }
     )
+
+
+def _people_batch(keys: np.ndarray, persons: np.ndarray) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"key": pa.array(keys), "person": pa.array(persons)})
 
 
 def _bin_counts(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kohort.algorithms import Progress, Run
+from kohort.algorithms import ALGORITHMS, Progress, Run
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_records import Question
 from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
@@ -24,6 +24,7 @@ from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.request import Request
+from kohort.pipeline.spark.global_recoding import global_recoding
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.pipeline.spark.regions import ORIGINAL, REGION, RegionJob, label_of_group
 from kohort.pipeline.spark.release import SparkRelease
@@ -35,6 +36,7 @@ __all__ = ["RECORDS_PER_REGION", "make_spark_release"]
 
 RECORDS_PER_REGION = 500_000
 _PER_PARTITION = 500_000
+_MOST_TOGETHER = 100_000  # records of a region, for algorithms that are not for large tables
 
 
 def make_spark_release(
@@ -57,28 +59,86 @@ def make_spark_release(
         before = fingerprint(source.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
-        solved = _regions(prepared, choice, records_per_region, run)
+        made = _made(prepared, choice, records_per_region, run)
     with clock("verify"):
-        run.report("solving, publishing and verifying regions", 0.0)
-        published = _published(prepared, choice, solved, records_per_region)
+        run.report("solving, publishing and verifying", 0.0)
+        published = _arranged(prepared, made.records)
         found = verify_on_spark(prepared, published, before)
         checked_loss(found.verified.loss or {})
-    return _release(prepared, choice, solved, found, published, clock)
+    return _release(prepared, choice, made, found, published, clock)
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """How a table is published: its records, which Spark will make, and what is known of the solution.
+
+    limited  the seconds that each region may take; None where the clock decides nothing
+    """
+
+    records: Any
+    notes: tuple[str, ...]
+    scheme: dict[str, Any] | None = None
+    limited: float | None = None
+
+
+def _made(prepared: SparkPrepared, choice: Choice, records_per_region: int, run: Run) -> _Made:
+    masked = [name for name, how in prepared.request.treatments.items() if how == "mask"]
+    if issubclass(ALGORITHMS[choice.name].recoding, Groups):
+        return _made_in_regions(prepared, choice, masked, _largest_region(choice, records_per_region), run)
+    limited = Run(time_limit=prepared.request.time_limit)
+    job, recoding = global_recoding(prepared, choice, masked, limited)
+    notes = ("Made on a cluster by Spark: one map for each column, found on the distinct rows.",)
+    with spark_failures("publish the records"):
+        records = prepared.frame.select(*map(quoted, _needed(prepared, masked)))
+        schema = _published_schema(prepared, records, masked)
+        made = records.mapInArrow(job.publish, schema)
+    limit = prepared.request.time_limit if limited.was_cut else None
+    return _Made(made, (*notes, *recoding.notes), dict(recoding.search) or None, limit)
+
+
+def _made_in_regions(
+    prepared: SparkPrepared, choice: Choice, masked: list[str], largest: int, run: Run
+) -> _Made:
+    solved = _regions(prepared, choice, largest, run)
+    n_regions = len(solved.regions.sizes)
+    seconds = _seconds(prepared, choice, n_regions)
+    notes = [f"Made on a cluster by Spark, in {counted(n_regions, 'region')}."]
+    if seconds is not None:
+        notes.append(
+            f"Every region was searched for at most {seconds:.3g} s. The same input, spec, version and seed "
+            "may give another release next time, or on another cluster."
+        )
+    return _Made(_published(prepared, choice, solved, masked, largest, seconds), tuple(notes), None, seconds)
 
 
 def _choice(prepared: SparkPrepared) -> Choice:
     """The algorithm that solves the regions; without one that is asked for, mondrian."""
     request = prepared.request
     if request.algorithm == "auto":
-        request = replace(request, algorithm="mondrian")
-    choice = choose(prepared.problem, request)
-    if choice.name != "mondrian":
-        raise UnsupportedError(
-            f"The Spark engine does not run {choice.name}. Choose mondrian, or engine: local."
-        )
-    if prepared.request.algorithm == "auto":
+        choice = choose(prepared.problem, replace(request, algorithm="mondrian"))
         return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
+    choice = choose(prepared.problem, request)
+    if prepared.person is not None and choice.name != "mondrian":
+        raise UnsupportedError(
+            "Where people have several records, the Spark engine runs mondrian alone. Choose mondrian, or "
+            "engine: local."
+        )
     return choice
+
+
+def _largest_region(choice: Choice, asked: int) -> int:
+    """How many records a region may have, that the algorithm solves in reasonable time and memory."""
+    return asked if choice.name in ("mondrian", "improve") else min(asked, _MOST_TOGETHER)
+
+
+def _seconds(prepared: SparkPrepared, choice: Choice, n_regions: int) -> float | None:
+    """The time limit of a region: its share of what is asked for, or of the algorithm's own."""
+    own = ALGORITHMS[choice.name].own_time_limit
+    limit = prepared.request.time_limit
+    if choice.name == "mondrian" or (limit is None and own is None):
+        return None
+    at_once = min(_parallelism(prepared.frame), n_regions)
+    return (own or 0.0 if limit is None else limit) * at_once / n_regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +184,15 @@ def _labels_of_groups(
     return {n: label_of_group(problem, leaves, null_is_star=null_is_star) for n, leaves in present.items()}
 
 
-def _published(prepared: SparkPrepared, choice: Choice, solved: _Solved, largest: int) -> Any:
-    """The published records in partitions of whole classes, with their originals beside them.
-
-    Within a partition they are in an order that depends on what is published, and on the seed.
-    """
-    import pyspark.sql.functions as F
-    from pyspark import StorageLevel
-
-    request = prepared.request
-    masked = [name for name, how in request.treatments.items() if how == "mask"]
+def _published(
+    prepared: SparkPrepared,
+    choice: Choice,
+    solved: _Solved,
+    masked: list[str],
+    largest: int,
+    seconds: float | None,
+) -> Any:
+    """The published records, with their originals beside them; workers will solve the regions for it."""
     job = RegionJob(
         problem=prepared.problem,
         solver=choice.solver,
@@ -142,22 +201,34 @@ def _published(prepared: SparkPrepared, choice: Choice, solved: _Solved, largest
         labels=solved.labels,
         names=prepared.published_names,
         masked=masked,
-        null_is_star=request.nulls == "star",
+        null_is_star=prepared.request.nulls == "star",
         has_people=prepared.person is not None,
         largest=largest,
+        seconds=seconds,
     )
     with spark_failures("solve and publish the regions"):
         names = _needed(prepared, masked)
         records = prepared.frame.select(*map(quoted, names))
         assigned = records.mapInArrow(job.assign, _assigned_schema(records)).groupBy(REGION)
         schema = _published_schema(prepared, records, masked)
-        made = assigned.applyInArrow(
+        return assigned.applyInArrow(
             lambda table: job.solve(table), schema
         )  # a method would get the key, too
-        labels = [F.col(quoted(attribute.name)) for attribute in prepared.attributes]
-        n_parts = max(_parallelism(prepared.frame), -(-prepared.problem.n_records // _PER_PARTITION))
-        shown = [F.col(quoted(f.name)) for f in made.schema.fields if _hashable(f)]
-        digest = F.xxhash64(F.lit(request.seed), *shown)
+
+
+def _arranged(prepared: SparkPrepared, made: Any) -> Any:
+    """The published records in partitions of whole classes, which Spark holds.
+
+    Within a partition they are in an order that depends on what is published, and on the seed.
+    """
+    import pyspark.sql.functions as F
+    from pyspark import StorageLevel
+
+    labels = [F.col(quoted(attribute.name)) for attribute in prepared.attributes]
+    n_parts = max(_parallelism(prepared.frame), -(-prepared.problem.n_records // _PER_PARTITION))
+    shown = [F.col(quoted(f.name)) for f in made.schema.fields if _hashable(f)]
+    digest = F.xxhash64(F.lit(prepared.request.seed), *shown)
+    with spark_failures("publish the records"):
         arranged = made.repartition(n_parts, *labels).sortWithinPartitions(digest, *labels)
         return arranged.persist(StorageLevel.MEMORY_AND_DISK)
 
@@ -197,14 +268,13 @@ def _parallelism(frame: Any) -> int:
 
 
 def _release(
-    prepared: SparkPrepared, choice: Choice, solved: _Solved, found: Found, published: Any, clock: Clock
+    prepared: SparkPrepared, choice: Choice, made: _Made, found: Found, published: Any, clock: Clock
 ) -> SparkRelease:
     request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
-    n_regions = counted(len(solved.regions.sizes), "region")
     notes = (
-        f"Made on a cluster by Spark, in {n_regions}; the records are published in an order that depends on "
-        "what is published alone.",
+        *made.notes,
+        "The records are published in an order that depends on what is published alone.",
         *choice.notes,
         *withholding_notes(prepared.problem, verified.verdict.withheld),
         *model_notes(prepared.problem),
@@ -227,6 +297,8 @@ def _release(
         notes=notes,
         seconds=clock.seconds,
         recoding=Groups(np.zeros(0, dtype=np.int32)),
+        scheme=made.scheme,
+        cut_by_time=made.limited is not None,
         order=PublishedOrder(request.shuffle, None, shuffled=True),
         frame=published.select(*shown),
         held=(published, prepared.source),

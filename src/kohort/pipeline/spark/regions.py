@@ -14,6 +14,8 @@ from kohort.algorithms.mondrian.region_tree import Regions
 from kohort.data.counted_column import CountedColumn
 from kohort.engines.spark.coding import PERSON, Coder
 from kohort.engines.spark.source import ROW
+from kohort.engines.spark.workers import one_thread
+from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.identifiers import MASK
 from kohort.pipeline.publish import labelled
 from kohort.problem.encoding.coded import Coded
@@ -21,7 +23,7 @@ from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["ORIGINAL", "REGION", "RegionJob", "label_of_group", "region_problem"]
+__all__ = ["ORIGINAL", "REGION", "RegionJob", "label_of_group", "masked_column", "region_problem"]
 
 REGION = "_kohort_region"
 ORIGINAL = "_kohort_original_"
@@ -64,10 +66,11 @@ class RegionJob:
 
     def solve(self, table: pa.Table) -> pa.Table:
         """The published records of a region, with their originals beside them."""
+        one_thread()
         node = table.column(REGION)[0].as_py() // _CHUNKS
         table = table.take(pa.array(np.argsort(table.column(ROW).to_numpy(), kind="stable")))
         columns = self._labels(node, table)
-        columns |= {name: pa.array([MASK]).take(_zeros(len(table))) for name in self.masked}
+        columns |= {name: masked_column(len(table)) for name in self.masked}
         shown = [columns[name] if name in columns else table.column(name) for name in self.names]
         beside = [table.column(attribute.name) for attribute in self.problem.attributes]
         hidden = [f"{ORIGINAL}{number}" for number in range(len(beside))]
@@ -80,11 +83,18 @@ class RegionJob:
             zeros = _zeros(len(table))
             return {n: pa.array([label], pa.string()).take(zeros) for n, label in self.labels[node].items()}
         problem = region_problem(self.problem, table, has_people=self.has_people)
-        recoding = self.solver.solve(problem, Run(time_limit=self.seconds))
+        with compile_clock() as compiling:
+            run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
+            recoding = self.solver.solve(problem, run)
         return {
             a.name: labelled(recoding.apply(a), recoding.withheld, self.null_is_star).cast(pa.string())
             for a in problem.attributes
         }
+
+
+def masked_column(n: int) -> pa.Array:
+    """The same mask for every record."""
+    return pa.array([MASK]).take(_zeros(n))
 
 
 def _zeros(n: int) -> pa.Array:
