@@ -13,7 +13,9 @@ from kohort.errors import InputError, KohortError
 __all__ = ["spark_failures"]
 
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
-_OUT_OF_MEMORY = re.compile(r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|crashed unexpectedly")
+_OUT_OF_MEMORY = re.compile(
+    r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)"
+)
 _DENIED = re.compile(r"AccessControlException|Permission denied|AccessDenied|Forbidden")
 _MISSING = re.compile(r"PATH_NOT_FOUND|does not exist|FileNotFoundException")
 _LOST = re.compile(
@@ -58,9 +60,9 @@ def _translated(text: str, doing: str, kind: str) -> KohortError:
         return InputError(f"Spark could not {doing}: permission denied. {nothing}")
     if _OUT_OF_MEMORY.search(text):
         return InputError(
-            f"Spark could not {doing}: a worker ran out of memory. {nothing} Give executors more memory "
-            "(spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make regions "
-            "smaller (records_per_region)."
+            f"Spark could not {doing}: a worker died, probably out of memory. {nothing} Give executors more "
+            "memory (spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make "
+            "regions smaller (records_per_region)."
         )
     if _LOST.search(text):
         return InputError(f"Spark could not {doing}: executors were lost ({kind}). {nothing} Run this again.")

@@ -18,6 +18,7 @@ from kohort.data.column import Column
 from kohort.data.counted_column import CountedColumn
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.values import quoted
+from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.publish import labelled
@@ -52,7 +53,7 @@ class GlobalJob:
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The published records, with their originals beside them."""
-        for batch in batches:
+        for batch in larger_batches(batches):
             codes = [_counted(a).codes_of(batch.column(a.name)) for a in self.attributes]
             hidden = np.isin(row_numbers(self.attributes, codes), self.withheld)
             columns = {name: masked_column(batch.num_rows) for name in self.masked}

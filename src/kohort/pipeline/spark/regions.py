@@ -14,7 +14,7 @@ from kohort.algorithms.mondrian.region_tree import Regions
 from kohort.data.counted_column import CountedColumn
 from kohort.engines.spark.coding import PERSON, Coder
 from kohort.engines.spark.source import ROW
-from kohort.engines.spark.workers import one_thread
+from kohort.engines.spark.workers import larger_batches, one_thread
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.identifiers import MASK
 from kohort.pipeline.publish import labelled
@@ -56,7 +56,8 @@ class RegionJob:
 
     def assign(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Records with their regions; one that is one group may be large, and is dealt out in chunks."""
-        for batch in batches:
+        one_thread()
+        for batch in larger_batches(batches):
             number = batch.column(ROW).to_numpy()
             node = self.regions.tree.nodes_of(self.coder.rows(batch), number).astype(np.int64)
             whole = np.isin(node, list(self.labels))
