@@ -1,7 +1,7 @@
 """The Spark engine on hospital records: seconds, driver memory, and the same release as on one machine.
 
     python -m benchmarks.spark --rows 1000000 [--diverse] [--improve SECONDS] [--against-local]
-        [--against-sample] [--master 'local-cluster[2,1,2048]'] [--kill-executor] [--folder FOLDER]
+        [--against-sample] [--master 'local-cluster[2,1,2048]'] [--kill-executor SECONDS] [--folder FOLDER]
 
 --against-sample compares with the method of mosaicrown/mondrian (De Capitani di Vimercati et al., 2023),
 written here for the comparison: buckets of quantiles of one column, found on a sample, and mondrian within
@@ -11,6 +11,7 @@ each bucket. Not a part of `benchmarks.run`: a million records take about a minu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -57,10 +59,10 @@ def session(master: str | None, memory: str, folder: Path) -> Any:
     return found
 
 
-def measure(path: Path, out: Path, asked: dict, *, region: int, kill: bool = False) -> dict:
+def measure(path: Path, out: Path, asked: dict, *, region: int, kill: float | None = None) -> dict:
     """Make and write the release of a file on Spark; seconds by phase, and the driver's memory in MB."""
     start = time.perf_counter()
-    killer = threading.Thread(target=_kill_an_executor, daemon=True) if kill else None
+    killer = threading.Thread(target=_kill_an_executor, args=[kill], daemon=True) if kill else None
     if killer is not None:
         killer.start()
     release = kohort.spark.anonymize(path, **asked, records_per_region=region)
@@ -72,6 +74,8 @@ def measure(path: Path, out: Path, asked: dict, *, region: int, kill: bool = Fal
         "loss": facts["loss"]["loss"],
         "seconds": round(time.perf_counter() - start, 1),
         "phases": {phase: round(value, 1) for phase, value in facts["seconds"].items()},
+        "spark_cpu_seconds": round(_cpu_seconds(), 1),
+        "driver_cpu_seconds": round(time.process_time(), 1),
         "driver_python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "driver_java_mb": _java_memory(),
         "notes": facts["notes"][:1],
@@ -94,9 +98,9 @@ def _java_memory() -> int | None:
     return None
 
 
-def _kill_an_executor() -> None:
+def _kill_an_executor(seconds: float) -> None:
     """Kill one of the executors of a local-cluster once it works."""
-    time.sleep(45)
+    time.sleep(seconds)
     executors = _children("CoarseGrainedExecutorBackend")
     if executors:
         os.kill(executors[0], signal.SIGKILL)
@@ -148,22 +152,32 @@ def _same(path: Path, asked: dict, out: Path) -> dict:
     start = time.perf_counter()
     local = ko.anonymize(path, **asked)
     seconds = time.perf_counter() - start
-    mine, theirs = _sorted(local.arrow), _sorted(pq.read_table(out))
+    mine, theirs = _digest(local.arrow), _digest(pq.read_table(out))
     return {
         "local_seconds": round(seconds, 1),
         "local_classes": local.verdict.classes,
         "local_loss": local.loss["loss"],
-        "same_records": mine.equals(theirs),
+        "same_records": mine == theirs,
     }
 
 
-def _sorted(table: pa.Table) -> pa.Table:
-    plain = {name: table.column(name).combine_chunks() for name in table.column_names}
-    texts = {
-        name: values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
-        for name, values in plain.items()
-    }
-    return pa.table(texts).sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
+def _digest(table: pa.Table) -> tuple[int, int]:
+    """The number of records, and a sum over them that does not depend on their order."""
+    texts = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
+    hashed = pl.DataFrame(pl.from_arrow(texts)).hash_rows(seed=1)
+    return len(hashed), int(hashed.sum())
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of Spark's processes: its JVMs, and the Python of workers that still live."""
+    ticks = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            args = (status.parent / "cmdline").read_bytes()
+            if any(word in args for word in (b"SparkSubmit", b"ExecutorBackend", b"pyspark.daemon")):
+                fields = status.read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -175,7 +189,7 @@ def main() -> None:
     parser.add_argument("--improve", type=float, metavar="SECONDS")
     parser.add_argument("--against-local", action="store_true")
     parser.add_argument("--against-sample", action="store_true")
-    parser.add_argument("--kill-executor", action="store_true")
+    parser.add_argument("--kill-executor", type=float, metavar="SECONDS", help="after as many seconds")
     parser.add_argument("--master")
     parser.add_argument("--memory", default="1g", help="of the driver's JVM")
     parser.add_argument("--region", type=int, default=500_000)

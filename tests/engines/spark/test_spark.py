@@ -218,23 +218,23 @@ def test_what_is_written_is_compared_with_what_was_verified(spark, path, folder,
 
 def test_verification_on_the_cluster_finds_wrong_labels(spark, path, monkeypatch):
     """Workers publish something else than the solution: nothing comes of it."""
-    from kohort.pipeline.spark import job
+    from kohort.pipeline.spark import solving
 
-    class Wrong(job.RegionJob):
+    class Wrong(solving.RegionJob):
         def _labels(self, node, table):
             found = super()._labels(node, table)
             return found | {"sex": pa.array(["female"]).take(pa.array([0] * len(table)))}
 
-    monkeypatch.setattr(job, "RegionJob", Wrong)
+    monkeypatch.setattr(solving, "RegionJob", Wrong)
     with pytest.raises(InternalError, match="failed its own verification"):
         kohort.spark.anonymize(path, **ASKED)
 
 
 @pytest.mark.parametrize("how", ["memory", "killed"])
 def test_a_worker_that_dies_fails_the_job_cleanly(spark, path, monkeypatch, how):
-    from kohort.pipeline.spark import job
+    from kohort.pipeline.spark import solving
 
-    class Dying(job.RegionJob):  # defined here, so that it is sent to workers by its code
+    class Dying(solving.RegionJob):  # defined here, so that it is sent to workers by its code
         def _labels(self, node, table):
             import os
 
@@ -242,7 +242,7 @@ def test_a_worker_that_dies_fails_the_job_cleanly(spark, path, monkeypatch, how)
                 os.kill(os.getpid(), 9)
             raise MemoryError("Unable to allocate 7 GiB")
 
-    monkeypatch.setattr(job, "RegionJob", Dying)
+    monkeypatch.setattr(solving, "RegionJob", Dying)
     with pytest.raises(InputError, match="out of memory"):
         kohort.spark.anonymize(path, **ASKED)
 
