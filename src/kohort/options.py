@@ -146,7 +146,7 @@ class Options:
         str,
         Option(
             "where to compute",
-            flag="Where to compute: local; memory or streaming also say how the file is held.",
+            flag="Where to compute: local (memory and streaming also say how a file is held), or spark.",
             in_spec=False,
             check=_known_engine,
         ),

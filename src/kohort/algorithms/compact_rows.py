@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
+from kohort.problem.attribute import Attribute
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 
-__all__ = ["compact_rows"]
+__all__ = ["compact_leaves", "compact_rows"]
 
 _AT_ONCE = 8  # columns that few instructions compare: a row has a multiple of as many
 
@@ -18,10 +21,18 @@ def compact_rows(problem: Problem) -> np.ndarray:
     Two bytes a cell, or four where a column has more leaves than fit into two. A new array, which the caller
     may change. O(records * attributes).
     """
-    numbers = [leaf_numbers(attribute) for attribute in problem.attributes]
+    codes = (attribute.column.codes for attribute in problem.attributes)
+    return compact_leaves(problem.attributes, codes, problem.n_records)
+
+
+def compact_leaves(
+    attributes: Sequence[Attribute], codes: Iterable[np.ndarray], n_records: int
+) -> np.ndarray:
+    """The same for some records, given their codes column by column."""
+    numbers = [leaf_numbers(attribute) for attribute in attributes]
     few = max(int(leaves.max()) for leaves in numbers) <= np.iinfo(np.int16).max
     width = -(-len(numbers) // _AT_ONCE) * _AT_ONCE
-    rows = np.zeros((problem.n_records, width), dtype=np.int16 if few else np.int32)
-    for place, (leaves, attribute) in enumerate(zip(numbers, problem.attributes)):
-        rows[:, place] = leaves.astype(rows.dtype)[attribute.column.codes]
+    rows = np.zeros((n_records, width), dtype=np.int16 if few else np.int32)
+    for place, (leaves, of_column) in enumerate(zip(numbers, codes)):
+        rows[:, place] = leaves.astype(rows.dtype)[of_column]
     return rows

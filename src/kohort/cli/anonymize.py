@@ -159,6 +159,21 @@ def anonymize(
     from kohort.publication.ledger import ledger_for
 
     output = printing.output()
+    if job.engine == "spark":
+        from kohort.cli.spark import anonymize_on_spark
+
+        anonymize_on_spark(
+            data,
+            spec,
+            out,
+            events=events,
+            writing=writing,
+            job=job,
+            reading=reading,
+            output=output,
+            ledger=ledger,
+        )
+        return
     source, files = reading.source(data), writing.files(out, ledger)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())

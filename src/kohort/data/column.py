@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +60,7 @@ class Column:
     codes: np.ndarray
     texts: tuple[str | None, ...]
     numbers: np.ndarray | None
+    is_part: ClassVar[bool] = False  # whether `counts` are those of a larger table: see PartColumn
     listed: tuple[str, ...] = ()  # the order that was given, if one was
     apart: int = (
         0  # how many of the last values, null aside, have no place in the order: reasons for no answer

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kohort.engines.engine import Engine, Place
 from kohort.engines.local import LocalEngine, MemoryEngine, StreamingEngine
+from kohort.engines.spark.engine import SparkEngine
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["ENGINES", "Engine", "Place", "engine_named"]
 
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (LocalEngine, MemoryEngine, StreamingEngine)
+    engine.name: engine for engine in (LocalEngine, MemoryEngine, StreamingEngine, SparkEngine)
 }
 
 

@@ -23,7 +23,16 @@ from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.verification import Caution, Verdict
 
-__all__ = ["extreme_cautions", "formula_notes", "release_notes"]
+__all__ = [
+    "extreme_caution",
+    "extreme_cautions",
+    "formula_notes",
+    "formula_sentences",
+    "model_notes",
+    "release_notes",
+    "shows_extremes",
+    "withholding_notes",
+]
 
 Columns = Mapping[str, pa.Array | None]
 
@@ -44,8 +53,8 @@ def release_notes(
         *_average_notes(prepared.request),
         *perturbation_notes(prepared.dataset, prepared.request.perturbations, prepared.perturbed),
         *([] if prepared.files is None else _file_notes(prepared.files)),
-        *_withholding_notes(prepared.problem, verdict.withheld),
-        *_model_notes(prepared.problem),
+        *withholding_notes(prepared.problem, verdict.withheld),
+        *model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
         *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
         *order.notes,
@@ -93,13 +102,14 @@ def _file_notes(files: TwoFiles) -> list[str]:
     return notes
 
 
-def _withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
+def withholding_notes(problem: Problem, n_withheld: int) -> list[str]:
+    """A note where records could have been withheld, and none was."""
     if not problem.attributes or not problem.max_withheld or n_withheld:
         return []
     return [f"Up to {counted(problem.max_withheld, 'record')} could have been withheld; none was."]
 
 
-def _model_notes(problem: Problem) -> list[str]:
+def model_notes(problem: Problem) -> list[str]:
     """Notes of the models about the sensitive columns of the table."""
     return [
         note
@@ -137,7 +147,11 @@ def _basket_notes(items: ItemsProblem | None) -> list[str]:
 
 def formula_notes(published: Published, request: Request) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
-    found = formula_cells(published.shown)
+    return formula_sentences(formula_cells(published.shown), request)
+
+
+def formula_sentences(found: Mapping[str, int], request: Request) -> list[str]:
+    """The same, given how many cells of each column begin like formulas."""
     if not found:
         return []
     cells = counted(sum(found.values()), "published cell begins", "published cells begin")
@@ -155,18 +169,18 @@ def extreme_cautions(attributes: Sequence[Attribute], columns: Columns, k: int) 
 
     That is so where intervals end at values of the data: without a hierarchy, and with labels: tight.
     """
-    return [
-        Caution(
-            kind="exact-extremes",
-            what=f"The smallest or the largest value of {attribute.name!r}, which few people have, can be "
-            "read from the release: its intervals begin and end at values of the data.",
-            advice=f"Set limits of your own in the spec: hierarchy: {_limits(attribute)}, "
-            "and no labels: tight.",
-            column=attribute.name,
-        )
-        for attribute in attributes
-        if _shows_extremes(attribute, columns[attribute.name], k)
-    ]
+    return [extreme_caution(a) for a in attributes if shows_extremes(a, columns[a.name], k)]
+
+
+def extreme_caution(attribute: Attribute) -> Caution:
+    """The caution about a column that shows its least or greatest value."""
+    return Caution(
+        kind="exact-extremes",
+        what=f"The smallest or the largest value of {attribute.name!r}, which few people have, can be "
+        "read from the release: its intervals begin and end at values of the data.",
+        advice=f"Set limits of your own in the spec: hierarchy: {_limits(attribute)}, and no labels: tight.",
+        column=attribute.name,
+    )
 
 
 def _limits(attribute: Attribute) -> str:
@@ -175,7 +189,8 @@ def _limits(attribute: Attribute) -> str:
     return "{intervals: [5, 10, 20], top: 90, bottom: 20} (with widths and limits that suit the column)"
 
 
-def _shows_extremes(attribute: Attribute, published: pa.Array | None, k: int) -> bool:
+def shows_extremes(attribute: Attribute, published: pa.Array | None, k: int) -> bool:
+    """Whether a published column shows its least or greatest value, which fewer than k people have."""
     column = attribute.column
     known = [text for text in column.texts if text is not None]
     if published is None or not column.ordered or column.listed or len(known) < 2:

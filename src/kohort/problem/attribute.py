@@ -74,7 +74,7 @@ class Attribute:
             level=self.domain.levels(lo, hi),
             star=np.array([label == STAR for label in self.domain.labels(lo, hi)], dtype=bool),
             n_leaves=self.n_leaves,
-            n_records=len(self.column),
+            n_records=int(self.column.counts.sum()),
             height=self.domain.height,
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["group_counts"]
+__all__ = ["counts_of_all", "group_counts"]
 
 
 def group_counts(
@@ -24,8 +24,9 @@ def group_counts(
     group_of_record  the group of each of `records`; every group has at least one
     persons          the number of each record's person, of all records; None: each has a person of its own
     """
-    if n_groups == 1 and isinstance(records, slice) and records == slice(None) and persons is None:
-        return _of_all(sensitive, len(group_of_record))
+    everybody = n_groups == 1 and isinstance(records, slice) and records == slice(None) and persons is None
+    if everybody and not (sensitive is not None and sensitive.column.is_part):
+        return counts_of_all(sensitive, len(group_of_record))
     codes = None if sensitive is None else sensitive.column.at(records)
     n_values = 1 if sensitive is None else sensitive.n_values
     if persons is not None:
@@ -36,7 +37,7 @@ def group_counts(
     return ClassCounts.from_records(group_of_record, codes, n_groups, n_values)
 
 
-def _of_all(sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
+def counts_of_all(sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
     """The counts of all records as one group, which are known already."""
     if sensitive is None:
         return ClassCounts.of_sizes(np.array([n_records]))

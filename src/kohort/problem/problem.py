@@ -14,7 +14,7 @@ from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
-from kohort.problem.group_counts import group_counts
+from kohort.problem.group_counts import counts_of_all, group_counts
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import (
@@ -169,6 +169,21 @@ class Problem:
         sensitive = None if model.attribute is None else self.sensitive[model.attribute]
         return group_counts(model, sensitive, group_of_record, self.persons, records, n_groups)
 
+    def counts_of_whole(self, model: Model) -> ClassCounts:
+        """The whole table as one group, as the model counts it.
+
+        Of linked records, those that have values in the model's column.
+        """
+        if self.persons is None and self.histories is None:
+            sensitive = None if model.attribute is None else self.sensitive[model.attribute]
+            return counts_of_all(sensitive, self.n_records)
+        records: np.ndarray | slice = slice(None)
+        n_records = self.n_records
+        if self.histories is not None and model.attribute is not None:
+            records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
+            n_records = len(records)
+        return self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
+
     def context(self, model: Model) -> ValueContext:
         """What the model needs to know of its sensitive attribute."""
         return NO_CONTEXT if model.attribute is None else self.sensitive[model.attribute].context
@@ -209,12 +224,7 @@ class Problem:
             return model.refusal_in(self._as_one_class())
         if model.attribute is None and not model.by_sampling:
             return None
-        records: np.ndarray | slice = slice(None)
-        n_records = self.n_records
-        if self.histories is not None and model.attribute is not None:
-            records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
-            n_records = len(records)
-        whole = self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
+        whole = self.counts_of_whole(model)
         if self.survives_unions(model) or self.persons is None:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)

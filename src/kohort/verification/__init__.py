@@ -5,6 +5,7 @@ from kohort.verification.caution import Caution
 from kohort.verification.demands import Original
 from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
+from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.slice_check import SliceCheck
 from kohort.verification.together import Together, verify_together
@@ -21,11 +22,14 @@ __all__ = [
     "ModelVerdict",
     "OrderAttack",
     "Original",
+    "PartDemands",
+    "PartFound",
     "PeopleFound",
     "SliceCheck",
     "Together",
     "Verdict",
     "Verification",
+    "WholeFound",
     "attack_on_order",
     "check_dual_proof",
     "checked_bound",
@@ -33,7 +37,9 @@ __all__ = [
     "checked_loss",
     "join_tables",
     "published_classes",
+    "unite_parts",
     "verify",
     "verify_models",
+    "verify_part",
     "verify_together",
 ]

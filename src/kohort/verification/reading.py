@@ -70,7 +70,7 @@ class Reading:
             level,
             self.stars,
             n_leaves=n,
-            n_records=len(self.attribute.column),
+            n_records=int(self.attribute.column.counts.sum()),
             height=self.attribute.domain.height if whole_domain else 1,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,14 @@ from kohort.errors import counted, percent
 from kohort.problem.models import ClassCounts, Model
 from kohort.verification.caution import Caution
 
-__all__ = ["cautions_of_baskets", "no_promise_at_all", "sensitive_caution"]
+__all__ = [
+    "Certainty",
+    "caution_about",
+    "cautions_of_baskets",
+    "certainty_of",
+    "no_promise_at_all",
+    "sensitive_caution",
+]
 
 
 def sensitive_caution(
@@ -30,17 +38,54 @@ def sensitive_caution(
     how_many  the number of records or people in the classes that are chosen
     whom      what the counts are of: record or person; of people, those who have a value
     """
-    records = how_many(kept)
+    return caution_about(name, certainty_of(counts, kept, how_many), promised=promised, whom=whom)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How certain the values of a sensitive column are, given the class.
+
+    records  in all classes
+    known    in classes that have one value
+    values   the values that occur
+    sure     the largest share of a class that has one value
+    """
+
+    records: int
+    known: int
+    values: frozenset[int]
+    sure: float
+
+    def __add__(self, other: Certainty) -> Certainty:
+        """The same of two parts of a table together, each with whole classes."""
+        return Certainty(
+            self.records + other.records,
+            self.known + other.known,
+            self.values | other.values,
+            max(self.sure, other.sure),
+        )
+
+
+def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
+    """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
     certain = kept & (counts.largest == counts.sizes)  # all of them have it
-    known = how_many(certain)
+    values = np.unique(counts.value_of[kept[counts.class_of]]).tolist()
+    sure = (counts.largest[kept] / counts.sizes[kept]).max() if kept.any() else 0.0
+    return Certainty(how_many(kept), how_many(certain), frozenset(values), float(sure))
+
+
+def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> Caution | None:
+    """The caution about a sensitive column whose certainty was measured: see `sensitive_caution`."""
+    records, known = found.records, found.known
     if not records or (promised and not known):
         return None
-    if len(np.unique(counts.value_of[kept[counts.class_of]])) == 1:
+    if len(found.values) == 1:
         return _constant(name, records)
-    sure = float((counts.largest[kept] / counts.sizes[kept]).max())
+    everybody = _whose(records, whom)
+    guessed = _guessed(name, found.sure)
     return Caution(
         kind="known-for-certain" if promised else "no-promise",
-        what=_known(name, known, _whose(records, whom), promised=promised) if known else _guessed(name, sure),
+        what=_known(name, known, everybody, promised=promised) if known else guessed,
         advice="Ask for diversity: several different values in every class (l: 2 or more).",
         column=name,
         records=known,

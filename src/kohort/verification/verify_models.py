@@ -75,19 +75,22 @@ def verify_models(
     dropped: int = 0,
     checks: Sequence[Check] = (),
     sensitive: Sequence[Column] = (),
+    allowed: int | None = None,
 ) -> Verdict:
     """Measure every model on every class, and find what no model protects in the `sensitive` columns.
 
     Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
-    the share `suppression`. Either way they must satisfy the models together, as a class does: anybody who
-    fits no class is known to be one of them. Takes about the time of one group-by per sensitive attribute.
+    the share `suppression`, or than `allowed`, which is given for a part of a table. Either way they must
+    satisfy the models together, as a class does: anybody who fits no class is known to be one of them. Takes
+    about the time of one group-by per sensitive attribute.
     """
     if sensitive and all(model.attribute is None for model in models):
         classes.count_with(sensitive[0])
     counts = {id(model): classes.counts(model) for model in models}
     holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
     records = len(classes.columns[0])
-    allowed = int(Fraction(str(suppression)) * (records + dropped))
+    if allowed is None:
+        allowed = int(Fraction(str(suppression)) * (records + dropped))
     withheld = _withheld_classes(classes, holds, allowed - dropped)
     kept = ~withheld
     n_withheld = int(classes.sizes[withheld].sum())

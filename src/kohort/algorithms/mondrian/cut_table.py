@@ -26,7 +26,7 @@ from kohort.algorithms.mondrian.kernels.cut_table import (
 from kohort.problem.encoding.layout import TREE, Tables
 from kohort.problem.problem import Problem
 
-__all__ = ["cut_table", "cut_table_of", "new_workspace"]
+__all__ = ["children_of", "cut_table", "cut_table_of", "new_workspace"]
 
 
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
@@ -44,7 +44,7 @@ def cut_table(rows: np.ndarray, tables: Tables, rules: Rules) -> CutTable:
     """Rows as `compact_rows` gives them, which will be moved, as one group of records that weigh the same."""
     number = np.arange(len(rows), dtype=np.int32)
     records = Records(rows, rows.view(np.int64), number, np.zeros(0, dtype=np.int32), np.zeros(0))
-    return CutTable(records, tables, _children(tables), rules)
+    return CutTable(records, tables, children_of(tables), rules)
 
 
 def _depths(tables: Tables) -> np.ndarray:
@@ -57,7 +57,7 @@ def _depths(tables: Tables) -> np.ndarray:
     return depth
 
 
-def _children(tables: Tables) -> Children:
+def children_of(tables: Tables) -> Children:
     """For each depth and leaf, the place among its siblings of the leaf's ancestor one step below.
 
     O(leaves * height).

@@ -62,8 +62,7 @@ class Mondrian(Algorithm):
         self.refuse_cost(problem.cost)
         if not problem.cost.linear:
             refuse_unknown_costs(problem)
-        whole = problem.satisfied(np.zeros(problem.n_records, dtype=np.int64), slice(None), 1)
-        if not whole.all():
+        if not all(m.holds(problem.counts_of_whole(m), problem.context(m)).all() for m in problem.models):
             raise UnsupportedError(
                 "mondrian starts from the whole table as one group, which does not satisfy the models "
                 "(alpha with rounding: ceiling asks for more than the whole table has). Leave rounding out."

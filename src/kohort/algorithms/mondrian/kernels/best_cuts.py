@@ -23,7 +23,7 @@ from kohort.algorithms.mondrian.kernels.value_bins import value_bins
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["find_best_cuts"]
+__all__ = ["find_best_cuts", "find_cuts_of_sample"]
 
 
 @lean
@@ -34,15 +34,27 @@ def find_best_cuts(table, space, start, end):
     closure of its part, over all attributes; `widest` instead ranks attributes by the group's range and cuts
     in the middle. O(records * attributes^2), on a sample of a group that is larger than SAMPLE.
     """
+    total = end - start
+    stride = max(1, total // SAMPLE)
+    size, need = (total + stride - 1) // stride, max(1, (table.rules.k + stride - 1) // stride)
+    group = space.group
+    find_ranges(table.records.rows, start, end, group.lo, group.hi)  # of all: the node must cover each
+    find_cuts_of_sample(table, space, Sample(start, stride, size, need), stride == 1)
+
+
+@lean
+def find_cuts_of_sample(table, space, sample, is_whole):
+    """Write the best cuts of a group to `space.best`, found on a sample of its records.
+
+    is_whole  whether the sample is the whole group: only then records with one value may be dealt to two
+              sides
+
+    The least and greatest leaves of the whole group are in `space.group`.
+    """
     records, tables, rules, group = table.records, table.tables, table.rules, space.group
     for place in range(len(space.best.scores)):
         space.best.cuts[place].way = -1
         space.best.scores[place] = np.inf
-    total = end - start
-    stride = max(1, total // SAMPLE)
-    size, need = (total + stride - 1) // stride, max(1, (rules.k + stride - 1) // stride)
-    sample = Sample(start, stride, size, need)
-    find_ranges(records.rows, start, end, group.lo, group.hi)  # of all records: the node must cover each
     for j in range(len(tables.kind)):
         lo, hi = np.int64(group.lo[j]), np.int64(group.hi[j])
         if lo == hi:
@@ -54,7 +66,7 @@ def find_best_cuts(table, space, start, end):
             _child_cut(table, space, sample, lowest_node(tables, j, lo, hi), j, group_range)
             continue
         for way in range(BY_FREQUENCY + 1 if tables.kind[j] == SET else BY_VALUE + 1):
-            _value_cuts(table, space, sample, way, j, group_range)
+            _value_cuts(table, space, sample, is_whole, way, j, group_range)
 
 
 @lean
@@ -73,7 +85,7 @@ def _group_range(rows, tables, words, sample, attribute, lo, hi):
 
 
 @lean
-def _value_cuts(table, space, sample, way, attribute, group_range):
+def _value_cuts(table, space, sample, is_whole, way, attribute, group_range):
     """Offer the cheapest and the most even cut of a group between two values (or inside one).
 
     Records with a value below `where`, and the first `extra` of those with that value, go left.
@@ -84,7 +96,7 @@ def _value_cuts(table, space, sample, way, attribute, group_range):
     n_bins = value_bins(records.rows, tables, space.sorting, edges, sample, way, attribute, bins.of)
     summarize(records, tables, bins, sample, n_bins)
     fewest, most = need, m - need
-    inside_too = not table.rules.strict and sample.stride == 1
+    inside_too = not table.rules.strict and is_whole
     if of_people:
         people_beside(persons, space.marks, edges, sample, bins.of, n_bins)
         if inside_too:

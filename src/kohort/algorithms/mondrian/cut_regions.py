@@ -1,0 +1,148 @@
+"""Cut a table that is too large into regions, as mondrian cuts it: from counts and samples of its records.
+
+The records may be anywhere: `Records` says what is asked of them. What mondrian finds in a group depends on
+the group's records and their order alone, so the groups that it finds in the regions are those that it would
+find in the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from kohort.algorithms.mondrian.cut_table import children_of
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, SAMPLE, Children, Rules
+from kohort.algorithms.mondrian.region_cuts import BinCounts, Trial, question_of
+from kohort.algorithms.mondrian.region_records import Lending, Question
+from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
+from kohort.algorithms.run import Run
+from kohort.problem.problem import Problem
+
+__all__ = ["LEAST_REGION", "Lent", "Records", "RegionRules", "cut_regions"]
+
+LEAST_REGION = 2 * SAMPLE
+"""Regions of at most this many records are never cut: mondrian looks at all of their records."""
+
+_MOST_TIMES = 4  # the largest region: what may be left as it is, where only the records can tell
+
+Lent = tuple[np.ndarray, Mapping[str, np.ndarray]]
+"""Numbers of records, and their values by sensitive column."""
+
+
+class RegionRules:
+    """The rules by which a problem's records are cut.
+
+    strict, widest  as `Rules` has them
+    """
+
+    def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
+        self.problem = problem
+        self.tables = problem.coded.tables
+        self.children: Children = children_of(self.tables)
+        self.rules = Rules(problem.k, strict, widest)
+        only_k = all(model.attribute is None for model in problem.models)
+        self.n_cuts = 4 if only_k else 2 * len(problem.attributes)
+
+
+class Records(Protocol):
+    """The records of a table in regions, wherever they are."""
+
+    def best_cuts(self, tree: RegionTree, sizes: Mapping[int, int]) -> dict[int, np.recarray]:
+        """The best cuts of some regions, whose sizes are given: see `cuts_of_samples`."""
+        ...
+
+    def count(self, tree: RegionTree, asked: Sequence[Question]) -> list[BinCounts]:
+        """The answer to each question."""
+        ...
+
+    def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
+        """Per region that lends records, the first ones that it may lend, in the order of the table."""
+        ...
+
+
+def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: int, run: Run) -> Regions:
+    """The regions of a table, each of at most `largest` records, or one group that cannot be cut.
+
+    Two or three passes over the records for each level of the tree.
+    """
+    largest = max(largest, LEAST_REGION)
+    tree, sizes = RegionTree.of_one_region(), {0: n_records}
+    finished: set[int] = set()
+    left: set[int] = set()
+    while large := _large(sizes, finished | left, largest, rules.rules.k):
+        run.report("cutting regions", _done(sizes, large))
+        cuts, parts, as_they_are = _cut_level(records, rules, tree, large, _MOST_TIMES * largest)
+        tree, number = tree.with_cuts(cuts)
+        left |= as_they_are
+        finished |= large.keys() - cuts.keys() - left
+        for node in cuts:
+            del sizes[node]
+        sizes |= {number[node, part]: size for node in cuts for part, size in parts[node].items()}
+    return Regions(tree, sizes, frozenset(finished))
+
+
+def _large(sizes: Mapping[int, int], finished: set[int], largest: int, k: int) -> dict[int, int]:
+    return {node: n for node, n in sizes.items() if n > largest and n >= 2 * k and node not in finished}
+
+
+def _done(sizes: Mapping[int, int], large: Mapping[int, int]) -> float:
+    return 1 - sum(large.values()) / sum(sizes.values())
+
+
+def _cut_level(
+    records: Records, rules: RegionRules, tree: RegionTree, large: Mapping[int, int], most: int
+) -> tuple[dict[int, NodeCut], dict[int, dict[int, int]], set[int]]:
+    """Cut each large region once, by its best cut that keeps the models, if there is one.
+
+    Returns the cuts, the sizes of the parts, and regions of at most `most` records that are left as they are.
+    """
+    best = records.best_cuts(tree, large)
+    found: dict[int, NodeCut] = {}
+    parts: dict[int, dict[int, int]] = {}
+    left: set[int] = set()
+    for attempt in range(rules.n_cuts):
+        tried = {n: cuts[attempt] for n, cuts in best.items() if n not in found and n not in left}
+        tried = {node: cut for node, cut in tried.items() if cut.way >= 0}
+        if not tried:
+            break
+        for trial in _trials(records, rules, tree, tried):
+            node = trial.question.node
+            if 0 < trial.pool_people < rules.rules.k and large[node] <= most:
+                left.add(node)
+            elif (settled := trial.settled(rules.problem)) is not None:
+                found[node], parts[node] = trial.cut(), settled
+    return found, parts, left
+
+
+def _trials(
+    records: Records, rules: RegionRules, tree: RegionTree, tried: Mapping[int, np.record]
+) -> list[Trial]:
+    """The trial of one cut for each of these regions, with all that has to be known for it counted."""
+    asked = [question_of(node, cut, rules.tables, rules.children) for node, cut in tried.items()]
+    k, strict = rules.rules.k, rules.rules.strict
+    trials = [
+        Trial.of(question, counts, bool(cut.way == BY_CHILD), k, strict)
+        for question, counts, cut in zip(asked, records.count(tree, asked), tried.values())
+    ]
+    if trials[0].counts.people is not None:
+        return _with_pools(records, tree, trials, k)
+    lending = {
+        t.question.node: (t.question.attribute, t.lending_leaves, t.n_lent) for t in trials if t.n_lent
+    }
+    lent = records.first_records(tree, lending) if lending else {}
+    return [trial.lent(*lent[trial.question.node]) if trial.n_lent else trial for trial in trials]
+
+
+def _with_pools(records: Records, tree: RegionTree, trials: list[Trial], k: int) -> list[Trial]:
+    """The trials with the people of their pools counted."""
+    with_pool = [t for t in trials if t.question.n_bins > 2 or (t.part_of_bin == 0).sum() > 1]
+    if not with_pool:
+        return trials
+    counted = records.count(tree, [trial.pool_question for trial in with_pool])
+    people = {t.question.node: int(c.people[1]) for t, c in zip(with_pool, counted) if c.people is not None}
+    return [
+        trial.pooled(people[trial.question.node], k) if trial.question.node in people else trial
+        for trial in trials
+    ]

@@ -1,0 +1,183 @@
+"""How a region is cut, decided from counts of its records: the same rule as where records are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Children
+from kohort.algorithms.mondrian.kernels.node_children import pool_children
+from kohort.algorithms.mondrian.region_records import Question
+from kohort.algorithms.mondrian.region_tree import NodeCut
+from kohort.problem.encoding.layout import Tables
+from kohort.problem.models import ClassCounts
+from kohort.problem.problem import Problem
+
+__all__ = ["BinCounts", "Trial", "question_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class BinCounts:
+    """The records of a region by bin, and by bin and sensitive value.
+
+    sizes   the records of each bin
+    cells   per sensitive column: bins, values, and how many records (not 0) have them
+    people  the different people of each bin; None where records are counted
+    """
+
+    sizes: np.ndarray
+    cells: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    people: np.ndarray | None = None
+
+    def with_lent(self, lender: int, lent: Mapping[str, np.ndarray], n_lent: int) -> BinCounts:
+        """The counts after some records of one bin were moved to a new bin, the last one.
+
+        lent  the values of these records by sensitive column
+        """
+        sizes = np.append(self.sizes, n_lent)
+        sizes[lender] -= n_lent
+        cells, new = {}, len(self.sizes)
+        for name, (bins, values, count) in self.cells.items():
+            moved, times = np.unique(lent[name], return_counts=True)
+            count = count.copy()
+            for value, n in zip(moved, times):
+                count[(bins == lender) & (values == value)] -= n
+            cells[name] = (
+                np.append(bins, np.full(len(moved), new)),
+                np.append(values, moved),
+                np.append(count, times),
+            )
+        return BinCounts(sizes, cells)
+
+
+def question_of(node: int, cut: np.record, tables: Tables, children: Children) -> Question:
+    """What has to be counted to know whether a region can be cut like that: sides, or children of a node."""
+    attribute = int(cut.attribute)
+    start = int(tables.leaf_start[attribute])
+    end = int(np.append(tables.leaf_start, len(tables.leaf_cost))[attribute + 1])
+    if cut.way == BY_CHILD:
+        first = children.start[attribute] + children.depth[cut.where] * (end - start)
+        places = children.place[first : first + end - start].astype(np.int64)
+        n_children = int(tables.n_children[cut.where])
+        return Question(node, attribute, np.minimum(places, n_children - 1), n_children)
+    values = tables.frequency_rank[start:end] if cut.way == BY_FREQUENCY else np.arange(end - start)
+    return Question(node, attribute, (values >= cut.where).astype(np.int64), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A cut of a region that is tried, and how its bins become parts.
+
+    part_of_bin  per bin; in a cut into children, part 0 is the pool, which may be empty
+    lender       the child whose first `n_lent` records go to the pool, which is too small; -1: none
+    last_lent    the number of the last of these records in the table
+    pool_people  the different people in the pool, where people are counted
+    """
+
+    question: Question
+    counts: BinCounts
+    part_of_bin: np.ndarray
+    n_parts: int
+    lender: int = -1
+    n_lent: int = 0
+    last_lent: int = -1
+    pool_people: int = 0
+
+    @classmethod
+    def of(cls, question: Question, counts: BinCounts, by_child: bool, k: int, strict: bool) -> Trial:
+        """The trial of a cut, where small children are pooled by the rule of mondrian."""
+        if not by_child:
+            return cls(question, counts, np.arange(2), 2)
+        if counts.people is not None:  # who is in the pool has to be counted first: see `pool_question`
+            apart = counts.people >= k
+            return cls(question, counts, np.where(apart, np.cumsum(apart), 0), int(apart.sum()) + 1)
+        apart = np.empty(question.n_bins, dtype=bool)
+        lender, n_lent = pool_children(counts.sizes, k, strict, apart)
+        part_of_bin = np.where(apart, np.cumsum(apart), 0)
+        return cls(question, counts, part_of_bin, int(apart.sum()) + 1, int(lender), int(n_lent))
+
+    @property
+    def lending_leaves(self) -> np.ndarray:
+        """Per leaf of the attribute, whether it belongs to the child that lends records."""
+        return self.question.bin_of_leaf == self.lender
+
+    def lent(self, numbers: np.ndarray, values: Mapping[str, np.ndarray]) -> Trial:
+        """The trial with the records that are lent known: their numbers, and their sensitive values."""
+        return replace(
+            self,
+            counts=self.counts.with_lent(self.lender, values, len(numbers)),
+            part_of_bin=np.append(self.part_of_bin, 0),
+            last_lent=int(numbers.max()),
+        )
+
+    @property
+    def pool_question(self) -> Question:
+        """What has to be counted to know how many people are in the pool: bin 1."""
+        pooled = (self.part_of_bin == 0).astype(np.int64)
+        return replace(self.question, bin_of_leaf=pooled[self.question.bin_of_leaf], n_bins=2)
+
+    def pooled(self, people: int, k: int) -> Trial:
+        """The trial with the people of the pool known; where they are too few, a child joins them.
+
+        The one with the fewest people. (Where records are at hand, mondrian may borrow some instead.)
+        """
+        found = replace(self, pool_people=people)
+        if 0 < people < k and self.n_parts > 1:
+            assert self.counts.people is not None
+            apart = np.flatnonzero(self.part_of_bin)
+            found.part_of_bin[apart[np.argmin(self.counts.people[apart])]] = 0
+        return found
+
+    def settled(self, problem: Problem) -> dict[int, int] | None:
+        """The records of each part if all parts keep every model, else None. Fills `part_of_bin`.
+
+        In a cut into more than two parts, those that fail a model are first moved into the pool.
+        """
+        for _ in range(2):
+            holds = self._holds(problem)
+            failing = ~holds[self.part_of_bin] & (self.n_parts > 2)
+            if not failing.any():
+                break
+            self.part_of_bin[failing] = 0
+        sizes = self._sizes()
+        used = np.flatnonzero(sizes)
+        if len(used) < 2 or not holds[used].all():
+            return None
+        return {int(part): int(sizes[part]) for part in used}
+
+    def cut(self) -> NodeCut:
+        """The cut as a tree holds it."""
+        question = self.question
+        part_of_leaf = self.part_of_bin[question.bin_of_leaf]
+        lends = self.lending_leaves if self.last_lent >= 0 else None
+        return NodeCut(question.attribute, part_of_leaf, lends, self.last_lent)
+
+    def _sizes(self) -> np.ndarray:
+        return np.bincount(self.part_of_bin, self.counts.sizes, self.n_parts).astype(np.int64)
+
+    def _people(self) -> np.ndarray:
+        """The people of each part, or records; of united parts the most that one has: enough to compare."""
+        if self.counts.people is None:
+            return self._sizes()
+        people = np.zeros(self.n_parts, dtype=np.int64)
+        np.maximum.at(people, self.part_of_bin, self.counts.people)
+        people[0] = max(people[0], self.pool_people)
+        return people
+
+    def _holds(self, problem: Problem) -> np.ndarray:
+        """Whether each part keeps every model; a part without records does."""
+        sizes, people = self._sizes(), self._people()
+        present = sizes > 0
+        number, n_present = np.cumsum(present) - 1, int(present.sum())
+        holds = np.ones(self.n_parts, dtype=bool)
+        for model in problem.models:
+            counts = ClassCounts.of_sizes(people[present])
+            if model.attribute is not None:
+                bins, values, count = self.counts.cells[model.attribute]
+                n_values = problem.sensitive[model.attribute].n_values
+                of_part = number[self.part_of_bin[bins]]
+                counts = ClassCounts.from_cells(of_part, values, count, n_present, n_values)
+            holds[present] &= model.holds(counts, problem.context(model))
+        return holds

@@ -1,0 +1,181 @@
+"""Records in regions, a block of them at a time: how many have which values, and samples of them.
+
+Wherever the blocks are held, on one machine or on many, these functions say what is asked of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kohort.algorithms.mondrian.cut_table import cut_table, new_workspace
+from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts_of_sample
+from kohort.algorithms.mondrian.kernels.cut_table import SAMPLE, Rules, Sample
+from kohort.algorithms.mondrian.region_tree import RegionTree
+from kohort.problem.encoding.layout import Tables
+
+__all__ = ["Block", "Lending", "NodeSample", "Question", "Questions", "cuts_of_samples", "stride_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive records of a table, in codes.
+
+    first      the number of the first record
+    rows       records by attributes, as `compact_rows` gives them
+    sensitive  the codes of sensitive columns by name
+    persons    a number for the person of each record; None where records are counted
+    """
+
+    first: int
+    rows: np.ndarray
+    sensitive: Mapping[str, np.ndarray] = field(default_factory=dict)
+    persons: np.ndarray | None = None
+
+    @property
+    def number(self) -> np.ndarray:
+        """The number of each record in the table."""
+        return np.arange(self.first, self.first + len(self.rows))
+
+    def nodes(self, tree: RegionTree) -> np.ndarray:
+        """The region of each record."""
+        return tree.nodes_of(self.rows, self.number)
+
+    def sizes(self, tree: RegionTree) -> np.ndarray:
+        """The records of each node of the tree; of those that are cut, 0."""
+        return np.bincount(self.nodes(tree), minlength=tree.n_nodes)
+
+    def samples(self, tree: RegionTree, chosen: Mapping[int, tuple[int, int]]) -> list[NodeSample]:
+        """What the best cuts of some regions are found by.
+
+        chosen  per region how many of its records are in earlier blocks, and the stride of its sample
+        """
+        nodes = self.nodes(tree)
+        order = np.argsort(nodes, kind="stable")
+        starts = np.searchsorted(nodes[order], np.arange(tree.n_nodes + 1))
+        found = []
+        for node, (before, stride) in chosen.items():
+            records = order[starts[node] : starts[node + 1]]
+            if not len(records):
+                continue
+            sample = records[-before % stride :: stride]
+            persons = None if self.persons is None else self.persons[sample]
+            rows = self.rows[records]
+            found.append(
+                NodeSample(node, self.first, self.rows[sample], rows.min(axis=0), rows.max(axis=0), persons)
+            )
+        return found
+
+    def first_records(self, tree: RegionTree, lending: Lending) -> list[tuple[int, np.ndarray]]:
+        """Per region that lends records, the places in this block of the first ones that it may lend."""
+        nodes = self.nodes(tree)
+        found = []
+        for node, (attribute, lends, n_lent) in lending.items():
+            here = np.flatnonzero(nodes == node)
+            found.append((node, here[lends[self.rows[here, attribute]]][:n_lent]))
+        return found
+
+
+Lending = Mapping[int, tuple[int, np.ndarray, int]]
+"""Per region that lends records: the attribute, the leaves that lend, and how many records."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSample:
+    """A part of the sample of a region: every stride-th of its records in one block.
+
+    place   the number of the block's first record
+    lo, hi  least and greatest leaves of all records of the region in the block
+    """
+
+    node: int
+    place: int
+    rows: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    persons: np.ndarray | None = None
+
+
+def stride_of(size: int) -> int:
+    """Every how many records of a region the sample takes one: as mondrian does."""
+    return max(1, size // SAMPLE)
+
+
+def cuts_of_samples(
+    tables: Tables, rules: Rules, samples: Sequence[NodeSample], size: int, n_cuts: int
+) -> np.recarray:
+    """The best cuts of a region of `size` records, found on its sample, as mondrian finds them."""
+    samples = sorted(samples, key=lambda sample: sample.place)
+    rows = np.concatenate([sample.rows for sample in samples])
+    table = cut_table(rows, tables, rules)
+    if samples[0].persons is not None:
+        persons = np.concatenate([sample.persons for sample in samples])
+        number = np.unique(persons, return_inverse=True)[1].astype(np.int32)
+        table = table._replace(records=table.records._replace(persons=number))
+    space, stride = new_workspace(table, len(rows), n_cuts), stride_of(size)
+    space.group.lo[:] = np.min([sample.lo for sample in samples], axis=0)
+    space.group.hi[:] = np.max([sample.hi for sample in samples], axis=0)
+    need = max(1, (rules.k + stride - 1) // stride)
+    find_cuts_of_sample(table, space, Sample(0, 1, len(rows), need), stride == 1)
+    return space.best.cuts.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """How the records of a region are to be counted: by the bins of one attribute's leaves."""
+
+    node: int
+    attribute: int
+    bin_of_leaf: np.ndarray
+    n_bins: int
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Questions about several regions; their bins are numbered through."""
+
+    asked: Sequence[Question]
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first bin of each question, and the number of all bins."""
+        return np.cumsum([0, *(question.n_bins for question in self.asked)])
+
+    def bins(self, tree: RegionTree, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """The records of a block that are asked about, and the bin of each."""
+        question_of = np.full(tree.n_nodes, -1)
+        question_of[[question.node for question in self.asked]] = np.arange(len(self.asked))
+        which = question_of[block.nodes(tree)]
+        records = np.flatnonzero(which >= 0)
+        which = which[records]
+        first = np.cumsum([0, *(len(question.bin_of_leaf) for question in self.asked)])[:-1]
+        bin_of = np.concatenate([q.bin_of_leaf + start for q, start in zip(self.asked, self.starts)])
+        attribute = np.array([question.attribute for question in self.asked])[which]
+        return records, bin_of[first[which] + block.rows[records, attribute]]
+
+    def count(self, tree: RegionTree, block: Block, n_values: Mapping[str | None, int]) -> Counted:
+        """The records of a block by bin, and by bin and value of each sensitive column.
+
+        n_values  the number of values of each column; None stands for no column
+        """
+        records, bins = self.bins(tree, block)
+        found = {}
+        for name, n in n_values.items():
+            keys = bins if name is None else bins * n + block.sensitive[name][records]
+            found[name] = np.unique(keys, return_counts=True)
+        return found
+
+    def people(self, tree: RegionTree, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """The different pairs of a bin and a person in a block, as bins and persons."""
+        assert block.persons is not None
+        records, bins = self.bins(tree, block)
+        known, person = np.unique(block.persons[records], return_inverse=True)
+        pairs = np.unique(bins * max(len(known), 1) + person)
+        return pairs // max(len(known), 1), known[pairs % max(len(known), 1)]
+
+
+Counted = dict[str | None, tuple[np.ndarray, np.ndarray]]
+"""Per sensitive column (None: by bin alone) the keys `bin * values + value` that occur, and how often."""

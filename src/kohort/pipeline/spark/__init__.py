@@ -1,0 +1,1 @@
+"""The job on a cluster: the same four steps, each where the records are."""

@@ -1,0 +1,161 @@
+"""From a table on a cluster to a Problem: roles settled, values counted, hierarchies built on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kohort.data.counted_column import CountedColumn, CountedDataset
+from kohort.data.hierarchy import Hierarchy
+from kohort.engines.spark.coding import PERSON
+from kohort.engines.spark.source import SparkSource
+from kohort.engines.spark.values import count_people, count_values, quoted
+from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
+from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
+from kohort.pipeline.request import Request
+from kohort.problem.attribute import Attribute
+from kohort.problem.costs import cost_named
+from kohort.problem.models import RiskLimit
+from kohort.problem.problem import Problem, refuse_many_attributes
+from kohort.problem.roles import Roles
+from kohort.problem.sensitive import SensitiveAttribute
+
+__all__ = ["SparkPrepared", "prepare_on_spark"]
+
+
+@dataclass(frozen=True, eq=False)
+class SparkPrepared:
+    """A table on a cluster and what is asked of it.
+
+    frame     the records: the columns that are needed, their numbers, and the numbers of their persons
+    dataset   the values of quasi-identifiers and sensitive columns, counted
+    person    the column that says whose record it is; None where every record is that of another person
+    n_people  how many people the records are of; None likewise
+    """
+
+    frame: Any
+    source: SparkSource
+    dataset: CountedDataset
+    request: Request
+    roles: Roles
+    attributes: tuple[Attribute, ...]
+    sensitive: Mapping[str, SensitiveAttribute]
+    problem: Problem
+    person: str | None = None
+    n_people: int | None = None
+
+    @property
+    def untouched(self) -> list[str]:
+        """The columns that are published as they came."""
+        return self.roles.untouched(self.request.treatments)
+
+    @property
+    def published_names(self) -> list[str]:
+        """The published columns, in the order of the table."""
+        dropped = set(self.roles.dropped(self.request.treatments))
+        return [name for name in self.source.names if name not in dropped]
+
+    @property
+    def counted_sensitive(self) -> dict[str, CountedColumn]:
+        return {name: s.column for name, s in self.sensitive.items()}  # type: ignore[misc]
+
+    @property
+    def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
+        return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
+
+
+def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
+    """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
+    _refuse(request)
+    roles = settled_roles(CountedDataset(source.schema, 0, {}), request)
+    quasi_identifiers = roles.having("quasi-identifier")
+    refuse_many_attributes(len(quasi_identifiers))
+    frame, person, n_people = _with_people(source, request, roles)
+    dataset = count_values(source, [*quasi_identifiers, *roles.having("sensitive")])
+    if n_people == dataset.n_records:
+        person = n_people = None
+    refuse_nulls([dataset], request, roles)
+    sensitive = sensitive_attributes(dataset, request, roles, None)
+    attributes = build_attributes(dataset, request, roles)
+    problem = Problem(
+        attributes=attributes,
+        models=request.table_models,
+        cost=cost_named(request.cost),
+        sensitive=sensitive,
+        suppression=request.suppression,
+        seed=request.seed,
+    )
+    if person is not None:
+        _refuse_for_people(problem, n_people or 0)
+    return SparkPrepared(
+        frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
+    )
+
+
+def _refuse(request: Request) -> None:
+    """Refuse what the Spark engine does not do, with what to do instead."""
+    reason = None
+    if request.roles.having("items") or request.items is not None:
+        reason = "a column of items"
+    elif request.events is not None:
+        reason = "a table of events beside that of people"
+    elif request.linked_by is not None or request.roles.only("household") is not None:
+        reason = "linked records or households"
+    elif request.roles.only("weight") is not None:
+        reason = "weights of records"
+    elif request.shuffle is False:
+        reason = "the original order of the records (shuffle: false): a cluster has none"
+    elif request.ledger is not None:
+        reason = "a ledger"
+    elif request.sample < 1:
+        reason = "a sample of the records"
+    elif set(request.publish.values()) - {"interval"}:
+        reason = "means or medians of columns"
+    for name, treatment in request.treatments.items():
+        if treatment in ("pseudonym", "shift") or name in request.perturbations:
+            reason = f"the treatment {treatment} of {name!r}"
+    for model in request.models:
+        if model.of_table or model.by_sampling or isinstance(model, RiskLimit):
+            reason = f"the promise {model.name}"
+    if reason is not None:
+        raise UnsupportedError(
+            f"The Spark engine does not support {reason}. Leave it out, or use engine: local."
+        )
+
+
+def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[Any, str | None, int | None]:
+    """The records with a number for the person of each, where there is a column that says whose they are."""
+    import pyspark.sql.functions as F
+
+    name = roles.only("person")
+    if name is None:
+        return source.frame, None, None
+    number = F.xxhash64(F.lit(request.seed), F.col(quoted(name)))
+    people, missing = count_people(source.frame, name, number)
+    if missing:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
+            "no value there. Fill them in, or leave these records out."
+        )
+    if people == 1:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and all records are of one person. Name the column "
+            "that tells people apart."
+        )
+    return source.frame.withColumn(PERSON, number), name, people
+
+
+def _refuse_for_people(problem: Problem, n_people: int) -> None:
+    """Refuse what is impossible, or not supported on a cluster, where people have several records."""
+    if problem.k > n_people:
+        raise InfeasibleError(
+            f"k = {problem.k} is impossible: the {problem.n_records} records of the table are of "
+            f"{n_people} people, so k can be at most {n_people}."
+        )
+    for model in problem.models:
+        if not model.survives_unions_of_people:
+            raise UnsupportedError(
+                f"Where people have several records, the Spark engine supports k-anonymity and distinct "
+                f"l-diversity, not {model.name} as asked: {model.describe_for_people()}. Use engine: local."
+            )

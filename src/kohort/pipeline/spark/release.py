@@ -1,0 +1,42 @@
+"""A release that is on a cluster: its records in a dataframe of Spark's, its facts on the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kohort.errors import UnsupportedError
+from kohort.pipeline.release import VerifiedRelease
+
+__all__ = ["SparkRelease"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkRelease(VerifiedRelease):
+    """A release that has passed its verification. `table` is a dataframe of Spark's.
+
+    frame  the published records, which Spark holds
+    held   what is held besides, until `close`
+    """
+
+    frame: Any = None
+    held: tuple[Any, ...] = ()
+
+    @property
+    def table(self) -> Any:
+        """The published records, as a dataframe of Spark's."""
+        return self.frame
+
+    @property
+    def published_names(self) -> list[str]:
+        return list(self.frame.columns)
+
+    @property
+    def original_rows(self) -> Any:
+        raise UnsupportedError("A release on a cluster does not know which original each record has.")
+
+    def close(self) -> None:
+        """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
+        published, source = self.held
+        published.unpersist()
+        source.release()

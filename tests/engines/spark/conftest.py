@@ -1,0 +1,52 @@
+"""One Spark session for all tests of the engine, which are skipped where it cannot start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from kohort.engines.spark.session import quiet, refuse_wrong_java
+from kohort.errors import KohortError
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+}
+
+
+def pytest_collection_modifyitems(items):
+    """One process starts Spark, where tests are dealt out by groups."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """A Spark session with two threads."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'kohort[spark]'")
+    try:
+        refuse_wrong_java()
+    except KohortError as error:
+        pytest.skip(f"no Java for Spark: {error}")
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    src = str(Path(__file__).parents[3] / "src")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [src, os.environ.get("PYTHONPATH")]))
+    with quiet():
+        builder = SparkSession.builder.master("local[2]").appName("kohort tests")
+        for name, value in SETTINGS.items():
+            builder = builder.config(name, value)
+        builder = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

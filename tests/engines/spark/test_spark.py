@@ -1,0 +1,323 @@
+"""The Spark engine gives the release of the local engine, verified where the records are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kohort as ko
+import kohort.spark
+from kohort.engines.spark.session import quiet
+from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
+
+N = 60_000
+REGION = 45_000
+TREES = {
+    "sex": None,
+    "age": ko.intervals(5, 10, 20),
+    "postcode": ko.mask(),
+    "admitted": None,
+    "occupation": None,  # some are missing
+}
+ASKED = {
+    "quasi_identifiers": TREES,
+    "sensitive": ["diagnosis"],
+    "identifiers": {"patient_id": "drop", "name": "mask"},
+    "insensitive": ["insurance", "length_of_stay"],
+    "privacy": [ko.KAnonymity(10)],
+    "algorithm": "mondrian",
+}
+DIVERSE = [ko.KAnonymity(5), ko.LDiversity("diagnosis", 3)]
+FACTS = ("holds", "records", "suppressed", "classes", "smallest_class", "models", "cautions", "people")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return ko.datasets.generate_hospital(N, seed=5).drop_columns(["procedures"])
+
+
+@pytest.fixture(scope="module")
+def path(folder, table):
+    path = folder / "hospital.parquet"
+    pq.write_table(table, path, row_group_size=20_000)
+    return path
+
+
+def collected(frame) -> pa.Table:
+    with quiet():
+        return frame.toArrow()
+
+
+def rows_of(published: pa.Table) -> list[str]:
+    """The published records in an order that does not depend on where they come from."""
+    texts = [[str(value) for value in published.column(name).to_pylist()] for name in published.column_names]
+    return sorted("|".join(row) for row in zip(*texts))
+
+
+def assert_same(made, expected) -> None:
+    """The release of a cluster is that of one machine: facts, costs and records."""
+    facts, local = made.facts(), expected.facts()
+    assert {name: facts[name] for name in FACTS} == {name: local[name] for name in FACTS}
+    assert {check["check"] for check in facts["checks"]} == {check["check"] for check in local["checks"]}
+    assert facts["loss"] == pytest.approx(local["loss"], rel=1e-12)
+    assert rows_of(collected(made.table)) == rows_of(expected.arrow)
+
+
+def test_classes_are_those_of_the_local_engine(spark, path, table):
+    made = kohort.spark.anonymize(path, **ASKED, records_per_region=REGION)
+    assert "regions" in made.notes[0]
+    assert_same(made, ko.anonymize(table, **ASKED))
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"privacy": [*DIVERSE, ko.TCloseness("diagnosis", 0.5)], "nulls": "star", "suppression": 0.01},
+        {
+            "privacy": [ko.KAnonymity(10), ko.AlphaDeassociation("diagnosis", alpha=0.5)],
+            "labels": "tight",
+            "cost": "ncp",
+        },
+    ],
+    ids=["diverse and close", "alpha, tight"],
+)
+def test_models_labels_and_nulls(spark, path, table, more):
+    asked = ASKED | more
+    made = kohort.spark.anonymize(path, **asked, records_per_region=REGION)
+    assert_same(made, ko.anonymize(table, **asked))
+    made.close()
+
+
+def test_other_algorithms_solve_the_regions(spark, path):
+    made = kohort.spark.anonymize(path, **(ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}))
+    assert made.facts()["holds"]
+    made.close()
+
+
+@pytest.mark.parametrize("more", [{}, {"suppression": 0.02}], ids=["all", "some withheld"])
+def test_global_recodings_are_those_of_the_local_engine(spark, folder, table, more):
+    some = table.slice(0, 20_000).select(["sex", "age", "insurance", "diagnosis"])
+    pq.write_table(some, folder / "few.parquet")
+    asked = {
+        "quasi_identifiers": {"sex": ko.flat(), "age": ko.intervals(5, 10, 20), "insurance": ko.flat()},
+        "sensitive": ["diagnosis"],
+        "privacy": [ko.KAnonymity(40), ko.LDiversity("diagnosis", 3, kind="distinct")],
+        "algorithm": "full-domain",
+        **more,
+    }
+    made, local = kohort.spark.anonymize(folder / "few.parquet", **asked), ko.anonymize(some, **asked)
+    assert (made.facts()["suppressed"] > 0) == bool(more)
+    assert_same(made, local)
+    made.close()
+
+
+def test_a_frame_gives_the_same_release_in_any_number_of_partitions(spark, table):
+    some = table.slice(0, 3_000)
+    releases = []
+    for parts in (1, 5):
+        with quiet():
+            frame = spark.createDataFrame(some.to_pylist(), schema=_schema()).repartition(parts)
+        made = kohort.spark.anonymize(frame, **ASKED, order_by=["patient_id"])
+        releases.append(collected(made.table))
+        made.close()
+    assert releases[0].num_rows == 3_000
+    assert releases[0].equals(releases[1])  # in the same order, too
+    in_order = some.sort_by("patient_id")
+    assert rows_of(releases[0]) == rows_of(ko.anonymize(in_order, **ASKED).arrow)
+
+
+def _schema() -> str:
+    return (
+        "patient_id string, name string, sex string, age long, postcode string, admitted date, "
+        "insurance string, occupation string, diagnosis string, length_of_stay long"
+    )
+
+
+def test_a_region_that_cannot_be_cut_is_one_class(spark, folder):
+    ages = np.where(np.arange(50_000) < 49_000, 40, 41 + np.arange(50_000) % 7)
+    alike = pa.table({"age": ages, "sex": np.where(np.arange(50_000) % 2, "f", "m")})
+    pq.write_table(alike, folder / "alike.parquet")
+    asked = {"quasi_identifiers": {"age": None, "sex": None}, "k": 24_900, "algorithm": "mondrian"}
+    made = kohort.spark.anonymize(folder / "alike.parquet", **asked, records_per_region=REGION)
+    assert_same(made, ko.anonymize(alike, **asked))
+    made.close()
+
+
+def test_people_are_counted(spark, folder):
+    visits = ko.datasets.generate_hospital(20_000, seed=2, visits=60_000).drop_columns(["procedures"])
+    pq.write_table(visits, folder / "visits.parquet")
+    asked = {
+        **ASKED,
+        "quasi_identifiers": {name: TREES[name] for name in ("sex", "age", "postcode")},
+        "identifiers": ["name"],
+        "insensitive": [],
+        "person": "patient_id",
+        "others": "keep",
+        "privacy": [ko.KAnonymity(8), ko.LDiversity("diagnosis", 2, kind="distinct")],
+    }
+    made = kohort.spark.anonymize(folder / "visits.parquet", **asked, records_per_region=REGION)
+    local = ko.anonymize(visits, **asked)
+    facts, expected = made.facts(), local.facts()
+    names = ("classes", "smallest_class", "people", "smallest_class_people", "models", "counted")
+    assert {name: facts[name] for name in names} == {name: expected[name] for name in names}
+    assert facts["counted"] == "people"
+    assert rows_of(collected(made.table)) == rows_of(local.arrow)
+    made.close()
+    with pytest.raises(UnsupportedError, match="distinct l-diversity"):
+        kohort.spark.anonymize(folder / "visits.parquet", **(asked | {"privacy": DIVERSE}))
+
+
+def test_csv_is_read_like_the_local_engine_reads_it(spark, folder, table):
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(table.slice(0, 2_000), folder / "some.csv")
+    made = kohort.spark.anonymize(folder / "some.csv", **ASKED)
+    local = ko.anonymize(folder / "some.csv", **ASKED)
+    assert rows_of(collected(made.table)) == rows_of(local.arrow)
+    written = made.write(folder / "some-release.csv")
+    assert written["records"] == 2_000
+    made.close()
+
+
+def test_what_is_written_is_compared_with_what_was_verified(spark, path, folder, monkeypatch):
+    from kohort.publication import spark_release
+
+    made = kohort.spark.anonymize(path, **ASKED)
+    out = folder / "release.parquet"
+    honest, called = spark_release.fingerprint, []
+
+    def lying(frame, columns):
+        called.append(1)
+        n, total = honest(frame, columns)
+        return n, total + len(called)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spark_release, "fingerprint", lying)
+        with pytest.raises(InternalError, match="not those that were verified"):
+            made.write(out, certificate=folder / "certificate.json")
+    assert not out.exists()
+    assert not (folder / "certificate.json").exists()
+    facts = made.write(out, certificate=folder / "certificate.json")
+    assert pq.read_table(out).num_rows == N
+    assert json.loads((folder / "certificate.json").read_text())["classes"] == facts["classes"]
+    with pytest.raises(InputError, match="already exists"):
+        made.write(out)
+    made.close()
+    assert not list(folder.glob(".kohort-*"))
+
+
+def test_verification_on_the_cluster_finds_wrong_labels(spark, path, monkeypatch):
+    """Workers publish something else than the solution: nothing comes of it."""
+    from kohort.pipeline.spark import solving
+
+    class Wrong(solving.RegionJob):
+        def _labels(self, node, table):
+            found = super()._labels(node, table)
+            return found | {"sex": pa.array(["female"]).take(pa.array([0] * len(table)))}
+
+    monkeypatch.setattr(solving, "RegionJob", Wrong)
+    with pytest.raises(InternalError, match="failed its own verification"):
+        kohort.spark.anonymize(path, **ASKED)
+
+
+@pytest.mark.parametrize("how", ["memory", "killed"])
+def test_a_worker_that_dies_fails_the_job_cleanly(spark, path, monkeypatch, how):
+    from kohort.pipeline.spark import solving
+
+    class Dying(solving.RegionJob):  # defined here, so that it is sent to workers by its code
+        def _labels(self, node, table):
+            import os
+
+            if how == "killed":
+                os.kill(os.getpid(), 9)
+            raise MemoryError("Unable to allocate 7 GiB")
+
+    monkeypatch.setattr(solving, "RegionJob", Dying)
+    with pytest.raises(InputError, match="out of memory"):
+        kohort.spark.anonymize(path, **ASKED)
+
+
+def test_a_source_that_changes_between_readings_is_refused(spark, folder, table):
+    path = folder / "changing.parquet"
+    pq.write_table(table.slice(0, 1_000), path)
+
+    def change(what, share):
+        if what.startswith("solving"):
+            pq.write_table(table.slice(5, 1_000), path)
+
+    with pytest.raises(InputError, match=r"changed|could not"):
+        kohort.spark.anonymize(path, **ASKED, progress=change)
+
+
+def test_nothing_that_grows_with_the_records_is_collected(spark, folder, table, monkeypatch):
+    """What the driver gets is about the same for ten times the records."""
+    cls, taken = type(spark.range(1)), []
+    arrow, rows = cls.toArrow, cls.collect
+
+    def measured(frame):
+        found = arrow(frame)
+        taken[-1] += found.nbytes
+        return found
+
+    def counted(frame):
+        found = rows(frame)
+        taken[-1] += 100 * len(found)
+        return found
+
+    monkeypatch.setattr(cls, "toArrow", measured)
+    monkeypatch.setattr(cls, "collect", counted)
+    for n in (N // 10, N):
+        taken.append(0)
+        repeated = pa.concat_tables([table.slice(0, N // 10)] * (n // (N // 10)))
+        pq.write_table(repeated, folder / f"times-{n}.parquet")
+        kohort.spark.anonymize(folder / f"times-{n}.parquet", **ASKED, records_per_region=REGION).close()
+    assert 0 < taken[1] < 2 * taken[0]
+    assert taken[1] < N
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"shuffle": False}, UnsupportedError, "original order"),
+        ({"identifiers": {"patient_id": "pseudonym", "name": "drop"}}, UnsupportedError, "pseudonym"),
+        ({"k": 1_000_000, "privacy": ()}, InfeasibleError, "impossible"),
+        ({"insensitive": []}, InputError, "insurance"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(spark, path, options, error, words):
+    with pytest.raises(error, match=words):
+        kohort.spark.anonymize(path, **(ASKED | options))
+
+
+def test_a_path_that_is_missing_is_refused(spark, tmp_path):
+    with pytest.raises(InputError, match="no such path"):
+        kohort.spark.anonymize(tmp_path / "nowhere.parquet", **ASKED)
+    with pytest.raises(InputError, match="does not read"):
+        kohort.spark.anonymize(tmp_path / "book.xlsx", **ASKED)
+
+
+def test_command_line(spark, path, tmp_path):  # a process, and so a Spark, of its own
+    from cli.running import run
+
+    spec = tmp_path / "spec.yaml"
+    roles = {name: {"role": "insensitive"} for name in ("insurance", "length_of_stay", "diagnosis")}
+    roles |= {name: {"role": "identifier"} for name in ("patient_id", "name", "admitted", "occupation")}
+    roles |= {name: {"role": "quasi-identifier"} for name in ("sex", "age", "postcode")}
+    spec.write_text(json.dumps({"attributes": roles, "privacy": {"k": 10}}))
+    out = tmp_path / "release.parquet"
+    command = ["anonymize", path, "--spec", spec, "--engine", "spark"]
+    done = run(*command, "--out", out, "--certificate", tmp_path / "certificate.json", "--json")
+    assert done.exit == 0
+    assert json.loads(done.out)["records"] == pq.read_table(out).num_rows == N
+    assert run(*command, "--out", tmp_path / "b.parquet", "--report", tmp_path / "r.html").exit == 2
+    assert not list(tmp_path.glob(".kohort-*"))
