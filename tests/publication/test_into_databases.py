@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -261,7 +262,7 @@ release.write(ko.database(sys.argv[1], table="release"))
 """
 
 
-def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path):
+def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, monkeypatch):
     ready = tmp_path / "ready"
     tests = Path(__file__).parent.parent
     paths = os.pathsep.join([str(tests), str(Path(ko.__file__).parent.parent)])
@@ -279,9 +280,13 @@ def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path):
     time.sleep(0.2 if place.kind == "postgresql" else 0)
     assert table_in(place).to_pydict() == {"old": [1, 2, 3]}
     assert sorted(place.tables()) == ["people", "release"]
+    drafts = list(tmp_path.glob(".kohort*"))
+    assert drafts and not [draft for draft in drafts if draft.stat().st_mode & 0o077]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     release.write(ko.database(place.url, table="release"))
     assert table_in(place).num_rows == 400
+    assert not list(tmp_path.glob(".kohort*"))  # the next run removes what a killed one left
 
 
 def test_a_new_file_is_gone_after_a_failure(place, tmp_path, monkeypatch):
