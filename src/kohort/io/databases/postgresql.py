@@ -42,7 +42,7 @@ def identity(connection: AdbcConnection) -> tuple[str, int]:
     """Which database it is, whatever name leads to it: the number of the server, and that of the database."""
     may_ask = connection.rows("select has_function_privilege('pg_control_system()', 'execute')")[0][0]
     server = "(select system_identifier::text from pg_control_system())" if may_ask else _STARTED
-    return connection.rows(f"select {server}, {_DATABASE}")[0]  # type: ignore[return-value]
+    return connection.rows(f"select {server}, {_DATABASE}")[0]
 
 
 def open_reading(source: DatabaseTable) -> PostgresqlReading:
