@@ -144,3 +144,31 @@ def test_columns_never_share_a_file():
     assert len({path.name.casefold() for path in files.values()}) == len(columns)
     assert all(path.parent == Path("labels") and len(path.name.encode()) < 250 for path in files.values())
     assert files["a_b-2"].name == "a_b-2-2.csv" and files["a/b"].name == "a_b.csv"
+
+
+@pytest.mark.parametrize("files", [[], ["old.csv"], ["old.csv", "new.json"]])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_no_file_is_published_last_or_nothing_is(tmp_path, files, fails):
+    (tmp_path / "old.csv").write_text("before")
+    paths = [tmp_path / name for name in files]
+    seen = []
+
+    def commit():
+        seen.append([path.read_text() for path in paths])
+        if fails:
+            raise InputError("the end")
+
+    def write():
+        with Outputs(paths).drafts(commit=commit) as draft_of:
+            for path in paths:
+                draft_of[path].write_text("after")
+
+    if fails:
+        with pytest.raises(InputError, match="the end"):
+            write()
+        assert {path.name for path in tmp_path.iterdir()} == {"old.csv"}
+    else:
+        write()
+        assert {path.name for path in tmp_path.iterdir()} == {"old.csv", *files}
+    assert seen == [["after"] * len(files)]
+    assert (tmp_path / "old.csv").read_text() == ("after" if files and not fails else "before")

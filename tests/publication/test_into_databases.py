@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,29 @@ def test_what_is_read_is_never_written(place, source):
     assert records(table_in(place, "people")) == records(HOSPITAL)
 
 
+def test_a_url_is_no_file(place):
+    release = ko.anonymize(HOSPITAL, **ASKED)
+    with pytest.raises(InputError, match=r"ko\.database"):
+        release.write(place.url)
+
+
+def test_people_and_events_of_a_database(place, tmp_path):
+    place.load("visits", pa.table({"id": [1, 2, 3, 4], "illness": ["a", "b", "a", "b"]}))
+    place.load("patients", pa.table({"id": [1, 2, 3, 4], "age": [20, 20, 30, 30]}))
+    release = ko.anonymize(
+        ko.database(place.url, table="patients"),
+        events=ko.database(place.url, table="visits"),
+        person="id",
+        quasi_identifiers=["age"],
+        sensitive=["illness"],
+        k=2,
+    )
+    release.write(tmp_path / "people.csv", events=tmp_path / "events.csv")
+    assert len((tmp_path / "events.csv").read_text().splitlines()) == 5
+    with pytest.raises(UnsupportedError, match="People and events"):
+        release.write(ko.database(place.url, table="release"), events=tmp_path / "other.csv")
+
+
 def test_no_file_of_the_run_replaces_the_database(place, tmp_path):
     if place.kind == "postgresql":
         pytest.skip("it is no file")
@@ -238,7 +262,7 @@ release.write(ko.database(sys.argv[1], table="release"))
 """
 
 
-def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path):
+def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, monkeypatch):
     ready = tmp_path / "ready"
     tests = Path(__file__).parent.parent
     paths = os.pathsep.join([str(tests), str(Path(ko.__file__).parent.parent)])
@@ -256,9 +280,13 @@ def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path):
     time.sleep(0.2 if place.kind == "postgresql" else 0)
     assert table_in(place).to_pydict() == {"old": [1, 2, 3]}
     assert sorted(place.tables()) == ["people", "release"]
+    drafts = list(tmp_path.glob(".kohort*"))
+    assert drafts and not [draft for draft in drafts if draft.stat().st_mode & 0o077]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     release.write(ko.database(place.url, table="release"))
     assert table_in(place).num_rows == 400
+    assert not list(tmp_path.glob(".kohort*"))  # the next run removes what a killed one left
 
 
 def test_a_new_file_is_gone_after_a_failure(place, tmp_path, monkeypatch):
@@ -361,6 +389,7 @@ def test_without_permission(postgresql):
         "create role guest login password 'guest'",
         "grant select on people to guest",
         "revoke create on schema public from public",
+        "revoke execute on function pg_control_system() from public",
     )
     guest = postgresql.url.replace("steward@", "guest:guest@")
     release = ko.anonymize(ko.database(guest, table="people"), **ASKED)
@@ -370,11 +399,20 @@ def test_without_permission(postgresql):
         postgresql.run("grant create on schema public to guest")
         with pytest.raises(InputError, match="belongs to another user"):
             release.write(ko.database(guest, table="release"))
+        own = ko.database(guest, table="own")
+        release.write(own)
+        again = ko.anonymize(own, quasi_identifiers=["sex"], others="drop", k=5)
+        with pytest.raises(InputError, match="this run reads"):
+            again.write(own)
         postgresql.run("revoke select on people from guest")
         with pytest.raises(InputError, match="no permission"):
             ko.anonymize(ko.database(guest, table="people"), **ASKED)
     finally:
-        postgresql.run("drop owned by guest", "drop role guest")
+        postgresql.run(
+            "drop owned by guest",
+            "drop role guest",
+            "grant execute on function pg_control_system() to public",
+        )
 
 
 def test_an_original_that_changes_is_refused(postgresql, tmp_path):

@@ -11,7 +11,7 @@ from kohort.algorithms import Progress, Stop
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
-from kohort.io.databases import DatabaseTable
+from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
@@ -186,6 +186,8 @@ class Release(VerifiedRelease):
         from kohort.io.signature import read_private_key
         from kohort.publication.files import ReleaseFiles
 
+        if is_url(out):
+            raise InputError("To write to a database, name a table of it: ko.database(url, table=...).")
         if sign is not None and certificate is None:
             raise InputError("'sign' signs the certificate: name the file of the certificate, too.")
         files = ReleaseFiles(

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from kohort.errors import InputError
 
@@ -77,8 +77,6 @@ class Address:
         password = os.environ.get(PASSWORD_VARIABLE)
         if password is None or not user or ":" in user:
             return self.url
-        from urllib.parse import quote
-
         netloc = f"{user}:{quote(password, safe='')}{at}{host}"
         return self._parts._replace(netloc=netloc).geturl()
 

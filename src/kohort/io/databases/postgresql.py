@@ -16,7 +16,7 @@ from kohort.io.databases.postgresql_types import refuse_endless_times, selected_
 from kohort.io.databases.postgresql_writing import open_writing, storable
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["PostgresqlReading", "connect", "open_reading", "open_writing", "storable"]
+__all__ = ["PostgresqlReading", "connect", "identity", "open_reading", "open_writing", "storable"]
 
 # one order of records for all readings: scans start at the first page, and nothing runs side by side
 _STEADY = (
@@ -29,15 +29,20 @@ _RELATIONS = (
     "select distinct l.relation::int8 from pg_locks l where l.pid = pg_backend_pid() "
     "and l.relation is not null and l.relation >= 16384"
 )
-IDENTITY = (
-    "select (select system_identifier::text from pg_control_system()), "
-    "(select oid::int8 from pg_database where datname = current_database())"
-)
+_STARTED = "pg_postmaster_start_time()::text"
+_DATABASE = "(select oid::int8 from pg_database where datname = current_database())"
 
 
 def connect(address: Address) -> AdbcConnection:
     """A connection; libpq finds the password in PGPASSWORD, ~/.pgpass or a service file."""
     return AdbcConnection(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.url)
+
+
+def identity(connection: AdbcConnection) -> tuple[str, int]:
+    """Which database it is, whatever name leads to it: the number of the server, and that of the database."""
+    may_ask = connection.rows("select has_function_privilege('pg_control_system()', 'execute')")[0][0]
+    server = "(select system_identifier::text from pg_control_system())" if may_ask else _STARTED
+    return connection.rows(f"select {server}, {_DATABASE}")[0]
 
 
 def open_reading(source: DatabaseTable) -> PostgresqlReading:
@@ -105,7 +110,7 @@ class PostgresqlReading:
     def _note_relations(self) -> None:
         """Note which tables the transaction has read: none of them may be replaced by the release."""
         if self._owns:
-            place = tuple(self._connection.rows(IDENTITY)[0])
+            place = identity(self._connection)
             found = self._connection.rows(_RELATIONS)
             self.relations = frozenset((*place, oid) for (oid,) in found)
 

@@ -96,9 +96,9 @@ class PostgresqlWriting:
         return oid
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
-        from kohort.io.databases.postgresql import IDENTITY
+        from kohort.io.databases.postgresql import identity
 
-        place = tuple(self._connection.rows(IDENTITY)[0])
+        place = identity(self._connection)
         if self._old is not None and (*place, self._old) in relations:
             raise InputError(f"Table {self._name!r} is one that this run reads. Choose another output.")
 
