@@ -11,6 +11,7 @@ import typer
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile, header_option
 from kohort.cli.secret import secret_key
+from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
@@ -107,15 +108,23 @@ def dossier(
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
     request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
-    reads = [data, events, spec, key_file, testing.population, testing.intruder_results]
+    source = reading.source(data)
+    reads: list[Path | None] = [
+        file_of(source),
+        events,
+        spec,
+        key_file,
+        testing.population,
+        testing.intruder_results,
+    ]
     named = [path for path in (out, testing.intruder_form, testing.intruder_log) if path is not None]
     private = [path for path in [testing.intruder_log] if path is not None]
     outputs = Outputs(named, reads=[*reads, *read.files(beside=spec.parent)], private=private)
     outputs.check()
     options = testing.options()
-    origin = Origin(shape=read.shape, making={"spec": written.text, "data": data.name})
+    origin = Origin(shape=read.shape, making={"spec": written.text, "data": source.name})
     with output.progress(time_limit=request.time_limit) as progress:
-        release = release_file(data, request, progress, events=events, origin=origin, reading=reading)
+        release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
         facts = _write(release, outputs, out, testing, options | {"progress": progress})
     _show(output, facts, named)
 

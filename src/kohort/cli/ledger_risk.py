@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from kohort.cli.bundles import Reading
     from kohort.cli.console import Output
+    from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
 
 __all__ = ["show_next_risk", "show_risk"]
@@ -33,7 +34,7 @@ def show_risk(output: Output, ledger: Path, key_file: Path | None) -> None:
 
 def show_next_risk(
     output: Output,
-    data: Path,
+    data: Path | DatabaseTable,
     spec: Spec,
     beside: Path,
     ledger: Path,

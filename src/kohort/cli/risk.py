@@ -64,7 +64,11 @@ class Adversary:
 @command
 def risk(
     data: Annotated[
-        Path | None, typer.Argument(help="A table; with --ledger it may be left out.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="A table, or the URL of a database, with --table or --query; may be left out with --ledger.",
+            show_default=False,
+        ),
     ] = None,
     spec: Annotated[
         Path | None,
@@ -108,7 +112,7 @@ def risk(
         return
     if ledger is not None:
         read = read_spec(spec).overridden(k=k)
-        show_next_risk(output, data, read, spec.parent, ledger, key_file, reading)
+        show_next_risk(output, reading.source(data), read, spec.parent, ledger, key_file, reading)
         return
     read = read_spec(spec).overridden(k=k)
     with output.progress(time_limit=read.time_limit) as progress:

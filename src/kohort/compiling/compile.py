@@ -13,6 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from numba.core import config
+
 from kohort.compiling.calls import KernelCall, calls_of
 from kohort.kernels.compile_time import compiling
 
@@ -39,7 +41,7 @@ def compile_algorithms(algorithms: Sequence[str], report: Report, cores: int | N
     cores   processes that compile side by side; None: one per core
     """
     missing = [name for name in algorithms if not is_compiled(name)]
-    if not missing or not _can_write():
+    if not missing or not _can_write() or config.DISABLE_JIT:  # type: ignore[attr-defined]
         return 0
     calls = [call for call in calls_of(missing) if not call.is_compiled]
     largest_first = sorted(calls, key=lambda call: -call.size)

@@ -53,7 +53,7 @@ class StreamedDataset(Dataset):
         self.n_records, self.held = self._read([name for name in self.names if name in held], texts, seen)
 
     @cached_property
-    def frame(self) -> Any:  # type: ignore[override]
+    def frame(self) -> Any:
         """All records in memory."""
         return nw.from_native(self.batches.whole(), eager_only=True)
 

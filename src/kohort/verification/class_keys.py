@@ -73,11 +73,11 @@ class ClassKeys:
         """
         n_records = len(self.columns[0])
         limits = self._limits(values, n_values, n_records // _AT_ONCE)
-        part = np.zeros(n_records, dtype=np.uint8) if limits else None
-        for rows in stretches_of(n_records) if part is not None else ():
+        part = np.zeros(n_records if limits else 0, dtype=np.uint8)
+        for rows in stretches_of(len(part)):
             part[rows] = np.searchsorted(limits, self._keys(rows, values, n_values), side="right")
         for number in range(len(limits) + 1):
-            chosen = slice(None) if part is None else np.flatnonzero(part == number)
+            chosen = np.flatnonzero(part == number) if limits else slice(None)
             keys = self._keys(chosen, values, n_values)
             keys.sort()
             yield keys
