@@ -182,7 +182,7 @@ def test_every_extra_that_is_named_exists(wheel):
         offered = set(re.findall(r"^Provides-Extra: (.+)$", archive.read(metadata).decode(), re.MULTILINE))
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     named = set(re.findall(r"(?:missing_package\(\"[^\"]+\", |install_command\()['\"](\w+)", sources))
-    assert named == {"docx", "pdf", "sign", "sklearn", "stats", "studio"}
+    assert named == {"docx", "pdf", "sign", "sklearn", "spark", "stats", "studio"}
     assert named | {"exact"} <= offered
 
 
