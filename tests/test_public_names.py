@@ -52,6 +52,7 @@ NAMES = [
     "apply_maps",
     "as_numbers",
     "assess_risk",
+    "attack_releases",
     "auto",
     "by_frequency",
     "code",
