@@ -66,6 +66,7 @@ NAMES = [
     "apply_maps",
     "as_numbers",
     "assess_risk",
+    "attack_releases",
     "auto",
     "by_frequency",
     "code",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kohort.algorithms.schemes.top_down_search import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
+    from kohort.api import attack_releases as attack_releases
     from kohort.api import compare as compare
     from kohort.api import frontier as frontier
     from kohort.api import mine_closed_records as mine_closed_records
@@ -151,6 +152,7 @@ _HOMES = {
     "apply_maps": "kohort.api",
     "as_numbers": "kohort.data.numeric_labels",
     "assess_risk": "kohort.risk",
+    "attack_releases": "kohort.api",
     "auto": "kohort.data.build_hierarchy",
     "by_frequency": "kohort.data.build_hierarchy",
     "code": "kohort.data.build_hierarchy",

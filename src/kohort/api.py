@@ -21,6 +21,7 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
+from kohort.io.ledger_file import read_ledger
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
 from kohort.io.source_file import sha256_of
@@ -43,6 +44,7 @@ from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin, Release, release_of
 from kohort.publication.ledger import ledger_for
+from kohort.risk import attack_ledger
 from kohort.sources import (
     arrow_table,
     dataset_of,
@@ -60,6 +62,7 @@ from kohort.verification.recorded import GivenRelease
 __all__ = [
     "anonymize",
     "apply_maps",
+    "attack_releases",
     "compare",
     "frontier",
     "mine_closed_records",
@@ -334,6 +337,18 @@ def apply_maps(
     """
     dataset = dataset_of(data, header=header)
     return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
+
+
+def attack_releases(ledger: str | Path, *, key: bytes) -> dict[str, Any]:
+    """Attack all releases of a ledger together: how many candidates are left, and how certain values are.
+
+    Three adversaries intersect, subtract and follow what the releases show; `kohort risk --ledger` prints the
+    same figures.
+    """
+    found = read_ledger(ledger, key)
+    if not found.entries:
+        raise InputError(f"The ledger {str(ledger)!r} has no release yet.")
+    return attack_ledger(found)
 
 
 def verify(

@@ -130,6 +130,43 @@ def test_a_release_that_was_changed_is_found(published, capsys):
     assert "file of release 1 is not the one" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda ids: [ids[-1], *ids[1:-1], ids[0]], "Somebody is not in the class of release 1"),
+        (lambda ids: ids, None),
+    ],
+)
+def test_another_original_is_found(published, capsys, change, message):
+    table = pyarrow.csv.read_csv("1.csv")
+    changed = table.set_column(0, "id", pa.array(change(table["id"].to_pylist())))
+    pyarrow.csv.write_csv(changed, "1.csv")
+    more = ["--earlier", "r1.csv,1.csv,o1.json", "--ledger", "ledger", "--key-file", "key"]
+    assert run("verify", "r2.csv", "--spec", "spec.yaml", *more) == (0 if message is None else 1)
+    assert message is None or message in capsys.readouterr().err
+
+
+def test_a_place_that_is_passed_on_too_early_is_found(published):
+    """The original of the second release is given with those who have left still in it."""
+    second = pyarrow.csv.read_csv("2.csv")
+    first = pyarrow.csv.read_csv("1.csv").slice(0, 8)
+    pyarrow.csv.write_csv(pa.concat_tables([second, first]), "2.csv")
+    words = {
+        "spec": "spec.yaml",
+        "original": "2.csv",
+        "order_file": "o2.json",
+        "ledger": "ledger",
+        "key": KEY,
+    }
+    verdict = ko.verify("r2.csv", **words, earlier=[("r1.csv",)])
+    assert any("a place was passed on although" in reason for reason in verdict.reasons())
+
+
+def test_the_attack_in_python_is_that_of_the_command_line(published):
+    facts = ko.attack_releases("ledger", key=KEY)
+    assert facts["releases"] == 2 and facts["attacks"]["by_following"]["below_k"] == 0
+
+
 def edited(change):
     """Rewrite the files inside the ledger."""
     with zipfile.ZipFile("ledger") as file:

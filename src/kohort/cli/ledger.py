@@ -61,11 +61,14 @@ def show(
 def _table(releases: Any) -> Table:
     from rich.table import Table
 
-    table = Table("release", "title", "way", "promise", "records", "new", "kept", "gone", "candidates")
+    table = Table(
+        "release", "date", "title", "way", "promise", "records", "new", "kept", "gone", "candidates"
+    )
     for facts in releases:
         people = facts.get("people", {})
         table.add_row(
             str(facts["number"]),
+            facts["date"],
             facts["title"] or "",
             facts["again"],
             "; ".join(map(_promise, facts["models"])),

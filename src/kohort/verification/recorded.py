@@ -18,7 +18,7 @@ import pyarrow as pa
 from kohort.data.column import whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, Ledger, LedgerEntry
-from kohort.verification.together import promised_models
+from kohort.verification.together import SIGNATURES, promised_models
 from kohort.verification.verdict import Check
 
 __all__ = ["GivenRelease", "check_recorded", "texts_of_values"]
@@ -103,12 +103,27 @@ def _check_people(number: int, ledger: Ledger, given: GivenRelease, key: bytes) 
         people[row]: (label, tuple(column[record] for column in cells))
         for record, (row, label) in enumerate(zip(rows.tolist(), _labels_in(entry, given.published)))
     }
+    if _replaced_too_early(ledger, number, set(people)):
+        detail = f"In release {number} a place was passed on although its holder is in the original."
+        return _check(number, "people", False, detail)
     same = found == recorded
     detail = (
         f"{'Everybody is' if same else 'Somebody is not'} in the class of release {number}, with the "
         "sensitive values, that the ledger says."
     )
     return _check(number, "people", same, detail)
+
+
+def _replaced_too_early(ledger: Ledger, number: int, there: set[bytes]) -> bool:
+    """Whether a place was passed on although the one who had it before is still in the table."""
+    if ledger.entries[number - 1].facts["again"] == SIGNATURES:
+        return False
+    holder: dict[int, int] = {}
+    for entry in ledger.entries[: number - 1]:
+        holder |= dict(zip(entry.place.tolist(), entry.person.tolist()))
+    now = zip(ledger.entries[number - 1].place.tolist(), ledger.entries[number - 1].person.tolist())
+    gone = [holder[place] for place, person in now if holder.get(place, person) != person]
+    return any(bytes(ledger.people[person]) in there for person in gone)
 
 
 def _people(original: Dataset, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,6 +59,7 @@ def _facts(prepared: Prepared, ledger: Ledger, published: Published) -> dict[str
     request = prepared.request
     return {
         "number": len(ledger.entries) + 1,
+        "date": datetime.date.today().isoformat(),
         "title": request.title,
         "again": request.again,
         "models": promised(prepared),
