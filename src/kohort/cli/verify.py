@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.review import review_facts, show_review
 from kohort.errors import counted
 
 if TYPE_CHECKING:
-    from kohort.cli.console import Output
     from kohort.io.certificate import Certificate
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
-    from kohort.verification import Check, Verification
+    from kohort.verification import Verification
 
 __all__ = ["verify"]
 
@@ -179,19 +178,18 @@ def verify(
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
-    findings = _reviewed(tables, asked, evidence, found) if evidence.review else None
-    facts = _facts(found, None if certified is None else claims, findings)
+    facts = _facts(found, None if certified is None else claims)
+    if evidence.review:
+        facts["review"] = _review(tables, asked, evidence, found)
     output.result(facts)
     output.show(verdict_panel(facts))
-    if findings is not None:
-        _show_review(output, facts)
+    if evidence.review:
+        show_review(output, facts["review"])
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
-    if findings is not None and not facts["review"]["stands"] and facts["holds"]:
-        raise typer.Exit(1)
-    if not facts["holds"]:
-        if not printing.quiet:
-            _explain(found, claims)
+    if not facts["holds"] and not printing.quiet:
+        _explain(found, claims)
+    if not facts["holds"] or (evidence.review and not facts["review"]["stands"]):
         raise typer.Exit(1)
 
 
@@ -293,59 +291,23 @@ def _claims(
     ]
 
 
-def _reviewed(
-    tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification
-) -> tuple[date, list[Check]]:
-    """The date of the review, and what it finds."""
+def _review(tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification) -> dict[str, Any]:
+    """The review of the release, as facts."""
     from kohort.data.dataset import Dataset
-    from kohort.io.tables import read_table
-    from kohort.risk.review import review_release
 
     assert asked is not None and evidence.spec is not None
-    on, people = _date_of(evidence.on), evidence.population
-    findings = review_release(
+    return review_facts(
         Dataset(tables.release.table),
         asked.request(beside=evidence.spec.parent),
         found.verdict,
-        on=on,
-        population=None if people is None else Dataset(read_table(people).table),
+        on=evidence.on,
+        population=evidence.population,
         original=tables.datasets["original"],
     )
-    return on, findings
 
 
-def _date_of(text: str | None) -> date:
-    from kohort.errors import InputError
-
-    try:
-        return date.today() if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise InputError(f"--on must be a date such as 2027-06-30. Got {text!r}.") from None
-
-
-def _show_review(output: Output, facts: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    review = facts["review"]
-    stands = "still stands" if review["stands"] else "does not stand as it is"
-    output.show(Text(f"Review on {review['on']}: the release {stands}."))
-    marks = {True: "holds", False: "FAILS", None: "noted"}
-    for finding in review["findings"]:
-        output.show(Text(f"- {marks[finding['holds']]}: {finding['detail']}"))
-
-
-def _facts(
-    found: Verification, claims: list[Claim] | None, review: tuple[date, list[Check]] | None = None
-) -> dict[str, Any]:
+def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
     facts = found.verdict.to_dict() | {"loss": found.loss}
-    if review is not None:
-        on, findings = review
-        stands = all(finding.holds is not False for finding in findings)
-        facts["review"] = {
-            "on": on.isoformat(),
-            "stands": stands,
-            "findings": [finding.to_dict() for finding in findings],
-        }
     if claims is not None:
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
