@@ -54,9 +54,9 @@ def texts_of(release):
 
 
 @settings(max_examples=15)
-@given(rows=ROWS, seed=st.integers(0, 9))
-def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed):
-    release = small_release(rows)
+@given(rows=ROWS, seed=st.integers(0, 9), labels=st.sampled_from(["hierarchy", "tight"]))
+def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labels):
+    release = small_release(rows, labels=labels)
     attributes, originals, published = texts_of(release)
     sides = release.sides
     columns = [*quasi_identifiers(sides), *(unchanged(c, sides.rows) for c in other_columns(release))]
@@ -76,9 +76,9 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed):
 
 
 @settings(max_examples=15)
-@given(rows=ROWS)
-def test_parts_of_people_are_looked_up_as_by_definition(rows):
-    release = small_release(rows)
+@given(rows=ROWS, labels=st.sampled_from(["hierarchy", "tight"]))
+def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
+    release = small_release(rows, labels=labels)
     attributes, originals, published = texts_of(release)
     table, sides = of_release(release.sides), release.sides
     classes = table.classes

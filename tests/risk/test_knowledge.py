@@ -87,6 +87,8 @@ def test_a_release_lets_nobody_be_singled_out_by_any_set():
     assert "none of them does: whatever is known, at least" in found["sentence"]
     shares = [entry["share"] for entry in found["special_uniques"]["columns"]]
     assert max(shares) <= 1 and shares[0] == max(shares)
+    special = found["special_uniques"]
+    assert special["records"] == people_alike(rows, (0, 1, 2)).count(1) and special["records_after"] == 0
     hidden = knowledge_sweep(release.sides, threshold=0.2, seed=0)
     assert "values" not in hidden["special_uniques"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +10,10 @@ import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
 from kohort.cli.options import KeyFile, LedgerFile
+from kohort.cli.review import review_facts, show_review
 from kohort.cli.sources import file_of
 from kohort.cli.verified_tables import Tables, read_tables
 from kohort.cli.verify_ledger import verify_together
-from kohort.cli.verify_review import review, show_review
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
     from kohort.io.verify_certificate import Claim
-    from kohort.verification import Check, Verification
+    from kohort.verification import Verification
 
 __all__ = ["verify"]
 
@@ -188,8 +187,9 @@ def verify(
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
-    findings = review(tables, asked, evidence, found) if evidence.review else None
-    facts = _facts(found, None if certified is None else claims, findings)
+    facts = _facts(found, None if certified is None else claims)
+    if evidence.review:
+        facts["review"] = _review(tables, asked, evidence, found)
     together = verify_together(evidence, tables, asked, reading)
     if together is not None:
         facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
@@ -197,18 +197,16 @@ def verify(
     output.show(verdict_panel(facts))
     if together is not None:
         output.show(checks_table(facts["together"]["checks"]))
-    if findings is not None:
-        show_review(output, facts)
+    if evidence.review:
+        show_review(output, facts["review"])
     if violations is not None:
         output.show(Text(_where_violations_are(found, violations)))
-    if findings is not None and not facts["review"]["stands"] and facts["holds"]:
-        raise typer.Exit(1)
-    if not facts["holds"]:
-        if not printing.quiet:
-            _explain(found, claims)
-            for check in () if together is None else together.checks:
-                if check.holds is False:
-                    typer.echo(f"Broken: {check.detail}", err=True)
+    if not facts["holds"] and not printing.quiet:
+        _explain(found, claims)
+        for check in () if together is None else together.checks:
+            if check.holds is False:
+                typer.echo(f"Broken: {check.detail}", err=True)
+    if not facts["holds"] or (evidence.review and not facts["review"]["stands"]):
         raise typer.Exit(1)
 
 
@@ -293,18 +291,23 @@ def _claims(
     ]
 
 
-def _facts(
-    found: Verification, claims: list[Claim] | None, review: tuple[date, list[Check]] | None = None
-) -> dict[str, Any]:
+def _review(tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification) -> dict[str, Any]:
+    """The review of the release, as facts."""
+    from kohort.data.dataset import Dataset
+
+    assert asked is not None and evidence.spec is not None
+    return review_facts(
+        Dataset(tables.release.table),
+        asked.request(beside=evidence.spec.parent),
+        found.verdict,
+        on=evidence.on,
+        population=evidence.population,
+        original=tables.datasets["original"],
+    )
+
+
+def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
     facts = found.verdict.to_dict() | {"loss": found.loss}
-    if review is not None:
-        on, findings = review
-        stands = all(finding.holds is not False for finding in findings)
-        facts["review"] = {
-            "on": on.isoformat(),
-            "stands": stands,
-            "findings": [finding.to_dict() for finding in findings],
-        }
     if claims is not None:
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)

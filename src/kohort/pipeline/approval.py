@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import shown
 
-__all__ = ["QUESTIONS", "Analyses", "Recipient", "read_context"]
+__all__ = ["QUESTIONS", "Analyses", "Recipient", "check_recipients", "read_context"]
 
 QUESTIONS = {
     "purpose": "What is the data released for, and what benefit is expected?",
@@ -67,6 +67,19 @@ class Recipient:
             "controls": list(self.controls),
             "review": None if self.review is None else self.review.isoformat(),
         }
+
+
+def check_recipients(recipients: Sequence[Recipient], quasi_identifiers: Sequence[str]) -> None:
+    """Refuse two recipients of the same name, and knowledge of columns that are no quasi-identifiers."""
+    if len({recipient.name for recipient in recipients}) < len(recipients):
+        raise InputError("Two recipients have the same name: give each one a name of its own.")
+    for recipient in recipients:
+        for column in recipient.knows or ():
+            if column not in quasi_identifiers:
+                raise InputError(
+                    f"The recipient {recipient.name!r} knows {column!r}, which is not a quasi-identifier. "
+                    f"{did_you_mean(column, quasi_identifiers)}"
+                )
 
 
 def _texts(name: str, field: str, value: Any) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.ledger import Ledger
-from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.errors import InputError, UnsupportedError
 from kohort.options import OPTIONS, Options
 from kohort.parameters import check_parameters
-from kohort.pipeline.approval import Analyses, Recipient, read_context
+from kohort.pipeline.approval import Analyses, Recipient, check_recipients, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
@@ -115,7 +115,8 @@ class Request(Options):
         self._check_items()
         self._check_people()
         self._check_linked()
-        self._check_approval()
+        object.__setattr__(self, "context", read_context(self.context))
+        check_recipients(self.recipients, self.roles.having("quasi-identifier"))
         refuse_what_does_not_go_together(self)
         for name, value in settled_by_sampling(self).items():
             object.__setattr__(self, name, value)
@@ -335,19 +336,6 @@ class Request(Options):
                     "Ask for another model, or do not link the records (leave out the treatment pseudonym of "
                     "the person)."
                 )
-
-    def _check_approval(self) -> None:
-        object.__setattr__(self, "context", read_context(self.context))
-        quasi, names = self.roles.having("quasi-identifier"), [r.name for r in self.recipients]
-        if len(set(names)) < len(names):
-            raise InputError("Two recipients have the same name: give each one a name of its own.")
-        for recipient in self.recipients:
-            for column in recipient.knows or ():
-                if column not in quasi:
-                    raise InputError(
-                        f"The recipient {recipient.name!r} knows {column!r}, which is not a "
-                        f"quasi-identifier. {did_you_mean(column, quasi)}"
-                    )
 
     def _check_slot(self, slot: str) -> None:
         if self.linked_by is None:

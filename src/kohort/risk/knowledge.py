@@ -138,9 +138,8 @@ def knowledge_sweep(
         None if sides.persons is None else sides.persons[rows],
     )
     sets = sets_of_columns(len(names), len(before.counts), np.random.default_rng(seed))
-    found_before, uniques = _examined(before, sets, threshold, special=True)
-    found_after, _ = _examined(after, sets, threshold, special=False)
-    assert uniques is not None
+    found_before, uniques = _examined(before, sets, threshold)
+    found_after, still_unique = _examined(after, sets, threshold)
     facts: dict[str, Any] = {
         "columns": names,
         "sets": 2 ** len(names) - 1,
@@ -150,18 +149,16 @@ def knowledge_sweep(
         "counted": sides.counted,
         "before": _summary(found_before, names),
         "after": _summary(found_after, names),
-        "special_uniques": special_uniques(uniques, sides, show_values=show_values),
+        "special_uniques": special_uniques(uniques, still_unique, sides, show_values=show_values),
     }
     return facts | {"sentence": _sentence(facts)}
 
 
-def _examined(
-    table: KnownTable, sets: Sets, threshold: float, *, special: bool
-) -> tuple[list[dict[str, Any]], Uniques | None]:
-    """The figures of every set of columns, and with `special` who is unique by what."""
+def _examined(table: KnownTable, sets: Sets, threshold: float) -> tuple[list[dict[str, Any]], Uniques]:
+    """The figures of every set of columns, and who is unique by what."""
     found: list[dict[str, Any]] = []
     n = int(table.counts.sum())
-    uniques = Uniques(table.columns, _largest_kept(sets, len(table.counts))) if special else None
+    uniques = Uniques(table.columns, _largest_kept(sets, len(table.counts)))
 
     def see(chosen: tuple[int, ...], sizes: np.ndarray) -> None:
         risk = 1 / np.maximum(sizes, 1)
@@ -176,7 +173,7 @@ def _examined(
                 "smallest": int(sizes.min()) if len(sizes) else 0,
             }
         )
-        if uniques is not None and len(chosen) <= uniques.largest:
+        if len(chosen) <= uniques.largest:
             uniques.add(chosen, sizes == 1)
 
     sweep(table, sets, see)

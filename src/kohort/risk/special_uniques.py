@@ -81,14 +81,20 @@ def _score(size: int, n_columns: int, largest: int) -> int:
     return prod(n_columns - i for i in range(size, min(largest, n_columns - 1) + 1))
 
 
-def special_uniques(uniques: Uniques, sides: BeforeAfter, *, show_values: bool) -> dict[str, Any]:
-    """What makes people of the original special: scores by column and, where they may be shown, by value."""
+def special_uniques(
+    uniques: Uniques, after: Uniques, sides: BeforeAfter, *, show_values: bool
+) -> dict[str, Any]:
+    """What makes people of the original special: scores by column and, where they may be shown, by value.
+
+    after  who is unique by what in the release
+    """
     scores = scores_of(uniques)
     total = float(scores.of_row.sum())
     names = [attribute.name for attribute in sides.attributes]
     share = scores.by_column.sum(axis=0) / total if total else np.zeros(len(names))
     facts: dict[str, Any] = {
         "records": int((scores.of_row > 0).sum()),
+        "records_after": int((scores_of(after).of_row > 0).sum()),
         "minimal_sets": scores.minimal_sets,
         "largest_set": uniques.largest,
         "highest_score": float(scores.of_row.max(initial=0.0)),
@@ -114,12 +120,17 @@ def _by_value(scores: Scores, uniques: Uniques, sides: BeforeAfter, total: float
 
 def _sentence(facts: dict[str, Any]) -> str:
     if not facts["records"]:
-        return "Nobody in the original is unique by the columns examined."
+        return f"Nobody in the original is unique by the columns examined, and {_of_release(facts)}."
     leading = sorted(facts["columns"], key=lambda entry: -entry["share"])[:2]
     parts = " and ".join(f"{entry['column']!r} ({percent(entry['share'])})" for entry in leading)
     least = next(size for size, n in enumerate(facts["minimal_sets"], 1) if n)
     return (
         f"{counted(facts['records'], 'record')} of the original {'is' if facts['records'] == 1 else 'are'} "
         f"unique, some by {counted(least, 'column')} alone. The columns with the largest part in that, by "
-        f"their share of the scores of special uniques, are {parts}."
+        f"their share of the scores of special uniques, are {parts}. In the release, {_of_release(facts)}."
     )
+
+
+def _of_release(facts: dict[str, Any]) -> str:
+    """How many records of the release are unique by the columns examined, in words."""
+    return f"{counted(facts['records_after'], 'record is', 'records are')} unique"

@@ -54,23 +54,10 @@ def dossier_facts(
     check_version(version)
     run, making = Run(progress=progress), dict(making or {})
     seed = release.request.seed if seed is None else seed
-    today = datetime.date.today()
     facts: dict[str, Any] = {
         **release.facts(sha256=sha256, salt=salt),
-        "report": "internal",
-        "sensitive": [column.name for column in release.sides.sensitive],
-        "improvable": obstacle(release.problem) is None,
+        **_said(release, making),
         "original_sha256": None if sha256 is None else sha256.get("input"),
-        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
-        "about": {
-            "original": making.get("data"),
-            "release": making.get("release"),
-            "date": today.isoformat(),
-        },
-        "context": {key: release.request.context.get(key) for key in QUESTIONS},
-        "reviews": [due_date(recipient, today).to_dict() for recipient in release.request.recipients],
-        "limits": _limits(release),
-        "attributes": [attribute_facts(values) for values in published_values(release.sides)],
         "human": None if human is None else dict(human),
     }
     run.report("dossier: risk", 0.05)
@@ -81,6 +68,26 @@ def dossier_facts(
     facts["utility"] = measure_utility(release, seed=seed)
     facts |= _analyses(release, seed)
     return facts if version == "internal" else public_dossier(facts)
+
+
+def _said(release: VerifiedRelease, making: Mapping[str, str]) -> dict[str, Any]:
+    """What is said about the release: by the steward, and of its columns and promises."""
+    today, request = datetime.date.today(), release.request
+    return {
+        "report": "internal",
+        "sensitive": [column.name for column in release.sides.sensitive],
+        "improvable": obstacle(release.problem) is None,
+        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
+        "about": {
+            "original": making.get("data"),
+            "release": making.get("release"),
+            "date": today.isoformat(),
+        },
+        "context": {key: request.context.get(key) for key in QUESTIONS},
+        "reviews": [due_date(recipient, today).to_dict() for recipient in request.recipients],
+        "limits": _limits(release),
+        "attributes": [attribute_facts(values) for values in published_values(release.sides)],
+    }
 
 
 def _fraction(release: VerifiedRelease, given: float | None) -> float | None:
