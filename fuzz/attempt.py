@@ -25,6 +25,8 @@ MODELS = {
     "l-diversity": ko.LDiversity,
     "alpha-deassociation": ko.AlphaDeassociation,
     "t-closeness": ko.TCloseness,
+    "delta-disclosure": ko.DeltaDisclosure,
+    "beta-likeness": ko.BetaLikeness,
     "km-anonymity": ko.KmAnonymity,
     "item-confidence": ko.ItemConfidence,
     "rho-uncertainty": ko.RhoUncertainty,

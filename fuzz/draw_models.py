@@ -27,7 +27,9 @@ def draw_model(rng: Random, name: str, values: list, *, ordered: bool, ceiling: 
     """A model about the sensitive column `name`; one in thirty asks for more than the table has."""
     counts = sorted(Counter(values).values(), reverse=True)
     greedy = rng.random() < 0.033
-    kind = rng.choice(["frequency", "distinct", "entropy", "recursive", "alpha", "alpha", "t"])
+    kind = rng.choice(
+        ["frequency", "distinct", "entropy", "recursive", "alpha", "alpha", "t", "disclosure", "likeness"]
+    )
     if kind in ("frequency", "distinct", "entropy", "recursive"):
         return {
             "model": "l-diversity",
@@ -39,6 +41,11 @@ def draw_model(rng: Random, name: str, values: list, *, ordered: bool, ceiling: 
         distance = "ordered" if ordered and rng.random() < 0.5 else "equal"
         t = Fraction(rng.choice([0, 1, 2, 3, 4, 5, 6, 8]), 8)
         return {"model": "t-closeness", "attribute": name, "t": str(t), "distance": distance}
+    if kind == "disclosure":
+        return {"model": "delta-disclosure", "attribute": name, "delta": rng.choice(["1/2", "1", "3/2", "3"])}
+    if kind == "likeness":
+        limits = {"beta": rng.choice(["1/4", "1", "2", "5"]), "kind": rng.choice(["basic", "enhanced"])}
+        return {"model": "beta-likeness", "attribute": name, **limits}
     return {"model": "alpha-deassociation", "attribute": name, **_alpha(rng, values, counts, greedy, ceiling)}
 
 

@@ -114,6 +114,19 @@ def _closeness(
     return distance <= Fraction(model["t"])
 
 
+def _disclosure(
+    model: dict[str, Any], cells: list[int], values: list, column: OriginalColumn, *_: Any
+) -> bool:
+    counted = Counter(column.texts)
+    return models.disclosure_within(cells, [counted[value] for value in values], Fraction(model["delta"]))
+
+
+def _likeness(model: dict[str, Any], cells: list[int], values: list, column: OriginalColumn, *_: Any) -> bool:
+    counted = Counter(column.texts)
+    overall = [counted[value] for value in values]
+    return models.likeness_within(cells, overall, Fraction(model["beta"]), model["kind"])
+
+
 def _ground(domain: TreeDomain, values: list) -> list[list[Fraction]]:
     """The height of the lowest node above two values, over that of the root."""
     height = domain.height(domain.root)
@@ -123,4 +136,10 @@ def _ground(domain: TreeDomain, values: list) -> list[list[Fraction]]:
     ]
 
 
-_HOLDS = {"l-diversity": _diversity, "alpha-deassociation": _alpha, "t-closeness": _closeness}
+_HOLDS = {
+    "l-diversity": _diversity,
+    "alpha-deassociation": _alpha,
+    "t-closeness": _closeness,
+    "delta-disclosure": _disclosure,
+    "beta-likeness": _likeness,
+}

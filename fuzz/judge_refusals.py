@@ -34,7 +34,7 @@ DOCUMENTED = (  # the error's class, and what its message has in it
     ("UnsupportedError", "does not support .* Choose"),
     ("UnsupportedError", "improve does not support this kind of"),
     ("UnsupportedError", "makes no groups that could be united"),
-    ("UnsupportedError", "t-closeness compares every class with the whole table"),
+    ("UnsupportedError", "compares every class with the whole table"),
     ("UnsupportedError", r"publishes some of its values as `\*`"),
     ("UnsupportedError", "A table with items cannot withhold"),
     ("UnsupportedError", "Items have one cost"),

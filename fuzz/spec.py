@@ -9,7 +9,13 @@ from fuzz.case import Case
 
 __all__ = ["has_spec", "spec_of"]
 
-KEYS = {"l-diversity": "diversity", "alpha-deassociation": "alpha", "t-closeness": "closeness"}
+KEYS = {
+    "l-diversity": "diversity",
+    "alpha-deassociation": "alpha",
+    "t-closeness": "closeness",
+    "delta-disclosure": "disclosure",
+    "beta-likeness": "likeness",
+}
 
 
 def has_spec(case: Case) -> bool:

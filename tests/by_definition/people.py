@@ -62,7 +62,9 @@ def keeps(model, records, person_of, value_of, everybody):
     if model.name == "delta-disclosure":
         return disclosure_within(*_shares(records, person_of, value_of, everybody), model.delta)
     if model.name == "beta-likeness":
-        return likeness_within(*_shares(records, person_of, value_of, everybody), model.beta, model.kind)
+        return likeness_within(
+            *_shares(records, person_of, value_of, everybody), Fraction(model.beta), model.kind
+        )
     return _diverse(model, n, owners, spread(records, person_of, value_of))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms.sampling import safe_pub
+from kohort.data.column import code_column
 
 RNG = np.random.default_rng(7)
 TABLE = pa.table(
@@ -85,6 +86,7 @@ def test_a_stranger_verifies_the_classes(tmp_path):
         ({"identifiers": (), "sensitive": ["name"]}, "Unsupported", "every published column counts"),
         ({"algorithm": "mondrian"}, "Unsupported", "mondrian does not support differential-privacy"),
         ({"quasi_identifiers": {"age": ko.quantiles(), "sex": None}}, "Unsupported", "built from the data"),
+        ({"quasi_identifiers": {"age": ko.mask(), "sex": None}}, "Unsupported", "built from the data"),
         ({"privacy": [ko.DifferentialPrivacy(1, 1e-4, levels={"agge": 1})]}, "Input", "Did you mean 'age'"),
         ({"privacy": [ko.DifferentialPrivacy(1, 1e-4, levels={"age": 9})]}, "Input", "the levels 0 to 3"),
         ({"privacy": [ko.DifferentialPrivacy(5, "1e-12")]}, "Infeasible", "delta of .* at best"),
@@ -118,3 +120,15 @@ def test_a_delta_that_means_nothing_is_refused(wrong):
 def test_levels_that_mean_nothing_are_refused(wrong):
     with pytest.raises(ko.InputError, match="'levels' parameter of DifferentialPrivacy must give"):
         ko.DifferentialPrivacy(1, 1e-6, levels=wrong)
+
+
+def test_the_label_of_a_value_depends_on_no_other_value():
+    for builder in (ko.intervals(10, 30), ko.intervals(7), ko.flat()):
+        known = defaultdict(set)
+        for others in ([], [26], [3, 100], list(range(90))):
+            column = code_column("age", pa.array([25, *others]))
+            tree = builder.build(column)
+            for steps in range(tree.height + 1):
+                node = safe_pub._nodes_above(tree, steps)[tree.leaf_of["25"]]
+                known[steps].add(tree.published[node])
+        assert all(len(labels) == 1 for labels in known.values())

@@ -139,7 +139,7 @@ def test_a_treatment_is_for_identifiers_only(native_frame):
         "others": "drop",
         "privacy": {"k": 3},
     }
-    with pytest.raises(InputError, match="'age', which is not an identifier"):
+    with pytest.raises(InputError, match="'age', which has the role quasi-identifier"):
         ko.anonymize(native_frame(PEOPLE), spec=spec)
     with pytest.raises(InputError, match="'treatment of person' must be drop"):
         released(native_frame, identifiers={"person": "hide", "phone": "drop"})

@@ -184,3 +184,12 @@ def test_the_report_and_the_certificate_tell_of_means(tmp_path):
     assert "squares" in (tmp_path / "out.json").read_text(encoding="utf-8")
     assert "squares" in (tmp_path / "out.html").read_text(encoding="utf-8")
     assert any("mean of every class" in note for note in release.notes)
+
+
+def test_one_column_is_solved_exactly():
+    asked = {"quasi_identifiers": {"wage": None}, "k": 4, "publish": {"wage": "mean"}, "cost": "squares"}
+    table = TABLE.select(["wage"])
+    best = ko.anonymize(table, **asked, algorithm="improve")
+    assert best.gap < 1e-6
+    assert best.loss["squares"] <= ko.anonymize(table, **asked, algorithm="mdav").loss["squares"]
+    assert any("no groups of this column" in note for note in best.notes)

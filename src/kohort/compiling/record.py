@@ -24,6 +24,7 @@ __all__ = ["jobs_of", "recorded_calls"]
 
 _TREES = {"sex": None, "age": ko.intervals(5, 10, 20), "postcode": ko.mask()}
 _FREE = {"sex": None, "age": None, "insurance": None}
+_NUMBERS = {"age": None, "length_of_stay": None}
 _SCHEMES = ("bhs", "ghs", "ops", "sps", "gsps", "gops")
 _COSTS = ("discernibility", "hierarchical-discernibility", "entropy", "tree", "suppressions")
 
@@ -58,6 +59,10 @@ def jobs_of(algorithm: str) -> Iterator[dict[str, Any]]:
     yield from ({**trees, "cost": cost} for cost in _COSTS)
     yield from ({**trees, "scheme": scheme} for scheme in _SCHEMES)
     yield {**trees, "k": 2}
+    yield {**base, "quasi_identifiers": _NUMBERS, "cost": "squares"}
+    yield {**base, "quasi_identifiers": {"age": None}, "cost": "squares"}
+    if algorithm == "mdav":
+        yield {**trees, "algorithm": ko.Mdav(gamma=0.5)}
 
 
 @contextmanager

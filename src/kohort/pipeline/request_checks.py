@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kohort.data.build_hierarchy import Auto, ByFrequency, Quantiles
+from kohort.data.build_hierarchy import Auto, ByFrequency, Mask, Order, Quantiles
 from kohort.errors import UnsupportedError
 from kohort.problem.roles import Role
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_what_does_not_go_together", "settled_by_sampling"]
 
+_FROM_THE_DATA = (Auto, ByFrequency, Mask, Order, Quantiles)
+"""Builders whose labels of a value depend on the other values: a mask is as long as the longest one."""
 _NOT_GENERALIZED: tuple[Role, ...] = ("sensitive", "insensitive", "items", "weight", "household", "person")
 
 
@@ -74,8 +76,8 @@ def _check_sampling(request: Request, sampled: list[str]) -> None:
             "'publish'."
         )
     for column, source in request.hierarchies.items():
-        if isinstance(source, (Quantiles, ByFrequency, Auto)):
+        if isinstance(source, _FROM_THE_DATA):
             raise UnsupportedError(
                 f"The hierarchy of {column!r} is built from the data, and {sampled[0]} needs one that does "
-                "not depend on them: a file, intervals, mask, date or groups."
+                "not depend on them: a file, intervals, date, groups or code."
             )

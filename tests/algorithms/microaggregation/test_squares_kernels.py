@@ -7,6 +7,7 @@ import pytest
 
 from by_definition import microaggregation as by_definition
 from kohort.algorithms.kernels.mdav import mdav_groups, v_mdav_groups
+from kohort.algorithms.kernels.optimal_runs import optimal_runs
 from kohort.algorithms.kernels.squares import lower_squares, nearest_centres, sum_of_squares
 from kohort.algorithms.kernels.squares_bound import squares_bound
 
@@ -88,3 +89,16 @@ def test_two_pairs_have_the_squares_that_the_bound_proves():
     points = np.array([[0.0], [1.0], [10.0], [11.0]])
     assert squares_bound(points, 2) == pytest.approx(1.0)
     assert sum_of_squares(points, np.array([0, 0, 1, 1]), 2) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n, k", [(7, 2), (8, 3), (7, 1), (5, 5)])
+def test_runs_of_one_column_are_the_best_of_all_partitions(n, k, seed):
+    values = np.sort(np.random.default_rng(seed).normal(1e6, 1, n))
+    points = values[:, None]
+    best = min(
+        by_definition.sum_of_squares(groups) for groups in by_definition.partitions(rows_of(points), k)
+    )
+    found = groups_of(points, optimal_runs(values, k))
+    assert all(len(group) >= k for group in found)
+    assert by_definition.sum_of_squares(found) == pytest.approx(best, abs=1e-6)
