@@ -73,21 +73,43 @@ def _changed(numbers: np.ndarray, how: Perturbation, rng: np.random.Generator, d
 
 
 def _swapped(numbers: np.ndarray, within: float, rng: np.random.Generator) -> np.ndarray:
-    """Rank swapping (Moore, 1996): each rank, from the lowest, changes places with a free one above it."""
+    """Rank swapping (Moore, 1996): each rank, from the lowest, changes places with a free one above it.
+
+    A place above it is drawn, and the next free one within reach is taken. O(n log n).
+    """
     n = len(numbers)
     order = np.argsort(numbers, kind="stable")
     reach = max(int(within * n), 1)
-    partner = np.full(n, -1)
-    chances = rng.random(n)
-    for rank in range(n):
-        if partner[rank] >= 0:
+    partner, free = list(range(n)), _FreePlaces(n)
+    for rank, chance in enumerate(rng.random(n).tolist()):
+        if partner[rank] != rank:
             continue
-        free = [other for other in range(rank + 1, min(rank + reach, n - 1) + 1) if partner[other] < 0]
-        other = free[int(chances[rank] * len(free))] if free else rank
-        partner[rank], partner[other] = other, rank
+        last = min(rank + reach, n - 1)
+        drawn = free.from_place(rank + 1 + int(chance * (last - rank)))
+        other = drawn if drawn <= last else free.from_place(rank + 1)
+        if other <= last:
+            partner[rank], partner[other] = other, rank
+            free.take(other)
     found = np.empty(n)
     found[order] = numbers[order][partner]
     return found
+
+
+class _FreePlaces:
+    """Places from 0 on of which some are taken, and the next free one from any place on."""
+
+    def __init__(self, n: int) -> None:
+        self._next = list(range(n + 2))  # a place that may be free, at or after each; itself if it is free
+
+    def from_place(self, place: int) -> int:
+        """The first free place from this one on; beyond the last, if there is none."""
+        while self._next[place] != place:
+            self._next[place] = self._next[self._next[place]]  # so that the way is shorter next time
+            place = self._next[place]
+        return place
+
+    def take(self, place: int) -> None:
+        self._next[place] = place + 1
 
 
 def _post_randomized(column: Column, how: Pram, rng: np.random.Generator) -> pa.Array:
