@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
 from kohort.verification import verify_together
-from ledger_cases import Published, sequences
+from ledger_cases import Published, sequences, turnovers
 
 MODELS = st.sampled_from(
     [
@@ -67,6 +67,15 @@ def keeps(models, values):
 
 @given(sequences(), MODELS)
 def test_whoever_tries_all_assignments_is_left_with_k_candidates_and_the_models(tables, models):
+    published = Published(models)
+    for table in tables:
+        published.publish(table)
+    if published.releases:
+        assert not attacked(published)
+
+
+@given(turnovers(), MODELS)
+def test_places_that_are_passed_on_hide_who_has_left(tables, models):
     published = Published(models)
     for table in tables:
         published.publish(table)
