@@ -83,6 +83,21 @@ def test_places_that_are_passed_on_hide_who_has_left(tables, models):
         assert not attacked(published)
 
 
+@pytest.mark.parametrize("leaving", ["a", "b", "c"])
+@pytest.mark.parametrize(
+    ("newcomers", "shown"), [(["flu", "flu", "cold"], False), (["flu", "gout", "cold"], True)]
+)
+def test_that_a_cell_rests_does_not_tell_who_left(leaving, newcomers, shown):
+    """Two have flu and one has gout: it is shown only if any of them could be replaced."""
+    published = Published([ko.KAnonymity(3)])
+    table = {"a": (20, "flu"), "b": (21, "flu"), "c": (22, "gout")}
+    published.publish(table)
+    later = {who: cells for who, cells in table.items() if who != leaving}
+    later |= {f"n{number}": (40 + number, ill) for number, ill in enumerate([*newcomers, "cold", "cold"])}
+    release = published.publish(later)
+    assert (release.tied.people["passed_on"], release.tied.people["resting"]) == ((1, 0) if shown else (0, 2))
+
+
 FIRST = {"a": (20, "flu"), "b": (21, "cold"), "c": (22, "gout"), "d": (23, "flu")}
 SECOND = {"a": (20, "flu"), "b": (22, "cold"), "c": (20, "gout"), "d": (22, "flu")}
 
