@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
     from kohort.io.verify_certificate import Claim
-    from kohort.verification import Together, Verification
+    from kohort.verification import Verification
 
 __all__ = ["verify"]
 
@@ -159,6 +159,7 @@ def verify(
     """
     from rich.text import Text
 
+    from kohort.cli.verify_ledger import found_together
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.salt import read_salt
@@ -180,7 +181,11 @@ def verify(
             write_rows(found.verdict.violations, draft_of[violations])
     claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
-    together = _together(evidence, tables, asked, reading)
+    together = None
+    if evidence.ledger is not None and asked is not None:
+        together = found_together(
+            evidence, tables, asked, lambda path, about: _tables(path, about, asked, reading)
+        )
     if together is not None:
         facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
     output.result(facts)
@@ -269,51 +274,6 @@ def _found(
     order = None if evidence.order_file is None else read_order(evidence.order_file)
     request = asked.request(beside=evidence.spec.parent)
     return verify_release(published, request, order=order, **others)
-
-
-def _together(
-    evidence: Evidence, tables: Tables, asked: Spec | None, reading: ReleaseReading
-) -> Together | None:
-    """What all releases of the ledger leave to somebody who has them; None without a ledger."""
-    from kohort.cli.secret import secret_key
-    from kohort.data.dataset import Dataset
-    from kohort.io.order_file import read_order
-    from kohort.io.verify_ledger import verify_with_ledger
-    from kohort.verification.recorded import GivenRelease
-
-    if evidence.ledger is None or asked is None or evidence.spec is None:
-        return None
-
-    def given(release: TableFile, original: TableFile | None, order: Path | None) -> GivenRelease:
-        return GivenRelease(
-            Dataset(release.table),
-            release.sha256,
-            None if original is None else Dataset(original.table),
-            None if order is None else read_order(order),
-        )
-
-    earlier = []
-    for files in evidence.earlier or ():
-        release, original, order = _named(files)
-        read = _tables(release, replace(evidence, original=original, events=None), asked, reading)
-        earlier.append(given(read.release, read.original, order))
-    current = given(tables.release, tables.original, evidence.order_file)
-    models = asked.request(beside=evidence.spec.parent).table_models
-    return verify_with_ledger(evidence.ledger, secret_key(evidence.key_file), earlier, current, models)
-
-
-def _named(files: str) -> tuple[Path, Path | None, Path | None]:
-    """The files of an earlier release: the release, its original, its order file."""
-    from kohort.errors import InputError
-
-    names = [name.strip() for name in files.split(",")]
-    if not 1 <= len(names) <= 3 or not all(names):
-        raise InputError(
-            "--earlier names a release, and where they are at hand its original and its order file, "
-            f"separated by commas. Got {len(names)} names."
-        )
-    paths = [Path(name) for name in names]
-    return paths[0], *(paths[place] if len(paths) > place else None for place in (1, 2))  # type: ignore[return-value]
 
 
 def _claims(
