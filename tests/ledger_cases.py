@@ -124,3 +124,18 @@ def sequences(draw, people=6, releases=5, changing=True):
             table[name] = (draw(st.integers(20, 25)), ills[name])
         found.append(table)
     return found
+
+
+@st.composite
+def turnovers(draw, releases=4):
+    """A few tables of about six people: in each, some have left, others have come, values mostly last."""
+    ills = st.sampled_from(["flu", "cold"])
+    number, there, found = 0, {}, []
+    for _ in range(draw(st.integers(2, releases))):
+        leaving = draw(st.lists(st.sampled_from(sorted(there)), max_size=2, unique=True)) if there else []
+        there = {who: ill for who, ill in there.items() if who not in leaving}
+        for _ in range(draw(st.integers(1, 3)) if there else 5):
+            there[f"p{number}"] = draw(ills)
+            number += 1
+        found.append({who: (draw(st.integers(20, 23)), ill) for who, ill in there.items()})
+    return found

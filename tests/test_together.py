@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
 from kohort.verification import verify_together
-from ledger_cases import Published, sequences
+from ledger_cases import Published, sequences, turnovers
 
 MODELS = st.sampled_from(
     [
@@ -72,6 +72,30 @@ def test_whoever_tries_all_assignments_is_left_with_k_candidates_and_the_models(
         published.publish(table)
     if published.releases:
         assert not attacked(published)
+
+
+@given(turnovers(), MODELS)
+def test_places_that_are_passed_on_hide_who_has_left(tables, models):
+    published = Published(models)
+    for table in tables:
+        published.publish(table)
+    if published.releases:
+        assert not attacked(published)
+
+
+@pytest.mark.parametrize("leaving", ["a", "b", "c"])
+@pytest.mark.parametrize(
+    ("newcomers", "shown"), [(["flu", "flu", "cold"], False), (["flu", "gout", "cold"], True)]
+)
+def test_that_a_cell_rests_does_not_tell_who_left(leaving, newcomers, shown):
+    """Two have flu and one has gout: it is shown only if any of them could be replaced."""
+    published = Published([ko.KAnonymity(3)])
+    table = {"a": (20, "flu"), "b": (21, "flu"), "c": (22, "gout")}
+    published.publish(table)
+    later = {who: cells for who, cells in table.items() if who != leaving}
+    later |= {f"n{number}": (40 + number, ill) for number, ill in enumerate([*newcomers, "cold", "cold"])}
+    release = published.publish(later)
+    assert (release.tied.people["passed_on"], release.tied.people["resting"]) == ((1, 0) if shown else (0, 2))
 
 
 FIRST = {"a": (20, "flu"), "b": (21, "cold"), "c": (22, "gout"), "d": (23, "flu")}

@@ -177,7 +177,7 @@ def health_spec() -> dict:
         attributes[name]["hierarchy"] = str(TREES / "health" / f"{name}.csv")
     attributes |= {"mental_health": {"role": "sensitive"}, "person": {"role": "person"}}
     privacy = {"k": 5, "diversity": {"attribute": "mental_health", "l": 2}}
-    return {"attributes": attributes, "privacy": privacy, "suppression": 0.95}
+    return {"attributes": attributes, "privacy": privacy, "suppression": 0.99}
 
 
 if __name__ == "__main__":

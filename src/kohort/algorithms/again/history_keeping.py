@@ -105,15 +105,15 @@ def _newcomers_for(
 ) -> np.ndarray:
     """The newcomer for each vacant place, -1 where there is none.
 
-    Cells that show most people for each newcomer come first: where newcomers are few, most are shown so.
+    Only of cells that rest for no reason which would tell who left: see `_cells_to_fill`.
     """
     found = np.full(len(wanted), -1, dtype=np.int64)
     newcomers = standing.newcomers
     if not len(wanted) or not len(newcomers):
         return found
     cell, kind = standing.cell_of_place[wanted], standing.kind_of_place[wanted]
-    worth = people / np.maximum(np.bincount(cell, minlength=len(people)), 1)
-    turn = np.lexsort((kind, cell, -worth[cell]))
+    chosen = np.flatnonzero(np.isin(cell, _cells_to_fill(standing, cell, people)))
+    turn = chosen[np.lexsort((kind[chosen], cell[chosen]))]
     kinds = standing.kind_of_record[newcomers]
     pool = newcomers[np.argsort(kinds, kind="stable")]
     n_kinds = int(max(standing.kind_of_record.max(), standing.kind_of_place.max())) + 1
@@ -121,8 +121,40 @@ def _newcomers_for(
     coded = problem.coded if problem.cost.adds_up else Coded(problem.attributes, cost_named("loss"))
     leaves = coded.searched_leaves()
     ranges = _ranges(leaves, standing.cell_of_place, record_of_place, len(people))
-    vacancies = np.stack([cell[turn], kind[turn]]).astype(np.int64)
+    vacancies = np.stack([cell[turn], kind[turn]]).astype(np.int64)  # of a cell together, by kind
     found[turn] = fill_vacancies(coded.cell_costs, leaves, ranges, vacancies, (start, pool), _COMPARED)
+    return found
+
+
+def _cells_to_fill(standing: Standing, vacant: np.ndarray, people: np.ndarray) -> list[int]:
+    """The cells for which there are newcomers whichever of their places are vacant.
+
+    If a cell rested just because nobody has the values of the places that are vacant, its rest would tell
+    that those who left had them. So cells are chosen by what everybody can see: how many places of each are
+    vacant, not which. Newcomers of every kind must suffice for the most vacancies that there can be of it, or
+    for as many as there are by chance and three standard deviations more. Cells that show most people for
+    each newcomer come first.
+
+    vacant  the cell of each vacancy
+    people  how many people of each cell are there
+    """
+    n_kinds = int(max(standing.kind_of_record.max(), standing.kind_of_place.max())) + 1
+    there = np.bincount(standing.kind_of_record[standing.newcomers], minlength=n_kinds)
+    n_vacant = np.bincount(vacant, minlength=len(people))
+    affected = np.flatnonzero(n_vacant)
+    pairs = standing.cell_of_place * n_kinds + standing.kind_of_place
+    pairs, times = np.unique(pairs[np.isin(standing.cell_of_place, affected)], return_counts=True)
+    first = np.searchsorted(pairs, affected * n_kinds)
+    last = np.searchsorted(pairs, (affected + 1) * n_kinds)
+    most, expected, found = np.zeros(n_kinds), np.zeros(n_kinds), []
+    for number in np.argsort(-people[affected] / n_vacant[affected], kind="stable").tolist():
+        mine, v = slice(first[number], last[number]), n_vacant[affected[number]]
+        kinds, count = pairs[mine] % n_kinds, times[mine]
+        at_most = most[kinds] + np.minimum(count, v)
+        by_chance = expected[kinds] + count * v / count.sum()
+        if (np.minimum(at_most, by_chance + 3 * np.sqrt(by_chance) + 1) <= there[kinds]).all():
+            most[kinds], expected[kinds] = at_most, by_chance
+            found.append(int(affected[number]))
     return found
 
 
