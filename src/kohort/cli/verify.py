@@ -165,7 +165,6 @@ def verify(
     """
     from rich.text import Text
 
-    from kohort.cli.verify_ledger import found_together
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.salt import read_salt
