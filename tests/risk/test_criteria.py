@@ -64,13 +64,18 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
     rarest, predicates = rarest_predicates(columns, 30, rng)
     predicates += [_independent(columns, chosen, rng) for chosen, _ in predicates[:5]]
     found = matches(columns, predicates)
-    labels = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
+    texts = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
     for number, (chosen, row) in enumerate(predicates):
-        predicate = {columns[c].name: labels[columns[c].name][code] for c, code in zip(chosen, row)}
+        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
         assert found[number] == len(fitting_originals(predicate, originals, attributes))
         if number < len(predicates) - 5:
             alike = [r for r in published if all(r[name] == label for name, label in predicate.items())]
             assert len(alike) == rarest
+    persons = np.arange(len(rows)) // 2
+    of_people = matches(columns, predicates, persons)
+    for number, (chosen, row) in enumerate(predicates):
+        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
+        assert of_people[number] == len({r // 2 for r in fitting_originals(predicate, originals, attributes)})
     whole = [tuple(r.values()) for r in published]
     assert rarest <= min(whole.count(row) for row in whole)
 

@@ -79,7 +79,8 @@ def _singling_out(
             "after": [*shown, *(unchanged(column, sides.rows) for column in more)],
         }
         facts = {
-            side: single_out(columns, attempts, np.random.default_rng(seed)) for side, columns in of.items()
+            side: single_out(columns, attempts, np.random.default_rng(seed), sides.persons)
+            for side, columns in of.items()
         }
         found.append({"by": by, **facts, "sentence": singling_out_sentence(**facts, by=by)})
     return found
