@@ -45,7 +45,7 @@ def three_criteria(
     columns = [column for column in sides.sensitive if len(column.texts) > 1]
     shown = [sides.rows[records] for records in after.records_that_fit(people)] if columns else []
     fitting = Fitting(before.records_that_fit(people) if columns else [], shown)
-    guessed = [infer(fitting, before.known, column, people, seed) for column in columns]
+    guessed = [infer(fitting, before.known, column, people, seed, sides.persons) for column in columns]
     return {
         "targets": len(people),
         "of": len(sides.rows) - int(sides.withheld.sum()),
