@@ -64,13 +64,18 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
     rarest, predicates = rarest_predicates(columns, 30, rng)
     predicates += [_independent(columns, chosen, rng) for chosen, _ in predicates[:5]]
     found = matches(columns, predicates)
-    labels = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
+    texts = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
     for number, (chosen, row) in enumerate(predicates):
-        predicate = {columns[c].name: labels[columns[c].name][code] for c, code in zip(chosen, row)}
+        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
         assert found[number] == len(fitting_originals(predicate, originals, attributes))
         if number < len(predicates) - 5:
             alike = [r for r in published if all(r[name] == label for name, label in predicate.items())]
             assert len(alike) == rarest
+    persons = np.arange(len(rows)) // 2
+    of_people = matches(columns, predicates, persons)
+    for number, (chosen, row) in enumerate(predicates):
+        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
+        assert of_people[number] == len({r // 2 for r in fitting_originals(predicate, originals, attributes)})
     whole = [tuple(r.values()) for r in published]
     assert rarest <= min(whole.count(row) for row in whole)
 
@@ -128,6 +133,16 @@ def test_the_control_group_never_sees_the_targets(rows, seed):
     changed[targets] = (changed[targets] + 1) % len(column.texts)
     other = type(column)(column.name, column.kind, changed, column.texts, column.numbers)
     assert guess_from_others(known, other, targets, np.random.default_rng(seed)).tolist() == guess.tolist()
+    persons = np.arange(len(rows)) // 3
+    mine = np.isin(persons, persons[targets[:1]])
+    changed = np.where(mine, (column.codes + 1) % len(column.texts), column.codes)
+    other = type(column)(column.name, column.kind, changed, column.texts, column.numbers)
+    if not mine.all():
+        pair = [
+            guess_from_others(known, c, targets[:1], np.random.default_rng(seed), persons).tolist()
+            for c in (column, other)
+        ]
+        assert pair[0] == pair[1]
     others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(rows)), targets))
     half = len(others) // 2
     lessons, third = others[: -half or None], others[len(others) - half :]
@@ -215,6 +230,21 @@ def test_people_who_are_unique_are_linked_in_the_original_only():
     assert found["before"]["beyond_chance"] and found["before"]["attack"]["rate"] > 0.9
     assert found["after"]["attack"]["rate"] < 0.5
     assert found["before"]["control"]["rate"] < 0.3
+
+
+def test_the_control_group_of_linking_has_no_record_of_the_person():
+    rng = np.random.default_rng(8)
+    each = rng.integers(0, 1000, (150, 4))
+    table = pa.table({name: np.repeat(each[:, c], 2) for c, name in enumerate("abcd")})
+    table = table.append_column("who", pa.array(np.repeat(np.arange(150), 2)))
+    asked = {"quasi_identifiers": list("abcd"), "person": "who", "k": 50, "algorithm": "mondrian"}
+    found = three_criteria(ko.anonymize(table, **asked), targets=200)["linkability"]["before"]
+    assert found["attack"]["rate"] == 1 and found["control"]["rate"] < 0.3
+    sides = ko.anonymize(table, **asked).sides
+    for r in (0, 1, 299):
+        classes = of_release(sides).own_classes(r)
+        same = np.flatnonzero(sides.persons[sides.rows] == sides.persons[r])
+        assert sorted(classes) == sorted(sides.after.of_record[same])
 
 
 @given(

@@ -67,3 +67,20 @@ def test_the_same_seed_looks_for_the_same_people():
 @pytest.mark.parametrize("targets", [1, 7])
 def test_few_targets(targets):
     assert len(automatic_attempts(released(), targets=targets)) == targets
+
+
+def test_people_are_counted_where_they_have_several_records():
+    table = pa.table(
+        {"town": ["a", "a", "a", "b", "b", "b"], "who": [1, 1, 2, 3, 4, 4], "note": list("xxyzvv")}
+    )
+    release = ko.anonymize(table, quasi_identifiers=["town"], insensitive=["note"], person="who", k=2,
+                           algorithm="mondrian")  # fmt: skip
+    attempts = automatic_attempts(release, targets=6)
+    for attempt in attempts:
+        person = attempt.original - 1
+        same = [r for r in range(6) if table["town"][r] == table["town"][person]]
+        if "note" in attempt.known:
+            same = [r for r in same if table["note"][r] == table["note"][person]]
+        assert attempt.candidates == len({table["who"][r].as_py() for r in same})
+    found = [attempt for attempt in attempts if "note" in attempt.known]
+    assert found and all(attempt.confirmed for attempt in found)

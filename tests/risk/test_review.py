@@ -120,6 +120,19 @@ def test_a_population_that_does_not_contain_the_sample_is_a_finding(release):
     assert "does not contain the sample" in found["population"].detail
 
 
+def test_records_are_not_taken_for_people(release):
+    attributes = SPEC["attributes"] | {"who": {"role": "person"}}
+    table = people().append_column("who", pa.array([i // 2 for i in range(300)]))
+    asked = {"attributes": attributes, "privacy": {"risk": {"limit": 0.2}}}
+    made = ko.anonymize(table, spec=SPEC | asked)
+    found = reviewed(made, people(), **asked)
+    assert (
+        found["risk for University"].holds is None
+        and "cannot be counted" in found["risk for University"].detail
+    )
+    assert found["population"].holds and "every class fits one of them" in found["population"].detail
+
+
 def test_limits_that_do_not_hold_any_more(release):
     found = reviewed(release, privacy={"risk": {"limit": 0.01}})
     assert found["promises"].holds is False and found["risk for Everybody"].holds is False

@@ -1,7 +1,7 @@
 """The intruder protocol: automatic attempts to find people, every one of them written down.
 
-In each attempt somebody who knows some columns of a person looks for the records of the release that fit. One
-record alone is a suspicion; it is confirmed if it is the person's own.
+In each attempt somebody who knows some columns of a person looks for the records of the release that fit. If
+they are one person's alone, that is a suspicion; it is confirmed if it is the right person.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Attempt", "automatic_attempts", "intruder_facts", "intruder_sentence
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt: who was looked for by what, how many records fitted, and what came of it.
+    """One attempt: who was looked for by what, how many people have records that fit, and what came of it.
 
     original  the number of the person's original record, counted from 1
     """
@@ -94,10 +94,11 @@ def _attempt(
             codes = column.codes[sides.rows[fitting]]
             fitting = fitting[codes == column.codes[person]]
         known += [column.name for column in others]
-    own = sides.published_of[person]
-    alone = len(fitting) == 1
-    confirmed = bool(alone and fitting[0] == own)
-    return Attempt(number + 1, person + 1, way, tuple(known), len(fitting), alone, confirmed)
+    whose = np.arange(sides.n_records) if sides.persons is None else sides.persons
+    people = np.unique(whose[sides.rows[fitting]])
+    alone = len(people) == 1
+    confirmed = bool(alone and people[0] == whose[person])
+    return Attempt(number + 1, person + 1, way, tuple(known), len(people), alone, confirmed)
 
 
 def _records_that_fit(sides: BeforeAfter, chosen: np.ndarray, person: int) -> np.ndarray:

@@ -81,6 +81,9 @@ def _limits(request: Request) -> list[RiskLimit]:
 
 def _recipient_limits(published: Dataset, request: Request, recipient: Recipient) -> Check:
     """Whether the limits on the risk hold for what a recipient may know."""
+    if request.roles.only("person") is not None:
+        words = "People have several records, which cannot be counted as people in the release alone"
+        return Check(f"risk for {recipient.name}", None, f"{words}: see the dossier for {recipient.name}.")
     names = recipient.knows or request.roles.having("quasi-identifier")
     sizes = sizes_by([published.column(name).codes for name in names], None)
     verdicts = limit_verdicts(sizes, _limits(request))
@@ -103,17 +106,18 @@ def _in_population(
     labels = [published.column(name) for name in names]
     classes = classes_of([column.codes for column in labels], published.n_records)
     fitting = _people_fitting(labels, classes, request, population, original)
-    lacking = int((fitting < classes.sizes).sum())
-    contained = Check(
-        "population",
-        not lacking,
-        f"The population of {population.n_records:,} people contains the release: every class fits at least "
-        "as many of them as it has records."
-        if not lacking
-        else f"{counted(lacking, 'class fits', 'classes fit')} fewer people of the population than "
-        f"{'it has' if lacking == 1 else 'they have'} records: the population does not contain the sample. "
-        "Give a table of all people that the release may be about.",
+    of_people = request.roles.only("person") is not None  # a class then has more records than people
+    lacking = int((fitting < (1 if of_people else classes.sizes)).sum())
+    enough = "one of them" if of_people else "as many of them as it has records"
+    detail = (
+        f"The population of {population.n_records:,} people contains the release: every class fits {enough}."
     )
+    if lacking:
+        detail = (
+            f"{counted(lacking, 'class fits', 'classes fit')} too few people of the population: it does not "
+            "contain the sample. Give a table of all people that the release may be about."
+        )
+    contained = Check("population", not lacking, detail)
     return [contained, *_population_risk(fitting, request)]
 
 

@@ -265,6 +265,7 @@ def _intruders(facts: dict[str, Any]) -> Section | None:
     sentences.append(human["sentence"] if human is not None else f"Human attempts: {BLANK}.")
     head = ("known of the person", "looked for", "suspected", "confirmed")
     words = (
-        "A record that alone fits what is known is a suspicion; it is confirmed if it is the person's own. "
+        "If the records that fit what is known are one person's alone, that is a suspicion; it is confirmed "
+        "if it is the right person."
     )
     return Section("intruders", "Intruder protocol", [words, *sentences], tables=[Table(head, rows)])

@@ -45,7 +45,7 @@ def three_criteria(
     columns = [column for column in sides.sensitive if len(column.texts) > 1]
     shown = [sides.rows[records] for records in after.records_that_fit(people)] if columns else []
     fitting = Fitting(before.records_that_fit(people) if columns else [], shown)
-    guessed = [infer(fitting, before.known, column, people, seed) for column in columns]
+    guessed = [infer(fitting, before.known, column, people, seed, sides.persons) for column in columns]
     return {
         "targets": len(people),
         "of": len(sides.rows) - int(sides.withheld.sum()),
@@ -79,7 +79,8 @@ def _singling_out(
             "after": [*shown, *(unchanged(column, sides.rows) for column in more)],
         }
         facts = {
-            side: single_out(columns, attempts, np.random.default_rng(seed)) for side, columns in of.items()
+            side: single_out(columns, attempts, np.random.default_rng(seed), sides.persons)
+            for side, columns in of.items()
         }
         found.append({"by": by, **facts, "sentence": singling_out_sentence(**facts, by=by)})
     return found

@@ -41,18 +41,24 @@ class Fitting:
 
 
 def infer(
-    fitting: Fitting, known: Sequence[np.ndarray], column: Column, targets: np.ndarray, seed: int
+    fitting: Fitting,
+    known: Sequence[np.ndarray],
+    column: Column,
+    targets: np.ndarray,
+    seed: int,
+    persons: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Guess the values of a sensitive column, before and after, and from other people alone.
 
     known    per column and original record the value
     targets  original records
+    persons  per original record whose it is; None where everybody has one record
     """
     truth, n_values = column.codes[targets], len(column.texts)
     rng = np.random.default_rng(seed)
     before = guess_from_records(fitting.before, column.codes, n_values, rng)
     after = guess_from_records(fitting.after, column.codes, n_values, rng)
-    blind = guess_from_others(known, column, targets, rng)
+    blind = guess_from_others(known, column, targets, rng, persons)
     control = rate(int((blind == truth).sum()), len(targets))
 
     def of(guesses: Guesses) -> dict[str, Any]:
@@ -80,10 +86,15 @@ def guess_from_records(
 
 
 def guess_from_others(
-    known: Sequence[np.ndarray], column: Column, targets: np.ndarray, rng: np.random.Generator
+    known: Sequence[np.ndarray],
+    column: Column,
+    targets: np.ndarray,
+    rng: np.random.Generator,
+    persons: np.ndarray | None = None,
 ) -> np.ndarray:
     """For each target a guess by people who are no targets: by naive Bayes, or the most frequent value."""
-    others = np.setdiff1d(np.arange(len(column.codes)), targets)
+    whose = np.arange(len(column.codes)) if persons is None else persons
+    others = np.flatnonzero(~np.isin(whose, whose[targets]))
     if not len(others):  # all are targets: nothing was seen of anybody else
         return np.full(len(targets), int(np.argmax(np.bincount(column.codes))))
     others = rng.permutation(others)[: 2 * _LESSONS]

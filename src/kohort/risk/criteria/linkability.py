@@ -43,22 +43,25 @@ def _linked(
     targets: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """How many targets are linked right by the release, and by the release without their own record."""
+    """How many targets are linked right by the release, and by the release without their own records."""
     one, other = (_fitting(table, part, targets) for part in (first, second))
     classes = table.classes
-    own = classes.of_record[table.record_of[targets]]
     sizes = classes.sizes.astype(np.float64)
     in_second = np.array([sizes[fits].sum() for fits in other])
+    whose = targets if table.persons is None else table.persons[targets]
     hits, control = 0, 0
     for t in range(len(targets)):
-        decoys = rng.choice(np.delete(np.arange(len(targets)), t), CANDIDATES - 1, replace=False)
+        others = np.flatnonzero(whose != whose[t])
+        decoys = rng.choice(others, min(CANDIDATES - 1, len(others)), replace=False)
         people = np.append(decoys, t)
         fitting = np.flatnonzero(one[t])
         both = other[np.ix_(people, fitting)] @ sizes[fitting]
         every = in_second[people]
-        own_fits = other[people, own[t]]
+        own = table.own_classes(int(targets[t]))
+        own_fits = other[np.ix_(people, own)]
+        own_both = (own_fits & one[t, own]).sum(axis=1)
         hits += _picks_last(both, every, rng)
-        control += _picks_last(both - (own_fits & one[t, own[t]]), every - own_fits, rng)
+        control += _picks_last(both - own_both, every - own_fits.sum(axis=1), rng)
     return hits, control
 
 

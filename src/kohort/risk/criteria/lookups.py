@@ -24,17 +24,25 @@ class Lookups:
     coverings  what the labels of each column cover
     known      per column and original record the value
     record_of  per original record its published one; -1: it has none
+    persons    per original record whose it is; None where everybody has one record
     """
 
     labels: Sequence[np.ndarray]
     coverings: Sequence[Covering]
     known: Sequence[np.ndarray]
     record_of: np.ndarray
+    persons: np.ndarray | None = None
 
     @cached_property
     def classes(self) -> Classes:
         """The published records that look alike."""
         return classes_of(list(self.labels), len(self.labels[0]))
+
+    def own_classes(self, person: int) -> np.ndarray:
+        """The classes of the published records of somebody, given by an original record of theirs."""
+        mine = [person] if self.persons is None else np.flatnonzero(self.persons == self.persons[person])
+        records = self.record_of[mine]
+        return self.classes.of_record[records[records >= 0]]
 
     def fitting(self, columns: Sequence[int], people: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of people, and for each of them the classes that fit what is known in these columns."""
@@ -58,7 +66,8 @@ class Lookups:
 def of_original(sides: BeforeAfter) -> Lookups:
     """The original as if it were published."""
     codes = [attribute.column.codes for attribute in sides.attributes]
-    return Lookups(codes, [_itself(a.column) for a in sides.attributes], codes, np.arange(sides.n_records))
+    coverings = [_itself(attribute.column) for attribute in sides.attributes]
+    return Lookups(codes, coverings, codes, np.arange(sides.n_records), sides.persons)
 
 
 def _itself(column: Column) -> Covering:
@@ -70,4 +79,5 @@ def _itself(column: Column) -> Covering:
 def of_release(sides: BeforeAfter) -> Lookups:
     """The release."""
     known = [attribute.column.codes for attribute in sides.attributes]
-    return Lookups([column.codes for column in sides.labels], sides.coverings, known, sides.published_of)
+    labels = [column.codes for column in sides.labels]
+    return Lookups(labels, sides.coverings, known, sides.published_of, sides.persons)

@@ -25,12 +25,17 @@ Predicate = tuple[tuple[int, ...], np.ndarray]
 """Columns, and the label that a record must have in each of them."""
 
 
-def single_out(columns: Sequence[SeenColumn], attempts: int, rng: np.random.Generator) -> dict[str, Any]:
+def single_out(
+    columns: Sequence[SeenColumn],
+    attempts: int,
+    rng: np.random.Generator,
+    persons: np.ndarray | None = None,
+) -> dict[str, Any]:
     """Attack a table with the rarest predicates found in it; how often they succeed, and blind ones."""
     rarest, predicates = rarest_predicates(columns, attempts, rng)
     blind = [_independent(columns, chosen, rng) for chosen, _ in predicates]
-    hits = int((matches(columns, predicates) == 1).sum())
-    control = int((matches(columns, blind) == 1).sum())
+    hits = int((matches(columns, predicates, persons) == 1).sum())
+    control = int((matches(columns, blind, persons) == 1).sum())
     n = len(predicates)
     found = compared(rate(hits, n), rate(control, n))
     return found | {"columns": [column.name for column in columns], "rarest": rarest}
@@ -102,22 +107,27 @@ def _independent(
     return chosen, np.array(drawn)
 
 
-def matches(columns: Sequence[SeenColumn], predicates: Sequence[Predicate]) -> np.ndarray:
-    """How many original records each predicate fits.
+def matches(
+    columns: Sequence[SeenColumn], predicates: Sequence[Predicate], persons: np.ndarray | None = None
+) -> np.ndarray:
+    """How many people each predicate fits: original records, unless `persons` says whose each one is.
 
     Those that its rarest label covers are looked up, and compared in the other columns.
     """
     indexes = [LabelIndex(column) for column in columns]
-    return np.array([_fitting(indexes, *predicate) for predicate in predicates], dtype=np.int64)
+    found = [_fitting(indexes, *predicate) for predicate in predicates]
+    whom = found if persons is None else [np.unique(persons[records]) for records in found]
+    return np.array([len(some) for some in whom], dtype=np.int64)
 
 
-def _fitting(indexes: Sequence[LabelIndex], chosen: tuple[int, ...], labels: np.ndarray) -> int:
+def _fitting(indexes: Sequence[LabelIndex], chosen: tuple[int, ...], labels: np.ndarray) -> np.ndarray:
+    """The original records that fit a predicate."""
     parts = sorted(zip(chosen, labels.tolist()), key=lambda part: indexes[part[0]].covered[part[1]])
     (rarest, label), *others = parts
     records = indexes[rarest].records(label)
     for place, label in others:
         records = records[indexes[place].covers(label, records)]
-    return len(records)
+    return records
 
 
 def singling_out_sentence(before: dict[str, Any], after: dict[str, Any], by: str) -> str:
