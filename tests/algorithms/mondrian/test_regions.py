@@ -8,6 +8,7 @@ import pytest
 from regions_in_memory import InMemory
 
 import kohort as ko
+from by_definition.regions import node_of
 from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.cut_regions import LEAST_REGION, RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_tree import NodeCut, RegionTree
@@ -117,14 +118,4 @@ def test_nodes_are_found_as_by_definition():
     tree, number = RegionTree.of_one_region().with_cuts({0: NodeCut(0, np.array([0, 0, 1, 1, 2, 2]))})
     below = {number[0, 1]: NodeCut(1, np.array([0, 1, 0, 1, 0, 1]), np.arange(6) == 3, 90)}
     tree, _ = tree.with_cuts(below)
-    assert tree.nodes_of(rows, np.arange(200)).tolist() == [_node(tree.arrays, *r) for r in enumerate(rows)]
-
-
-def _node(tree, number, row):
-    """The node of a record by definition: down from the root."""
-    at = 0
-    while tree.attribute[at] >= 0:
-        place = tree.first[at] + row[tree.attribute[at]]
-        lent = tree.lends[place] and number <= tree.last_lent[at]
-        at = tree.pool[at] if lent else tree.child[place]
-    return int(at)
+    assert tree.nodes_of(rows, np.arange(200)).tolist() == [node_of(tree.arrays, *r) for r in enumerate(rows)]

@@ -306,7 +306,7 @@ def test_a_path_that_is_missing_is_refused(spark, tmp_path):
         kohort.spark.anonymize(tmp_path / "book.xlsx", **ASKED)
 
 
-def test_command_line(spark, path, tmp_path):  # a process, and so a Spark, of its own
+def test_command_line(spark, path, tmp_path):
     from cli.running import run
 
     spec = tmp_path / "spec.yaml"
@@ -319,5 +319,8 @@ def test_command_line(spark, path, tmp_path):  # a process, and so a Spark, of i
     done = run(*command, "--out", out, "--certificate", tmp_path / "certificate.json", "--json")
     assert done.exit == 0
     assert json.loads(done.out)["records"] == pq.read_table(out).num_rows == N
+    assert run(*command, "--out", out).exit == 2  # it exists
+    gone = ["anonymize", tmp_path / "nowhere.parquet", *command[2:]]
+    assert run(*gone, "--out", tmp_path / "c.parquet").exit == 2
     assert run(*command, "--out", tmp_path / "b.parquet", "--report", tmp_path / "r.html").exit == 2
     assert not list(tmp_path.glob(".kohort-*"))
