@@ -24,6 +24,7 @@ HIERARCHIES = Path(ko.datasets.example_spec("adult")).parent / "hierarchies" / "
 K = ko.KAnonymity(5)
 OF_CLASSES: dict[str, list[Any]] = {
     "k: 5": [K],
+    "risk below 0.09": [K, ko.RiskLimit(0.09)],
     "l: 3": [K, ko.LDiversity("occupation", 3)],
     "alpha: 0.5": [K, ko.AlphaDeassociation("occupation", 0.5)],
     "t: 0.2": [K, ko.TCloseness("occupation", 0.2)],

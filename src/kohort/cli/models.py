@@ -13,6 +13,7 @@ __all__ = ["ADULT_LOSS", "models"]
 
 ADULT_LOSS: dict[str, dict[str, float]] = {
     "k-anonymity": {"mondrian": 0.03, "improve": 0.025, "full-domain": 0.588},
+    "risk-limit": {"mondrian": 0.055, "improve": 0.044},
     "l-diversity": {"mondrian": 0.219, "improve": 0.085},
     "alpha-deassociation": {"mondrian": 0.072, "improve": 0.035},
     "t-closeness": {"mondrian": 0.832, "improve": 0.453},

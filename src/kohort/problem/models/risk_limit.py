@@ -40,6 +40,9 @@ class RiskLimit(Model):
     name: ClassVar[str] = "risk-limit"
     spec_key: ClassVar[str] = "risk"
     only_counts: ClassVar[bool] = True
+    stops: ClassVar[str] = "finding the record of a person more often than a stated limit allows"
+    leaves: ClassVar[str] = "learning what all records of a class share"
+    typical: ClassVar[str] = "limit: 0.09"
     attribute = None
     limit: Number
     of: Literal["maximum", "average"] = "maximum"
