@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kohort.errors import InputError, UnsupportedError
+from kohort.problem.models import RiskLimit
 
 if TYPE_CHECKING:
     from kohort.pipeline.request import Request
@@ -30,6 +31,9 @@ def refuse_with_ledger(request: Request) -> None:
         (request.items is not None, "a column of items"),
         (request.events is not None, "a table of events"),
         (request.scheme is not None or bool(request.schemes), "a scheme"),
+        (request.sample < 1, "a sample of the records"),
+        (bool(request.perturbations), "treatments that change values"),
+        (bool(set(request.publish.values()) - {"interval"}), "means or medians"),
     ):
         if there:
             raise UnsupportedError(
@@ -41,7 +45,13 @@ def refuse_with_ledger(request: Request) -> None:
 
 def _refuse_models(request: Request) -> None:
     for model in request.models:
-        if model.compares_with_whole_table or not model.survives_unions:
+        if isinstance(model, RiskLimit):
+            raise UnsupportedError(
+                "A limit on the risk is not possible with a ledger, which counts the candidates that all "
+                f"releases leave. Ask for k: {model.least_class} instead."
+            )
+        alone = model.of_table or model.by_sampling or not model.survives_unions
+        if model.compares_with_whole_table or alone:
             raise UnsupportedError(
                 f"{model.name} as asked is not possible with a ledger: what it allows changes with the whole "
                 "table, or from one union of classes to the next. Ask for another model."
