@@ -13,6 +13,13 @@ PEOPLE = pa.table(
         "illness": ["flu", "cold", "gout"] * 4,
     }
 )
+ASKED = {
+    "quasi_identifiers": {"age": ko.intervals(5, 10)},
+    "sensitive": ["illness"],
+    "insensitive": ["pay"],
+    "person": "name",
+    "key": b"a secret of at least 16 bytes",
+}
 
 
 @pytest.mark.parametrize(
@@ -22,19 +29,10 @@ PEOPLE = pa.table(
         ({"privacy": [ko.KAnonymity(2), ko.KnownColumns(2, 1)]}, "known-columns"),
         ({"privacy": [ko.KAnonymity(2), ko.BetaLikeness("illness", 1)]}, "beta-likeness"),
         ({"k": 2, "sample": 0.5}, "a sample of the records"),
-        ({"k": 2, "treatments": {"pay": {"noise": 0.1}}}, "treatments that change values"),
+        ({"k": 2, "insensitive": {"pay": ko.Noise(0.1)}}, "treatments that change values"),
     ],
 )
 def test_what_several_releases_are_not_checked_for_is_refused(tmp_path, asked, words):
     with pytest.raises(ko.UnsupportedError, match=words):
-        ko.anonymize(
-            PEOPLE,
-            quasi_identifiers={"age": ko.intervals(5, 10)},
-            sensitive=["illness"],
-            insensitive=["pay"],
-            person="name",
-            ledger=tmp_path / "people.ledger",
-            key=b"a secret of at least 16 bytes",
-            **asked,
-        )
+        ko.anonymize(PEOPLE, ledger=tmp_path / "people.ledger", **{**ASKED, **asked})
     assert not list(tmp_path.iterdir())
