@@ -18,7 +18,7 @@ from kohort.io.data_files import read_data
 from kohort.io.tables import read_table, write_table
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]
-WITHIN = {".csv": "detect_layout", ".csv.gz": "detect_layout", ".xlsx": "read_excel"}
+WITHIN = {".csv": "detect_layout", ".csv.gz": "detect_layout", ".xlsx": "_read_sheet"}
 
 
 def sha256(path: Path) -> str:

@@ -94,7 +94,7 @@ class AttributeSpec(_WithHierarchy):
     weight: Decimal | None = None
     publish: Literal["interval", "mean", "median"] | None = None
     on_missing: Literal["error", "suppress"] | None = None
-    treatment: Annotated[Any, AfterValidator(_known_treatment)] = None
+    treatment: Annotated[Treatment | Any, AfterValidator(_known_treatment)] = None
     join: str | None = Field(None, min_length=1)
     separator: str | None = None
     multiset: Switch = False

@@ -118,9 +118,10 @@ def deficit_by_hand(problem, model, records):
     sensitive = problem.sensitive[model.attribute]
     cells = np.bincount(sensitive.column.codes[records], minlength=sensitive.n_values).tolist()
     known = {}
+    if model.compares_with_whole_table:
+        known["overall"] = sensitive.column.counts.tolist()
     if model.name == "t-closeness":
         tree = sensitive.context.tree
-        known["overall"] = sensitive.column.counts.tolist()
         known["ground"] = {
             "equal": lambda: by_definition.equal_ground(len(cells)),
             "ordered": lambda: by_definition.ordered_ground(list(range(len(cells)))),

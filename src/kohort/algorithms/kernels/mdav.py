@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.kernels.compiled import kernel
+from kohort.kernels.sorting import sorted_copy
 
 __all__ = ["mdav_groups", "v_mdav_groups"]
 
@@ -100,7 +101,7 @@ def _take_nearest(rest, number, left, other, k, group_of, group, total):
                 near[at], places[at] = near[at - 1], places[at - 1]
                 at -= 1
             near[at], places[at] = apart, place
-    taken = np.sort(places)[::-1]  # the last first, so that a removal moves none of the others
+    taken = sorted_copy(places)[::-1]  # the last first, so that a removal moves none of the others
     for place in taken:
         group_of[number[place]] = group
         for column in range(rest.shape[1]):
