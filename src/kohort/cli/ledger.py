@@ -59,19 +59,18 @@ def show(
 
 
 def _table(releases: Any) -> Table:
+    """A table that fits a terminal of 80 columns: the words in one column, the figures beside them."""
     from rich.table import Table
 
-    table = Table(
-        "release", "date", "title", "way", "promise", "records", "new", "kept", "gone", "candidates"
-    )
+    table = Table("", "release", box=None, show_edge=False, padding=(0, 1))
+    for name in ("records", "new", "kept", "gone", "candidates"):
+        table.add_column(name, justify="right", no_wrap=True)
     for facts in releases:
         people = facts.get("people", {})
+        words = [facts["date"], facts["title"], facts["again"], *map(_promise, facts["models"])]
         table.add_row(
             str(facts["number"]),
-            facts["date"],
-            facts["title"] or "",
-            facts["again"],
-            "; ".join(map(_promise, facts["models"])),
+            "; ".join(word for word in words if word),
             f"{facts['published']:,}",
             *(f"{people.get(name, 0):,}" for name in ("new", "kept", "gone")),
             f"{facts.get('candidates', 0):,}",
