@@ -52,6 +52,16 @@ def test_with_spec_and_original_everything_is_checked(signed):
     assert "loss discernibility" in claims(result)
 
 
+def test_a_certificate_of_before_the_risk_was_stated_still_verifies(folder):
+    assert anonymize("--certificate", "c.json").exit == 0
+    facts = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    del facts["risk"]
+    Path("c.json").write_text(json.dumps(facts), encoding="utf-8")
+    result = verify()
+    assert result.exit == 0, result.err
+    assert claims(result)["k-anonymity"] is True
+
+
 def test_the_k_of_the_certificate_counts(folder):
     assert anonymize("--k", "7", "--certificate", "c.json").exit == 0
     result = verify("--spec", "spec.yaml", "--original", "people.csv")
