@@ -155,14 +155,6 @@ def test_a_target_may_be_named():
         release.utility(queries=-1)
 
 
-def test_without_scikit_learn_classification_is_left_out_and_that_is_said(monkeypatch):
-    from kohort.utility import measure
-
-    monkeypatch.setattr(measure, "find_spec", lambda name: None)
-    found = random_release(0).utility(queries=10)["classification"]
-    assert "[sklearn]" in found["sentence"]
-
-
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_records_are_matched_with_their_originals_also_when_shuffled(shuffle):
     release = random_release(2, shuffle=shuffle)

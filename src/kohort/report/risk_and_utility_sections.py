@@ -106,12 +106,10 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
         figures.append(_queries(queries))
     if utility["itemsets"] is not None:
         figures.append(_itemsets(utility["itemsets"], facts["loss"]))
-    if learnt is not None and "accuracy" in learnt:
+    if learnt is not None:
         figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
             _nothing_learnt(learnt)
         )
-    elif learnt is not None:
-        sentences.append(learnt["sentence"])
     if pairs is not None:
         figures.append(_association(pairs)) if pairs.get("pairs") else sentences.append(pairs["sentence"])
     if not figures and not sentences:

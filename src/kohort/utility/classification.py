@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
-from kohort.extras import missing_package
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.utility.encode import Encoded, group_values, original_side, published_side
+from kohort.utility.logistic import Lessons, predict
 
 __all__ = ["classification"]
 
@@ -41,7 +41,7 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
     floor = float(np.average(truth == guess, weights=weights[test]))
 
     def accuracy_of(known: list[Encoded], records: np.ndarray) -> float:
-        guesses = _predicted(_lessons(known, records, classes[train], weights[train]), held_out)
+        guesses = predict(_lessons(known, records, classes[train], weights[train]), held_out)
         return float(np.average(guesses == truth, weights=weights[test]))
 
     ceiling, accuracy = accuracy_of(before, train), accuracy_of(after, sides.published_of[train])
@@ -80,33 +80,13 @@ def _matrix(columns: list[Encoded], records: np.ndarray) -> np.ndarray:
     return np.column_stack([column.features(records).astype(np.float32) for column in columns])
 
 
-class _Lessons(NamedTuple):
-    """What a model learns from: features, the class of each, and how much it counts."""
-
-    features: np.ndarray
-    classes: np.ndarray
-    weights: np.ndarray
-
-
 def _lessons(
     columns: list[Encoded], records: np.ndarray, classes: np.ndarray, weights: np.ndarray
-) -> _Lessons:
+) -> Lessons:
     """Records that look alike and have the same class are one lesson that counts as often: less to learn."""
     look = np.zeros(len(records), dtype=np.int64)
     for values in (*(column.labels[records] for column in columns), classes):
         pair = look * (int(values.max()) + 1) + values
         look = np.unique(pair, return_inverse=True)[1].reshape(-1)
     first = np.unique(look, return_index=True)[1]
-    return _Lessons(_matrix(columns, records[first]), classes[first], np.bincount(look, weights))
-
-
-def _predicted(lessons: _Lessons, tests: np.ndarray) -> np.ndarray:
-    """The classes that a model predicts for the tests."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        raise missing_package("Classification needs", "sklearn") from None
-    model = LogisticRegression(C=0.1, max_iter=2_000, tol=1e-3)
-    with threadpool_limits(1):  # so little to learn that more threads only wait for each other
-        return model.fit(lessons.features, lessons.classes, sample_weight=lessons.weights).predict(tests)
+    return Lessons(_matrix(columns, records[first]), classes[first], np.bincount(look, weights))

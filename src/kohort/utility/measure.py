@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean
-from kohort.extras import install_command
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.costs import cost_named
 from kohort.utility.association import association
@@ -52,7 +49,7 @@ def measure_utility(
     run.report("mining frequent sets of items", 0.3)
     mined = None if sides.baskets is None else itemset_loss(sides.baskets)
     run.report("learning to classify", 0.4)
-    learnt = _classification(sides, column, asked=target is not None, seed=seed)
+    learnt = None if column is None else classification(sides, column, seed=seed)
     run.report("comparing pairs of columns", 0.8)
     return {
         "kohort": "utility",
@@ -78,16 +75,6 @@ def _figure(value: float) -> str:
 
 def _meaning(name: str) -> str:
     return cost_named(name.removeprefix("items-")).meaning
-
-
-def _classification(
-    sides: BeforeAfter, column: Column | None, *, asked: bool, seed: int
-) -> dict[str, Any] | None:
-    if column is None:
-        return None
-    if not asked and find_spec("sklearn") is None:
-        return {"sentence": f"Classification was left out. It needs: {install_command('sklearn')}"}
-    return classification(sides, column, seed=seed)
 
 
 def _target(release: VerifiedRelease, name: str | None) -> Column | None:
