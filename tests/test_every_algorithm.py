@@ -66,7 +66,11 @@ NO_GROUPS = ("optimal-recoding", "bottom-up", "top-down-search")  # that could b
 POPULATION = pa.concat_tables([pa.table(PAPER_TABLE)] * 2).drop(["illness"])
 MODEL_EXAMPLES = {
     "k-anonymity": [],
-    "risk-limit": [ko.RiskLimit(0.5, strict=False), ko.RiskLimit(1, "average", strict=False)],
+    "risk-limit": [
+        ko.RiskLimit(0.5, strict=False),
+        ko.RiskLimit(1, "average", strict=False),
+        ko.RiskLimit(0.5, share=0.9),
+    ],
     "l-diversity": [ko.LDiversity("illness", 2), ko.LDiversity("illness", 2, kind="entropy")],
     "alpha-deassociation": [
         ko.AlphaDeassociation("illness", 0.5),

@@ -123,6 +123,7 @@ MODELS = [
     (ko.KAnonymity, {"k": 2}),
     (ko.RiskLimit, {"limit": 0.1, "of": "average", "against": "population", "sampling_fraction": 0.5}),
     (ko.RiskLimit, {"limit": 0.1, "strict": False}),
+    (ko.RiskLimit, {"limit": 0.1, "share": 0.05}),
     (ko.KmAnonymity, {"k": 2, "m": 2}),
     (ko.LDiversity, {"attribute": "s", "l": 2, "kind": "recursive", "c": 1}),
     (ko.TCloseness, {"attribute": "s", "t": 0.2, "distance": "equal"}),

@@ -25,6 +25,12 @@ def negative_binomial(h, size, p):
     return comb(h - 1, size - 1) * p**size * (1 - p) ** (h - size)
 
 
+def share_above(risks, limit, strict):
+    """The share of records whose chance is not within the limit."""
+    above = [risk for risk in risks if (risk >= limit if strict else risk > limit)]
+    return Fraction(len(above), len(risks))
+
+
 def keeps(risks, limit, of, strict):
     risk = max(risks) if of == "maximum" else sum(risks) / len(risks)
     return risk < limit if strict else risk <= limit

@@ -9,7 +9,6 @@ from kohort.algorithms.again.alone import cost_alone
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
-from kohort.pipeline.average_risk import Attempt, solve_within_averages, tries
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.figures import Figures, checked_figures
@@ -22,6 +21,7 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_of
 from kohort.pipeline.solve import Solution, solve
+from kohort.pipeline.table_limits import Attempt, solve_within_limits, tries
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
@@ -76,8 +76,8 @@ def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: 
 def _solved(
     prepared: Prepared, choice: Choice, clock: Clock, progress: Progress | None, stop: Stop | None
 ) -> Attempt:
-    """The solution and what it publishes; a limit on the average risk takes several attempts, see there."""
-    request, averages = prepared.request, bool(prepared.request.average_limits)
+    """The solution and what it publishes; a limit on all records together takes several attempts."""
+    request, averages = prepared.request, bool(prepared.request.limits_of_table)
     if averages and request.time_limit is not None:
         request = replace(request, time_limit=request.time_limit / tries(prepared))
 
@@ -87,7 +87,7 @@ def _solved(
         with clock("apply"):
             return problem, solution, publish(prepared, solution.recoding)
 
-    return solve_within_averages(prepared, attempt) if averages else attempt(prepared.problem)
+    return solve_within_limits(prepared, attempt) if averages else attempt(prepared.problem)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verification:

@@ -233,7 +233,7 @@ class Request(Options):
     def search_models(self) -> tuple[Model, ...]:
         """The models as algorithms see them: a limit on the risk of a class is the k that it needs.
 
-        A limit on the average is met by searching for a k, see `average_risk`.
+        A limit on all records together is met by searching for a k, see `table_limits`.
         """
         if not any(isinstance(model, RiskLimit) for model in self.table_models):
             return self.table_models
@@ -241,8 +241,8 @@ class Request(Options):
         return (KAnonymity(self.k), *others)
 
     @property
-    def average_limits(self) -> tuple[RiskLimit, ...]:
-        """The limits on the average risk."""
+    def limits_of_table(self) -> tuple[RiskLimit, ...]:
+        """The limits on the risk of all records together."""
         limits = (model for model in self.table_models if isinstance(model, RiskLimit))
         return tuple(limit for limit in limits if limit.of_whole_table)
 

@@ -144,7 +144,7 @@ def _population_risk(fitting: np.ndarray, request: Request) -> list[Check]:
         f"The class that fits fewest people of the population fits {least:,} (k-map): somebody is found "
         f"there with a chance of at most {percent(risk)}."
     )
-    limits = [limit for limit in _limits(request) if limit.of == "maximum"]
+    limits = [limit for limit in _limits(request) if not limit.of_whole_table]
     failing = [limit for limit in limits if not least or not limit.within(risk)]
     if failing:
         detail += " That is not within the limit on the risk."

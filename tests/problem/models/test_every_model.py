@@ -36,6 +36,7 @@ EXAMPLES = [
     RiskLimit(0.3),
     RiskLimit("1/3", strict=False),
     RiskLimit(0.4, "average"),
+    RiskLimit(0.3, share=0.25),
     RiskLimit(0.1, "maximum", "population", sampling_fraction=0.2),
     RiskLimit(0.2, "average", "population", False, sampling_fraction=0.6),
     LDiversity("s", 1.5),

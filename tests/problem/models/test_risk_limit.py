@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.risk_limit import keeps, negative_binomial, population_risk, sample_risks
+from by_definition.risk_limit import keeps, negative_binomial, population_risk, sample_risks, share_above
 from kohort.problem.models import ClassCounts, RiskLimit
 from kohort.problem.models.expected_risk import expected_risk
 
@@ -34,6 +34,21 @@ def test_a_limit_against_the_population_is_judged_as_by_definition(sizes, limit,
     risks = [population_risk(size, share) for size in sizes for _ in range(size)]
     assert float(model.measure(counts)) == pytest.approx(max(risks) if of == "maximum" else np.mean(risks))
     assert model.holds(counts).all() == keeps(risks, float(limit), of, strict=True)
+
+
+@given(sizes=SIZES, limit=LIMITS, share=st.fractions("1/20", "19/20"), strict=st.booleans())
+def test_a_limit_for_a_share_of_records_is_judged_as_by_definition(sizes, limit, share, strict):
+    model, counts = RiskLimit(limit, strict=strict, share=share), ClassCounts.of_sizes(np.array(sizes))
+    above = share_above(sample_risks(sizes), limit, strict)
+    assert model.measure(counts) == above and model.asked == share
+    assert model.holds(counts).all() == (above <= share)
+
+
+@given(sizes=SIZES, limit=LIMITS, share=st.fractions("1/20", "19/20"))
+def test_a_limit_for_a_share_is_also_judged_against_the_population(sizes, limit, share):
+    model = RiskLimit(limit, "maximum", "population", sampling_fraction=0.3, share=share)
+    risks = [population_risk(size, 0.3) for size in sizes for _ in range(size)]
+    assert model.measure(ClassCounts.of_sizes(np.array(sizes))) == share_above(risks, float(limit), True)
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.3, 0.5, 0.501, 0.9, 0.999])
@@ -75,6 +90,9 @@ def test_a_strict_limit_of_009_needs_12():
         {"limit": 0.1, "against": "population"},
         {"limit": 0.1, "sampling_fraction": 0.5},
         {"limit": 0.1, "against": "population", "sampling_fraction": 0},
+        {"limit": 0.1, "share": 0},
+        {"limit": 0.1, "share": 1},
+        {"limit": 0.1, "of": "average", "share": 0.1},
     ],
 )
 def test_what_is_no_limit_is_refused(wrong):
@@ -95,6 +113,7 @@ def people(n=300):
         RiskLimit(0.2, "average"),
         RiskLimit(0.05, "maximum", "population", sampling_fraction=0.2),
         RiskLimit(0.05, "average", "population", sampling_fraction=0.3),
+        RiskLimit(0.09, share=0.2),
     ],
 )
 def test_a_release_keeps_its_limit(algorithm, limit):
@@ -105,13 +124,15 @@ def test_a_release_keeps_its_limit(algorithm, limit):
         algorithm=algorithm,
     )
     [found] = release.verdict.models
-    assert found.model == "risk-limit" and found.holds and found.measured < found.asked
+    assert found.model == "risk-limit" and found.holds and found.measured <= found.asked
     sizes = [len(rows) for rows in classes(release.table).values()]
-    if limit.against == "sample":
+    if limit.share is not None:
+        assert found.measured == Fraction(sum(size for size in sizes if size < 12), sum(sizes))
+    elif limit.against == "sample":
         assert found.measured == pytest.approx(
             max(sample_risks(sizes)) if limit.of == "maximum" else len(sizes) / sum(sizes)
         )
-    assert limit.of == "maximum" or (release.bound is None and release.guarantee is None)
+    assert not limit.of_whole_table or (release.bound is None and release.guarantee is None)
 
 
 def classes(table):
@@ -127,6 +148,15 @@ def test_an_average_keeps_more_detail_than_a_maximum():
     average = ko.anonymize(people(), privacy=RiskLimit(0.1, "average"), **asked)
     assert average.loss["loss"] < highest.loss["loss"]
     assert average.verdict.smallest_class < 10 <= highest.verdict.smallest_class
+
+
+def test_a_share_above_the_limit_keeps_more_detail_than_none():
+    asked = {"quasi_identifiers": {"age": ko.intervals(5, 20), "town": None}, "algorithm": "mondrian"}
+    nobody = ko.anonymize(people(), privacy=RiskLimit(0.09), **asked)
+    some = ko.anonymize(people(), privacy=RiskLimit(0.09, share=0.3), **asked)
+    assert some.loss["loss"] < nobody.loss["loss"]
+    assert some.verdict.smallest_class < 12 <= nobody.verdict.smallest_class
+    assert "for at least 70 % of records" in some.verdict.models[0].promise
 
 
 def test_a_limit_that_the_table_is_too_small_for_is_refused():

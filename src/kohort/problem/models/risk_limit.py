@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kohort.errors import InputError
+from kohort.errors import InputError, percent
 from kohort.parameters import shown
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import Number, choice, exact_number, readable
@@ -25,13 +25,14 @@ __all__ = ["RiskLimit"]
 
 @dataclass(frozen=True)
 class RiskLimit(Model):
-    """The chance that a person is found is below a limit: for everybody, or on average over all records.
+    """The chance that a person is found is below a limit: for everybody, for most, or on average.
 
     limit     a number above 0, at most 1
     of        maximum: of the person most at risk; average: over all records
     against   sample: found among the records of the table, 1 over the size of the class; population: found
               among the people that the table is a sample of, estimated from the `sampling_fraction`
     strict    whether the risk must be below the limit; otherwise it may equal it
+    share     the share of all records that may have a higher risk, instead of none of them
 
     >>> RiskLimit(0.09).least_class, RiskLimit("1/11", strict=False).least_class
     (12, 11)
@@ -49,6 +50,7 @@ class RiskLimit(Model):
     against: Literal["sample", "population"] = "sample"
     strict: bool = True
     sampling_fraction: Number | None = None
+    share: Number | None = None
 
     def __post_init__(self) -> None:
         limit = exact_number("RiskLimit", "limit", self.limit, "above 0 and at most 1", lambda x: 0 < x <= 1)
@@ -60,6 +62,7 @@ class RiskLimit(Model):
                 f"The 'strict' parameter of RiskLimit must be true or false. Got {shown(self.strict)}."
             )
         self._check_fraction()
+        self._check_share()
 
     def _check_fraction(self) -> None:
         if self.sampling_fraction is not None:
@@ -75,15 +78,31 @@ class RiskLimit(Model):
                 "against: population."
             )
 
+    def _check_share(self) -> None:
+        if self.share is None:
+            return
+        share = exact_number("RiskLimit", "share", self.share, "above 0 and below 1", lambda x: 0 < x < 1)
+        object.__setattr__(self, "share", share)
+        if self.of == "average":
+            raise InputError(
+                "The 'share' of a risk limit is the share of records whose own risk may be higher, which an "
+                "average does not look at: leave out share, or say of: maximum."
+            )
+
     @property
-    def asked(self) -> Fraction:
+    def highest(self) -> Fraction:
+        """The limit itself."""
         assert isinstance(self.limit, Fraction)
         return self.limit
 
     @property
+    def asked(self) -> Fraction:
+        return self.highest if self.share is None else Fraction(self.share)
+
+    @property
     def of_whole_table(self) -> bool:
         """Whether it is a promise about all classes together, not about each."""
-        return self.of == "average"
+        return self.of == "average" or self.share is not None
 
     compares_with_whole_table = of_whole_table
 
@@ -92,8 +111,8 @@ class RiskLimit(Model):
         """The smallest class whose own risk is within the limit."""
         if self.against == "population":
             assert isinstance(self.sampling_fraction, Fraction)
-            return least_size(float(self.asked), float(self.sampling_fraction), strict=self.strict)
-        return floor(1 / self.asked) + 1 if self.strict else ceil(1 / self.asked)
+            return least_size(float(self.highest), float(self.sampling_fraction), strict=self.strict)
+        return floor(1 / self.highest) + 1 if self.strict else ceil(1 / self.highest)
 
     @property
     def needed_k(self) -> int:
@@ -101,33 +120,36 @@ class RiskLimit(Model):
 
     def why_this_k(self) -> str:
         """A sentence that says which k the limit needs, and why one less is not enough."""
-        k, which = self.least_class, "average" if self.of_whole_table else "highest"
-        what = f"{'below' if self.strict else 'of at most'} {readable(self.asked)}"
+        k, which = self.least_class, "average" if self.of == "average" else "highest"
+        what = f"{'below' if self.strict else 'of at most'} {readable(self.highest)}"
         of = "the population" if self.against == "population" else "the table"
-        at = f"with {k} to a class it is {float(self._risk_of(k)):.4f}"
-        less = f"; with {k - 1} it would be {float(self._risk_of(k - 1)):.4f}" if k > 1 else ""
+        whom = "" if self.share is None else f" for all but {percent(float(self.asked))} of the records"
+        at = f"with {k} to a class it is {self._risk_of(k):.4f}"
+        less = f"; with {k - 1} it would be {self._risk_of(k - 1):.4f}" if k > 1 else ""
         needs = f"is kept by k = {k}, and maybe by less" if self.of_whole_table else f"needs k = {k}"
-        return f"A {which} risk {what} against {of} {needs}: {at}{less}."
+        return f"A {which} risk {what} against {of}{whom} {needs}: {at}{less}."
 
-    def _risk_of(self, size: int) -> Measure:
-        return self._worst(ClassCounts.of_sizes(np.array([size])), NO_CONTEXT)
+    def _risk_of(self, size: int) -> float:
+        return 1 / size if self.against == "sample" else float(self._risks(np.array([size]))[0])
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
-        """Per class whether its risk is within the limit; of an average that is, all classes are valid."""
+        """Per class whether its risk is within the limit; of a table that is, all classes are valid."""
         valid = np.asarray(counts.sizes >= self.least_class)
         if self.of_whole_table and counts.n_classes and self.within(self._worst(counts, context)):
             return np.ones(counts.n_classes, dtype=bool)
         return valid
 
     def within(self, risk: Measure) -> bool:
-        """Whether a risk is within the limit."""
-        return risk < self.asked if self.strict else risk <= self.asked
+        """Whether a risk, or the share of records that are above the limit, is within what is asked."""
+        return risk < self.asked if self.strict and self.share is None else risk <= self.asked
 
     def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
         if not self.of_whole_table:
             smallest = counts.sizes.min()
             return Fraction(1, int(smallest)) if self.against == "sample" else self._risks(smallest[None])[0]
         n = int(counts.sizes.sum())
+        if self.share is not None:
+            return Fraction(int(counts.sizes[counts.sizes < self.least_class].sum()), n)
         if self.against == "sample":  # each class has as many records as its risk has parts
             return Fraction(counts.n_classes, n)
         return float((self._risks(counts.sizes) * counts.sizes).sum() / n)
@@ -151,12 +173,16 @@ class RiskLimit(Model):
     def _describe(self, whom: str) -> str:
         among = "in the table" if self.against == "sample" else "in the population"
         how = "below" if self.strict else "at most"
-        which = "on average the chance" if self.of_whole_table else "the chance"
+        if self.share is not None:
+            others = "records" if whom == "a record" else "people"
+            most = f"for at least {percent(1 - float(self.asked))} of {others}"
+            return f"{most} the chance to be found {among} is {how} {readable(self.highest)}"
+        which = "on average the chance" if self.of == "average" else "the chance"
         return f"{which} that {whom} is found {among} is {how} {readable(self.asked)}"
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
         return (
-            f"A risk limit of {readable(self.asked)} is impossible: it needs classes of {self.least_class} "
+            f"A risk limit of {readable(self.highest)} is impossible: it needs classes of {self.least_class} "
             f"or more, and the table has {n} in all"
         )

@@ -1,8 +1,9 @@
-"""Meet a limit on the average risk: search for the smallest k whose release keeps it.
+"""Meet a limit on the risk of all records together: search for the smallest k whose release keeps it.
 
-The average over records of 1 over the size of their class is the number of classes over that of records. It
-falls where classes are united, so larger k mostly give less, and classes that are each within the limit are
-so on average. The k is found by bisection between the k that is promised and the k that is always enough.
+Such a limit is on the average, or on the share of records that are above a risk. The average over records of
+1 over the size of their class is the number of classes over that of records. It falls where classes are
+united, and so does the share, so larger k mostly give less; classes that are each within the limit are so
+together. The k is found by bisection between the k that is promised and the k that is always enough.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kohort.pipeline.solve import Solution
 from kohort.problem.models import ClassCounts, KAnonymity, PersonCells, RiskLimit
 from kohort.problem.problem import Problem
 
-__all__ = ["Attempt", "solve_within_averages", "tries"]
+__all__ = ["Attempt", "solve_within_limits", "tries"]
 
 Attempt = tuple[Problem, Solution, Published]
 
@@ -30,8 +31,8 @@ def tries(prepared: Prepared) -> int:
     return 1 if low >= high else 2 + (high - low).bit_length()
 
 
-def solve_within_averages(prepared: Prepared, attempt: Callable[[Problem], Attempt]) -> Attempt:
-    """The attempt with the smallest k found whose classes keep every limit on the average risk."""
+def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt]) -> Attempt:
+    """The attempt with the smallest k found whose classes keep every limit on all records together."""
     problem = prepared.problem
     found = attempt(problem)
     low, high = problem.k, _enough(prepared)
@@ -49,8 +50,8 @@ def solve_within_averages(prepared: Prepared, attempt: Callable[[Problem], Attem
 
 
 def _enough(prepared: Prepared) -> int:
-    """A k with which every class is within each limit on the average, and so all are."""
-    limits = prepared.request.average_limits
+    """A k with which every class is within each limit, and so all are together."""
+    limits = prepared.request.limits_of_table
     return min(max(limit.least_class for limit in limits), prepared.problem.n_people)
 
 
@@ -60,14 +61,14 @@ def _with_k(problem: Problem, k: int) -> Problem:
 
 
 def _keeps(prepared: Prepared, published: Published) -> bool:
-    """Whether the classes that would be published keep every limit on the average."""
+    """Whether the classes that would be published keep every limit on all records together."""
     columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
     classes = classes_of(columns, len(published.rows))
     sizes = classes.sizes
     if prepared.persons is not None:
         persons = prepared.persons[published.rows]
         sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
-    return all(_holds(limit, sizes) for limit in prepared.request.average_limits)
+    return all(_holds(limit, sizes) for limit in prepared.request.limits_of_table)
 
 
 def _holds(limit: RiskLimit, sizes: np.ndarray) -> bool:
@@ -78,8 +79,8 @@ def _noted(found: Attempt, k: int) -> Attempt:
     """The attempt with its k in a note. A bound for that k is none for the limit, which allows others."""
     problem, solution, published = found
     note = (
-        f"The limit on the average risk was met with k = {k}, the smallest that a search by bisection found "
-        "to keep it. No lower bound on the loss is known for such a limit."
+        f"The limit on the risk of all records together was met with k = {k}, the smallest that a search "
+        "by bisection found to keep it. No lower bound on the loss is known for such a limit."
     )
     recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
     kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))
