@@ -13,14 +13,12 @@ from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
-from kohort.io.certificate import write_certificate
 from kohort.io.columns import Slices, rows_per_slice
 from kohort.io.data_files import write_data, write_data_slices
 from kohort.io.databases import DatabaseTable
 from kohort.io.databases.table_draft import TableDraft, table_draft
 from kohort.io.hierarchies import write_hierarchy
 from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hierarchy_files
-from kohort.io.maps import write_maps
 from kohort.io.order_file import write_order
 from kohort.io.salt import NO_SALT, Salt, write_salt
 from kohort.io.signature import sign_file, signature_path
@@ -233,6 +231,8 @@ class ReleaseFiles:
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:
+            from kohort.io.certificate import write_certificate
+
             write_certificate(facts, draft_of[self.certificate])
             if self.signature is not None:
                 sign_file(draft_of[self.certificate], draft_of[self.signature], self.key)
@@ -256,6 +256,8 @@ class ReleaseFiles:
     def _write_private_files(self, release: Release, draft_of: Mapping[Path, Path]) -> None:
         """Write what stays with the steward: maps, the salt and the order file."""
         if self.maps is not None:
+            from kohort.io.maps import write_maps
+
             write_maps(release.value_maps(release.origin.spec_sha256), draft_of[self.maps])
         if self.salt.new_file is not None:
             write_salt(self.salt, draft_of[self.salt.new_file])
