@@ -50,7 +50,7 @@ def _cell(cell: dict[str, Any]) -> Iterator[str]:
 def _output(output: dict[str, Any]) -> str:
     """What a cell gave, in the richest form that a page can show."""
     if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+        return f"``` {{.text .said}}\n{''.join(output['text']).rstrip()}\n```"
     data = output["data"]
     if "image/svg+xml" in data:
         picture = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
