@@ -67,6 +67,9 @@ def covers(column, label, value):
 
 
 searches = pytest.mark.parametrize("algorithm", ["full-domain", "incognito", "auto"])
+by_k = pytest.mark.parametrize(
+    "algorithm", ["mondrian", "improve", "sequential", "forest", "optimal-recoding"]
+)
 
 
 @searches
@@ -146,10 +149,41 @@ def test_two_promises_at_once_with_a_sensitive_column():
     assert [model.holds for model in release.verdict.models] == [True] * 3
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "improve", "sequential", "optimal-recoding"])
+@by_k
 def test_algorithms_that_cannot_say_which_can(algorithm):
-    with pytest.raises(ko.UnsupportedError, match=r"does not support k-map\. .*full-domain, incognito"):
-        release_of(ko.KMap(PEOPLE, 5), algorithm=algorithm)
+    with pytest.raises(ko.UnsupportedError, match=r"not support delta-presence\. .*full-domain, incognito"):
+        release_of(ko.DeltaPresence(PEOPLE, at_most=0.9), algorithm=algorithm)
+
+
+@by_k
+@pytest.mark.parametrize("known", [1, 2])
+def test_other_algorithms_keep_known_columns_by_a_search_for_k(algorithm, known):
+    release = release_of(ko.KnownColumns(5, known), algorithm=algorithm)
+    least = min(records_alike(rows_of(release.table), known))
+    assert release.verdict.models[0].measured == least >= 5
+    assert release.cost <= release_of(ko.KAnonymity(5), algorithm=algorithm).cost
+    assert release.bound is None and any("k = " in note for note in release.notes)
+
+
+@by_k
+def test_other_algorithms_keep_k_map_by_a_search_for_k(algorithm):
+    release = release_of(ko.KMap(PEOPLE, 5), algorithm=algorithm)
+    fitting = [len(people_fitting(row, rows_of(PEOPLE), covers)) for row in rows_of(release.table)]
+    assert release.verdict.models[0].measured == min(fitting) >= 5
+    assert release.cost <= release_of(ko.KAnonymity(5), algorithm=algorithm).cost
+
+
+def test_a_smaller_k_is_enough_where_the_population_is_large():
+    many = pa.concat_tables([PEOPLE] * 4)
+    release = release_of(ko.KMap(many, 4), algorithm="mondrian")
+    assert release.cost == 0 and release.verdict.models[0].measured == 4
+    some = release_of(ko.KMap(many, 12), algorithm="mondrian")
+    assert 1 <= some.verdict.smallest_class < 12 and some.verdict.models[0].measured >= 12
+
+
+def test_a_k_of_k_map_above_the_table_is_left_to_a_search_over_levels():
+    release = release_of(ko.KMap(PEOPLE, 90), algorithm="auto")
+    assert release.algorithm == "full-domain" and release.verdict.models[0].measured >= 90
 
 
 @pytest.mark.parametrize(

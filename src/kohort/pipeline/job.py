@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kohort.algorithms import Progress, Run, Stop
+from kohort.algorithms import ALGORITHMS, Progress, Run, Stop
 from kohort.algorithms.again.alone import cost_alone
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
@@ -21,7 +21,7 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_of
 from kohort.pipeline.solve import Solution, solve
-from kohort.pipeline.table_limits import Attempt, solve_within_limits, tries
+from kohort.pipeline.table_limits import Attempt, promised_by_k, solve_within_limits, tries
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
@@ -76,10 +76,12 @@ def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: 
 def _solved(
     prepared: Prepared, choice: Choice, clock: Clock, progress: Progress | None, stop: Stop | None
 ) -> Attempt:
-    """The solution and what it publishes; a limit on all records together takes several attempts."""
-    request, averages = prepared.request, bool(prepared.request.limits_of_table)
-    if averages and request.time_limit is not None:
-        request = replace(request, time_limit=request.time_limit / tries(prepared))
+    """The solution and what it publishes; promises about all classes take several attempts."""
+    request, several = prepared.request, bool(promised_by_k(prepared))
+    own = ALGORITHMS[choice.name].own_time_limit if several else None
+    seconds = own if request.time_limit is None else request.time_limit
+    if several and seconds is not None:
+        request = replace(request, time_limit=seconds / tries(prepared))
 
     def attempt(problem: Problem) -> Attempt:
         choice.solver.refuse(problem)  # of another k, if there is one
@@ -87,7 +89,7 @@ def _solved(
         with clock("apply"):
             return problem, solution, publish(prepared, solution.recoding)
 
-    return solve_within_limits(prepared, attempt) if averages else attempt(prepared.problem)
+    return solve_within_limits(prepared, attempt) if several else attempt(prepared.problem)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verification:

@@ -17,6 +17,7 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.pipeline.averages import refuse_averages
+from kohort.pipeline.kept_by_k import search_models
 from kohort.pipeline.people import histories_of, persons_of, weights_of
 from kohort.pipeline.perturb import perturbed_columns
 from kohort.pipeline.populations import check_population, population_of, population_rows
@@ -79,7 +80,7 @@ class Prepared:
             self._refuse_limits()
         return Problem(
             attributes=self.attributes,
-            models=request.search_models if self.attributes else (),
+            models=search_models(request, self.n_people) if self.attributes else (),
             cost=cost,
             sensitive=self.sensitive,
             suppression=request.suppression,
@@ -91,10 +92,16 @@ class Prepared:
             population=self._population,
         )
 
+    @cached_property
+    def n_people(self) -> int:
+        """How many people the table is of: records, where everybody has one."""
+        if self.persons is None:
+            return len(self.attributes[0].column)
+        return int(self.persons.max(initial=-1)) + 1
+
     def _refuse_limits(self) -> None:
         """Raise InfeasibleError for a limit on the risk that not even all records as one class keep."""
-        n = len(self.attributes[0].column) if self.persons is None else int(self.persons.max(initial=-1)) + 1
-        everybody = ClassCounts.of_sizes(np.array([n] if n else []))
+        everybody = ClassCounts.of_sizes(np.array([self.n_people] if self.n_people else []))
         for model in self.request.table_models:
             if isinstance(model, RiskLimit) and (reason := model.refusal(everybody)) is not None:
                 raise InfeasibleError(f"{reason}.")

@@ -24,7 +24,6 @@ from kohort.problem.models import (
     KAnonymity,
     KmAnonymity,
     Model,
-    RiskLimit,
 )
 from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import Role, Roles
@@ -228,23 +227,6 @@ class Request(Options):
     def k(self) -> int:
         """The smallest class that the models of the quasi-identifiers allow; 1 where no k is asked for."""
         return max((model.needed_k for model in self.table_models), default=1)
-
-    @property
-    def search_models(self) -> tuple[Model, ...]:
-        """The models as algorithms see them: a limit on the risk of a class is the k that it needs.
-
-        A limit on all records together is met by searching for a k, see `table_limits`.
-        """
-        if not any(isinstance(model, RiskLimit) for model in self.table_models):
-            return self.table_models
-        others = (m for m in self.table_models if not isinstance(m, (KAnonymity, RiskLimit)))
-        return (KAnonymity(self.k), *others)
-
-    @property
-    def limits_of_table(self) -> tuple[RiskLimit, ...]:
-        """The limits on the risk of all records together."""
-        limits = (model for model in self.table_models if isinstance(model, RiskLimit))
-        return tuple(limit for limit in limits if limit.of_whole_table)
 
     @property
     def may_drop(self) -> bool:

@@ -1,9 +1,9 @@
-"""Meet a limit on the risk of all records together: search for the smallest k whose release keeps it.
+"""Meet promises about all classes together: search for the smallest k whose release keeps them.
 
-Such a limit is on the average, or on the share of records that are above a risk. The average over records of
-1 over the size of their class is the number of classes over that of records. It falls where classes are
-united, and so does the share, so larger k mostly give less; classes that are each within the limit are so
-together. The k is found by bisection between the k that is promised and the k that is always enough.
+Such a promise is a limit on the average risk or on the share of records above a risk, k-map, or k over every
+few known columns. Classes of some size always keep it, and smaller ones mostly break it the more, the smaller
+they are: the k is found by bisection between the k that is promised and the k that is always enough. The
+average over records of 1 over the size of their class, for one, is their number over that of all records.
 """
 
 from __future__ import annotations
@@ -11,18 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from kohort.pipeline.before_after import classes_of
+from kohort.pipeline.kept_by_k import kept_by_k
+from kohort.pipeline.labelled_classes import labelled_classes
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.solve import Solution
-from kohort.problem.models import ClassCounts, KAnonymity, PersonCells, RiskLimit
+from kohort.problem.models import ClassCounts, KAnonymity, Model, PersonCells, TableModel
 from kohort.problem.problem import Problem
 
-__all__ = ["Attempt", "solve_within_limits", "tries"]
+__all__ = ["Attempt", "promised_by_k", "solve_within_limits", "tries"]
 
 Attempt = tuple[Problem, Solution, Published]
+
+
+def promised_by_k(prepared: Prepared) -> tuple[Model, ...]:
+    """The promises that are kept by a search for a k."""
+    return kept_by_k(prepared.request, prepared.n_people) if prepared.attributes else ()
 
 
 def tries(prepared: Prepared) -> int:
@@ -32,7 +37,7 @@ def tries(prepared: Prepared) -> int:
 
 
 def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt]) -> Attempt:
-    """The attempt with the smallest k found whose classes keep every limit on all records together."""
+    """The attempt with the smallest k found whose classes keep every promise about all of them."""
     problem = prepared.problem
     found = attempt(problem)
     low, high = problem.k, _enough(prepared)
@@ -50,9 +55,9 @@ def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt
 
 
 def _enough(prepared: Prepared) -> int:
-    """A k with which every class is within each limit, and so all are together."""
-    limits = prepared.request.limits_of_table
-    return min(max(limit.least_class for limit in limits), prepared.problem.n_people)
+    """A k with which the classes always keep each promise."""
+    sizes = (model.enough_k for model in promised_by_k(prepared))
+    return min(max(size for size in sizes if size is not None), prepared.n_people)
 
 
 def _with_k(problem: Problem, k: int) -> Problem:
@@ -61,26 +66,30 @@ def _with_k(problem: Problem, k: int) -> Problem:
 
 
 def _keeps(prepared: Prepared, published: Published) -> bool:
-    """Whether the classes that would be published keep every limit on all records together."""
+    """Whether the classes that would be published keep every promise about all of them."""
     columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
     classes = classes_of(columns, len(published.rows))
     sizes = classes.sizes
     if prepared.persons is not None:
         persons = prepared.persons[published.rows]
         sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
-    return all(_holds(limit, sizes) for limit in prepared.request.limits_of_table)
-
-
-def _holds(limit: RiskLimit, sizes: np.ndarray) -> bool:
-    return bool(limit.holds(ClassCounts.of_sizes(sizes)).all())
+    for model in promised_by_k(prepared):
+        held = (
+            model.holds_in(labelled_classes(prepared, classes))
+            if isinstance(model, TableModel)
+            else model.holds(ClassCounts.of_sizes(sizes))
+        )
+        if not held.all():
+            return False
+    return True
 
 
 def _noted(found: Attempt, k: int) -> Attempt:
-    """The attempt with its k in a note. A bound for that k is none for the limit, which allows others."""
+    """The attempt with its k in a note. A bound for that k is none for the promise, which allows others."""
     problem, solution, published = found
     note = (
-        f"The limit on the risk of all records together was met with k = {k}, the smallest that a search "
-        "by bisection found to keep it. No lower bound on the loss is known for such a limit."
+        f"What is promised of all classes together was met with k = {k}, the smallest that a search by "
+        "bisection found to keep it. No lower bound on the loss is known for such a promise."
     )
     recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
     kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))

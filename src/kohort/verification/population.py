@@ -31,7 +31,7 @@ def people_fitting(
     codes       per column the code of each class
     population  the same columns of the population, with the hierarchies that say what labels mean
 
-    O(people * columns) where no value is covered by two labels; else O(people * classes * columns).
+    O(people * columns) where no value is covered by two labels; else O(people * classes * columns) bits.
     """
     covers = [
         read_covering(column.texts, attribute).covers(np.arange(len(attribute.column.texts)))
@@ -63,10 +63,17 @@ def _one_class_at_a_time(
 ) -> Fitting:
     people = np.zeros(len(codes[0]), dtype=np.int64)
     times = np.zeros(len(everybody), dtype=np.int64)
+    packed = [_bits(covered, values) for covered, values in zip(covers, everybody.T)]
     for number, labels in enumerate(zip(*codes)):
-        fits = np.ones(len(everybody), dtype=bool)
-        for covered, values, label in zip(covers, everybody.T, labels):
-            fits &= covered[values, label]
+        fitting = packed[0][labels[0]]
+        for bits, label in zip(packed[1:], labels[1:]):
+            fitting = fitting & bits[label]
+        fits = np.flatnonzero(np.unpackbits(fitting, count=len(everybody)))
         people[number] = counts[fits].sum()
-        times += fits
+        times[fits] += 1
     return Fitting(people, int(counts[times == 0].sum()), apart=bool((times <= 1).all()))
+
+
+def _bits(covered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each label a bit per person: whether it covers their value."""
+    return np.array([np.packbits(of_label[values]) for of_label in covered.T])

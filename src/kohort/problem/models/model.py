@@ -144,6 +144,11 @@ class Model(ABC):
         return 1
 
     @property
+    def enough_k(self) -> int | None:
+        """A size of classes that always keeps the rule, of a rule about all classes together; else None."""
+        return None
+
+    @property
     def of_people(self) -> Literal["having", "spread"]:
         """How the people of a class are counted by value: those who have it, or spread over their records."""
         return "having"

@@ -118,6 +118,10 @@ class RiskLimit(Model):
     def needed_k(self) -> int:
         return 1 if self.of_whole_table else self.least_class
 
+    @property
+    def enough_k(self) -> int | None:
+        return self.least_class if self.of_whole_table else None
+
     def why_this_k(self) -> str:
         """A sentence that says which k the limit needs, and why one less is not enough."""
         k, which = self.least_class, "average" if self.of == "average" else "highest"

@@ -44,7 +44,8 @@ class TableModel(Model):
     """A promise that depends on all classes at once, or on a population that they are compared with.
 
     `survives_unions` says of these whether a table that keeps the promise still does where all values of a
-    column are published at a higher level of its hierarchy. Only searches over such levels can meet them.
+    column are published at a higher level of its hierarchy. Searches over such levels meet them; other
+    algorithms meet those that have an `enough_k`, by a search for a k.
     """
 
     of_table: ClassVar[bool] = True
