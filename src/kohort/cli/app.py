@@ -72,10 +72,11 @@ def _kohort(version: bool = typer.Option(False, "--version", help="Show the vers
 
 def main() -> None:
     """Run a command; exit 0 done, 1 the promise does not hold or is impossible, 2 bad input, 130 stopped."""
-    from kohort.cli.quick_start import collect_seldom, leave_pandas_out
+    from kohort.cli.quick_start import collect_seldom, leave_pandas_out, multiply_alone
     from kohort.files.atomic import forget_written
 
     collect_seldom()
+    multiply_alone()
     leave_pandas_out()
     forget_written()
     try:

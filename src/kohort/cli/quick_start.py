@@ -2,17 +2,20 @@
 
 PyArrow loads pandas, where it is installed, to find out whether a value came from there: a quarter of a
 second at the start of every command, and no command has values of pandas. And while modules are loaded,
-Python looks for garbage a hundred times over and finds none: a tenth of a second.
+Python looks for garbage a hundred times over and finds none: a tenth of a second. NumPy's linear algebra
+starts a thread per core that wait for work by turning in circles; no command has matrices worth a second
+thread.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-__all__ = ["collect_seldom", "leave_pandas_out"]
+__all__ = ["collect_seldom", "leave_pandas_out", "multiply_alone"]
 
 _ASKING = ("kohort", "pyarrow")
 _NEW_OBJECTS = 50_000
@@ -21,6 +24,11 @@ _NEW_OBJECTS = 50_000
 def collect_seldom() -> None:
     """Let Python look for garbage in cycles after 50,000 new objects instead of 700."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+
+
+def multiply_alone() -> None:
+    """Let NumPy multiply matrices in one thread, unless the user says otherwise; before NumPy is loaded."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def leave_pandas_out() -> None:
