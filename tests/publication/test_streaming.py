@@ -199,3 +199,17 @@ def test_the_file_shows_no_value_of_records_that_were_left_out(tmp_path):
         release.write(out)
         assert 0 not in release.original_rows
         assert b"nobody else" not in out.read_bytes()
+
+
+@pytest.mark.parametrize("k", [2, 10, 100])
+def test_adult_has_the_same_classes_by_both_engines(tmp_path, monkeypatch, k):
+    monkeypatch.setattr(batch_files, "ROWS", 4_096)
+    monkeypatch.setattr(dealing, "ROWS", 4_096)
+    monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 10_000)
+    path = tmp_path / "adult.parquet"
+    names = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]
+    pq.write_table(ko.datasets.load_adult("train").select([*names, "occupation"]), path)
+    asked = {"quasi_identifiers": names, "sensitive": ["occupation"], "algorithm": "mondrian", "k": k}
+    whole, batches = (ko.anonymize(path, engine=engine, **asked) for engine in ("memory", "streaming"))
+    assert batches.arrow.to_pylist() == whole.arrow.to_pylist()
+    assert batches.cost == whole.cost and batches.verdict.classes == whole.verdict.classes
