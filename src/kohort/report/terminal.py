@@ -57,7 +57,8 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _making(facts),
     ]
     if facts["together"] is not None:
-        sentences += together_sentences(facts["together"])[::2]
+        first, _, *others = together_sentences(facts["together"])
+        sentences += [first, *others]
     if facts["guarantee"] is not None:
         sentences.append(
             f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."

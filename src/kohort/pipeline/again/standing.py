@@ -73,7 +73,7 @@ def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Sta
         starts = np.searchsorted(pairs[:, 0], np.arange(int(entry.place.max()) + 1))
         sets = [tuple(part.tolist()) for part in np.split(pairs[:, 1], starts[1:])]
         numbers = np.array([number_of.setdefault(values, len(number_of)) for values in sets])
-        of_person[entry.person] = numbers[entry.place]
+        of_person[entry.of_people.person] = numbers[entry.of_people.place]
     known = person >= 0
     signature = np.full(len(person), -1, dtype=np.int64)
     signature[known] = of_person[person[known]]
