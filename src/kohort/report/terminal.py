@@ -139,6 +139,9 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]
+    if facts["counterfeits"]:
+        are = counted(facts["counterfeits"], "published record is", "published records are")
+        lines.append(Text(f"{are} nobody's: counterfeits, as the checks say."))
     if facts.get("loss"):
         name = "loss" if "loss" in facts["loss"] else "ncp"
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))

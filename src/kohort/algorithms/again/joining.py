@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
 
-__all__ = ["enlarged", "joined", "swapped"]
+__all__ = ["cost_of", "enlarged", "joined", "swapped"]
 
 Groups = list[np.ndarray]
 _COMPARED = 4096  # newcomers that are compared for one vacancy
@@ -25,10 +25,13 @@ def joined(
     groups: Groups,
     vacancies: Sequence[tuple[int, int]],
     newcomers: np.ndarray,
+    *,
+    compared: int = _COMPARED,
 ) -> tuple[Groups, np.ndarray]:
     """The groups with the nearest newcomers in their vacancies, and the newcomers who are left.
 
     vacancies  group and value of each; there are newcomers for all of them
+    compared   how many newcomers are compared for a vacancy
     """
     if not vacancies:
         return groups, newcomers
@@ -42,28 +45,23 @@ def joined(
         ]
     )
     asked = np.array(sorted(vacancies), dtype=np.int64).T.copy()
-    found = fill_vacancies(coded.cell_costs, leaves, ranges, asked, (start, pool), _COMPARED)
+    found = fill_vacancies(coded.cell_costs, leaves, ranges, asked, (start, pool), compared)
     extended = list(groups)
     for group in np.unique(asked[0]).tolist():
         extended[group] = np.append(groups[group], found[asked[0] == group])
     return extended, np.setdiff1d(newcomers, found)
 
 
-def enlarged(
-    coded: Coded, kinds: np.ndarray, groups: Groups, left: np.ndarray, closed: Collection[int]
-) -> Groups:
+def enlarged(coded: Coded, kinds: np.ndarray, groups: Groups, left: np.ndarray) -> Groups:
     """The groups with those of the people left who can join: one of each value of a group, where that costs
-    least, again and again.
-
-    closed  groups that nobody joins
-    """
+    least, again and again."""
     found = list(groups)
-    values = {place: frozenset(kinds[g].tolist()) for place, g in enumerate(groups) if place not in closed}
+    values = [frozenset(kinds[group].tolist()) for group in groups]
     waiting: dict[int, list[int]] = {}
     for person in left.tolist():
         waiting.setdefault(int(kinds[person]), []).append(person)
     while True:
-        fitting = [place for place, needed in values.items() if needed <= waiting.keys()]
+        fitting = [place for place, needed in enumerate(values) if needed <= waiting.keys()]
         if not fitting:
             return found
         larger = [
@@ -78,6 +76,11 @@ def enlarged(
                 del waiting[value]
 
 
+def cost_of(coded: Coded, groups: Groups) -> float:
+    """The cost of all records of some groups."""
+    return float(_costs(coded, groups).sum()) if groups else 0.0
+
+
 def _costs(coded: Coded, groups: Groups) -> np.ndarray:
     """The cost of all records of each group."""
     sizes = np.array([len(group) for group in groups])
@@ -87,18 +90,21 @@ def _costs(coded: Coded, groups: Groups) -> np.ndarray:
 
 
 def swapped(
-    coded: Coded, kinds: np.ndarray, homes: np.ndarray, groups: Groups, seed: int, run: Run
+    coded: Coded, kinds: np.ndarray, bound: np.ndarray, groups: Groups, homes: np.ndarray, seed: int, run: Run
 ) -> Groups:
-    """The groups after swaps of people with the same value, where that lowers the cost.
+    """The groups after swaps of people of the same kind, where that lowers the cost.
 
-    homes  the signature of each record's person, in whose groups they stay; -1 for newcomers
+    kinds  the kind of each record; -1: it stays where it is
+    bound  whether each record's person stays in groups of the same home
+    homes  a number for the home of each group
     """
     if len(groups) < 2 or run.out_of_time:
         return groups
     members = np.full((len(groups), max(map(len, groups))), -1, dtype=np.int64)
     for place, group in enumerate(groups):
         members[place, : len(group)] = group
-    trials = _TRIALS * int((members >= 0).sum())
+    there = members[members >= 0]
+    trials = _TRIALS * int((kinds[there] >= 0).sum())
     leaves = coded.searched_leaves()
-    found = swap_alike(coded.cell_costs, leaves, members, kinds, homes.astype(np.int64), trials, seed)
+    found = swap_alike(coded.cell_costs, leaves, members, kinds, bound, homes, trials, seed)
     return [group[group >= 0] for group in found]

@@ -15,11 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from kohort.algorithms.again.buckets import balanced_buckets
+from kohort.algorithms.again.buckets import Signature, balanced_buckets
 from kohort.algorithms.again.even_groups import even_groups
 from kohort.algorithms.again.history_keeping import refuse_withholding
 from kohort.algorithms.again.joining import enlarged, joined, swapped
-from kohort.algorithms.again.priced_groups import priced_groups
+from kohort.algorithms.again.newcomers import Grouping
 from kohort.algorithms.again.standing import Standing
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
@@ -31,7 +31,7 @@ from kohort.problem.problem import Problem
 from kohort.recoding.placed_groups import Counterfeits, PlacedGroups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["MInvariance"]
+__all__ = ["MInvariance", "number_of_each", "placed", "values_needed"]
 
 _NOTE = "The groups were made by m-invariance: the algorithm of the spec was not used."
 
@@ -57,41 +57,54 @@ class MInvariance:
         """Groups in which every value of a signature is equally frequent, people near each other together."""
         coded = problem.coded if problem.cost.adds_up else Coded(problem.attributes, cost_named("loss"))
         kinds = self.standing.kind_of_record.astype(np.int64)
-        found = self._stayed(coded, problem.k)
-        groups, left = joined(coded, kinds, found.groups, found.vacancies, self.standing.newcomers)
+        search = Grouping(coded, kinds, problem.k, run, problem.seed)
+        stayed = self.stayed(coded, problem.k)
+        groups, left = joined(coded, kinds, stayed.groups, stayed.vacancies, self.standing.newcomers)
         n_joined = len(self.standing.newcomers) - len(left)
-        new, left = self._newcomers(problem, coded, left, run)
-        with_false = {group for group, _ in found.counterfeits}
-        groups = enlarged(coded, kinds, [*groups, *new], left, closed=with_false)
-        groups = swapped(coded, kinds, self.standing.signature_of_record, groups, problem.seed, run)
-        return _placed(problem, self.standing, groups, found.counterfeits, n_joined)
+        new, left = search.newcomers(left, values_needed(problem), stayed.known)
+        with_false = {group for group, _ in stayed.counterfeits}
+        whole = [group for place, group in enumerate(groups) if place not in with_false]
+        whole = search.regrouped(enlarged(coded, kinds, [*whole, *new], left))
+        groups = [*(groups[place] for place in sorted(with_false)), *whole]
+        homes = number_of_each(
+            [*(stayed.signature[p] for p in sorted(with_false)), *map(search.signature, whole)]
+        )
+        bound = self.standing.signature_of_record >= 0
+        groups = swapped(coded, kinds, bound, groups, homes, problem.seed, run)
+        number = {place: number for number, place in enumerate(sorted(with_false))}
+        false = [(number[group], value) for group, value in stayed.counterfeits]
+        return placed(problem, self.standing, groups, false, n_joined)
 
-    def _stayed(self, coded: Coded, k: int) -> _Stayed:
+    def stayed(self, coded: Coded, k: int) -> Stayed:
         """The groups of those who stayed, with what is missing in them."""
-        found = _Stayed()
+        found = Stayed()
         for bucket in balanced_buckets(self.standing, k, self.counterfeits):
             made, before = even_groups(coded, bucket, k), len(found.groups)
             found.groups += made.members
+            found.signature += [bucket.signature] * len(made.members)
             found.vacancies += [(before + group, value) for group, value in made.vacancies]
             found.counterfeits += [(before + group, value) for group, value in made.counterfeits]
         return found
 
-    def _newcomers(
-        self, problem: Problem, coded: Coded, people: np.ndarray, run: Run
-    ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Groups of newcomers of whichever signatures cost least, and who is left."""
-        m = values_needed(problem)
-        values = self.standing.kind_of_record[people]
-        return priced_groups(coded, people, values, (m, max(1, -(-problem.k // m))), run, problem.seed)
-
 
 @dataclass
-class _Stayed:
-    """Groups of those who stayed; group and value of each vacancy and counterfeit."""
+class Stayed:
+    """Groups of those who stayed and their signatures; group and value of each vacancy and counterfeit."""
 
     groups: list[np.ndarray] = field(default_factory=list)
+    signature: list[Signature] = field(default_factory=list)
     vacancies: list[tuple[int, int]] = field(default_factory=list)
     counterfeits: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def known(self) -> frozenset[Signature]:
+        return frozenset(self.signature)
+
+
+def number_of_each(signatures: Sequence[Signature]) -> np.ndarray:
+    """A number for each signature, equal for equal ones."""
+    number: dict[Signature, int] = {}
+    return np.array([number.setdefault(signature, len(number)) for signature in signatures], dtype=np.int64)
 
 
 def values_needed(problem: Problem) -> int:
@@ -106,7 +119,7 @@ def values_needed(problem: Problem) -> int:
     return max(needed)
 
 
-def _placed(
+def placed(
     problem: Problem,
     standing: Standing,
     groups: Sequence[np.ndarray],

@@ -8,8 +8,11 @@ program itself). At the end the groups that their members' prices pay for best a
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
+from kohort.algorithms.again.buckets import Signature
 from kohort.algorithms.again.kernels.growing import grow_columns, part_people
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.proofs.kernels.dual_prices import (
@@ -30,26 +33,45 @@ _PAIRS = 20_000_000  # people that are looked at in a round; there are fewer see
 
 
 def priced_groups(
-    coded: Coded, people: np.ndarray, values: np.ndarray, shape: tuple[int, int], run: Run, seed: int
+    coded: Coded,
+    people: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    run: Run,
+    seed: int,
+    family: Collection[Signature] = (),
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Disjoint groups of people near each other, and the people who are in none.
 
     values  the value of each of the people
     shape   how many values m a group has, and how many people of each
+    family  the signatures that groups may have; without any, all may be
     """
-    counts = np.unique(values, return_inverse=True)[1].astype(np.int64)
-    if not len(people) or np.count_nonzero(np.bincount(counts) >= shape[1]) < shape[0]:
+    there, number = np.unique(values, return_inverse=True)
+    number = number.astype(np.int64)
+    if not len(people) or np.count_nonzero(np.bincount(number) >= shape[1]) < shape[0]:
         return [], people
+    able = [np.isin(there, signature) for signature in family]
+    allowed = np.array([part for part in able if part.sum() == shape[0]], dtype=bool)
+    if family and not len(allowed):
+        return [], people
+    allowed = allowed.reshape(-1, len(there))
     leaves = coded.searched_leaves()[people]
-    columns, price = _columns(coded, leaves, counts, shape, run, seed)
-    found = part_people(coded.cell_costs, leaves, counts, price, columns, shape)
+    columns, price = _columns(coded, leaves, number, shape, run, seed, allowed)
+    found = part_people(coded.cell_costs, leaves, number, price, columns, shape, allowed)
     left = np.ones(len(people), dtype=bool)
     left[found] = False
     return [people[group] for group in found], people[left]
 
 
 def _columns(
-    coded: Coded, leaves: np.ndarray, values: np.ndarray, shape: tuple[int, int], run: Run, seed: int
+    coded: Coded,
+    leaves: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    run: Run,
+    seed: int,
+    family: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Groups in the order in which they are best taken, then everybody as a seed; and everybody's price."""
     n_people, size = len(leaves), shape[0] * shape[1]
@@ -60,7 +82,7 @@ def _columns(
         if run.out_of_time:
             break
         seeds = np.sort(rng.permutation(n_people)[: max(_PAIRS // n_people, 1)])
-        grown = grow_columns(coded.cell_costs, leaves, values, price, seeds, shape)
+        grown = grow_columns(coded.cell_costs, leaves, values, price, seeds, shape, family)
         known = _united(known, grown[grown[:, -1] >= 0])
         if not len(known):
             break

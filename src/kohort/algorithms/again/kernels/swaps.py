@@ -11,30 +11,28 @@ __all__ = ["swap_alike"]
 
 
 @kernel
-def swap_alike(costs, leaves, members, kind_of, home_of, trials, seed):
+def swap_alike(costs, leaves, members, kind_of, bound, home, trials, seed):
     """The members of the groups after swaps; how many of each kind a group has stays the same.
 
     leaves   records by attributes
     members  groups by places: records, -1 where a group has fewer
-    kind_of  the kind of each record: two of the same kind may swap
-    home_of  the home of each record, in whose groups it has to stay; -1: it may go anywhere. A group is of
-             the home of those of its members who have one
+    kind_of  the kind of each record: two of the same kind may swap; -1: it stays where it is
+    bound    whether each record has to stay in groups of the same home
+    home     the home of each group
     trials   how many pairs are tried, drawn by the seed
     """
     members = members.copy()
     n_groups, width = members.shape
     people, start = _by_kind(members, kind_of)
-    place_of = np.full(len(kind_of), -1)
-    home, price = np.full(n_groups, -1), np.empty(n_groups)
+    place_of, price = np.full(len(kind_of), -1), np.empty(n_groups)
     for group in range(n_groups):
         price[group] = _price(costs, leaves, members[group], -1, -1)
         for place in range(width):
             record = members[group, place]
             if record >= 0:
                 place_of[record] = group * width + place
-                home[group] = max(home[group], home_of[record])
     state = np.uint64(2 * seed + 1) * np.uint64(0x9E3779B97F4A7C15)
-    for _ in range(trials if n_groups > 1 else 0):
+    for _ in range(trials if n_groups > 1 and len(people) else 0):
         state = _next(state)
         left = people[np.int64(state >> np.uint64(16)) % len(people)]
         first, last = start[kind_of[left]], start[kind_of[left] + 1]
@@ -42,7 +40,7 @@ def swap_alike(costs, leaves, members, kind_of, home_of, trials, seed):
         right = people[first + np.int64(state >> np.uint64(16)) % (last - first)]
         one, a = place_of[left] // width, place_of[left] % width
         other, b = place_of[right] // width, place_of[right] % width
-        if one == other or (home[one] != home[other] and max(home_of[left], home_of[right]) >= 0):
+        if one == other or (home[one] != home[other] and (bound[left] or bound[right])):
             continue
         before = price[one] + price[other]
         after = _price(costs, leaves, members[one], a, right)
@@ -58,19 +56,19 @@ def swap_alike(costs, leaves, members, kind_of, home_of, trials, seed):
 
 @kernel
 def _by_kind(members, kind_of):
-    """The records of all groups, those of a kind together, and the first of each kind and one more."""
+    """The records of all groups that may swap, by kind, and the first of each kind and one more."""
     n_kinds = 0
     for kind in kind_of:
         n_kinds = max(n_kinds, kind + 1)
     start = np.zeros(n_kinds + 1, np.int64)
     for record in members.ravel():
-        if record >= 0:
+        if record >= 0 and kind_of[record] >= 0:
             start[kind_of[record] + 1] += 1
     for kind in range(n_kinds):
         start[kind + 1] += start[kind]
     people, filled = np.empty(start[n_kinds], np.int64), start.copy()
     for record in members.ravel():
-        if record >= 0:
+        if record >= 0 and kind_of[record] >= 0:
             people[filled[kind_of[record]]] = record
             filled[kind_of[record]] += 1
     return people, start
