@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.person_codes import record_weights
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, PublishedTable
-from kohort.problem.models import Model
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
@@ -26,12 +24,12 @@ from kohort.verification.counterfeits import numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
 from kohort.verification.holders import Holders, holders_of
 from kohort.verification.items import verify_baskets, with_items
+from kohort.verification.judge import Judge
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.perturbed import check_perturbed
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
-from kohort.verification.verify_models import published_classes, verify_models
 from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
@@ -82,7 +80,7 @@ def verify(
     linked = demands.linked_by is not None
     whose = whose_records(demands.table_models, roles, original, found, linked=linked)
     number = apart.number or found.counterfeits
-    judge = _Judge(
+    judge = Judge(
         demands,
         roles,
         whose.models,
@@ -103,53 +101,6 @@ def verify(
         return Verification(verdict)
     loss = _loss(table, original, found) | _squares(demands, original, found, classes)
     return Verification(verdict, loss, _unweighted_loss(table, original, found))
-
-
-@dataclass(frozen=True, eq=False)
-class _Judge:
-    """Judges records of a release by the models.
-
-    dropped  how many records were left out
-    checks   what else was checked
-    context  what the classes are read with
-    """
-
-    demands: Demands
-    roles: Roles
-    models: Sequence[Model]
-    dropped: int
-    checks: Sequence[Check]
-    context: Mapping[str, Any]
-
-    def of_numbers(self) -> _Judge:
-        """The same for the models that are about numbers of people alone, not about values."""
-        return replace(self, models=[model for model in self.models if model.attribute is None])
-
-    def judged(
-        self, table: Dataset, persons: np.ndarray | None, counterfeits: int = 0
-    ) -> tuple[PublishedClasses, Verdict]:
-        """The classes of the records, and the verdict on them; `counterfeits` of them are nobody's."""
-        classes = published_classes(
-            table,
-            self.roles.having("quasi-identifier"),
-            self.models,
-            orders=self.demands.orders,
-            linked_by=self.demands.linked_by,
-            slot=self.demands.slot,
-            persons=persons,
-            **self.context,
-        )
-        sensitive = [n for n in self.roles.having("sensitive") if n in table.names]
-        verdict = verify_models(
-            classes,
-            self.models,
-            suppression=self.demands.suppression,
-            dropped=self.dropped,
-            checks=self.checks,
-            sensitive=[table.sensitive_column(name) for name in sensitive],
-            counterfeits=counterfeits,
-        )
-        return classes, verdict
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:

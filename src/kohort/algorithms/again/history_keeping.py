@@ -221,7 +221,7 @@ def _placed(
 
 
 def _settled(problem: Problem, standing: Standing, placed: PlacedGroups, run: Run) -> PlacedGroups:
-    """The same with newcomers exchanged: places and groups keep their sensitive values, so every rule holds."""
+    """The same with newcomers exchanged, by which places and groups keep their sensitive values."""
     movable = (standing.place_of_record < 0) & ~placed.withheld
     group_of, place_of = placed.group_of_record.copy(), placed.place_of_record.copy()
     affected = np.flatnonzero(np.isin(group_of, np.unique(group_of[movable])) & ~placed.withheld)
