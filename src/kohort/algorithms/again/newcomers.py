@@ -48,7 +48,7 @@ class Grouping:
         anyhow, left = self._priced(people, m)
         family = {signature for signature in known if len(signature) == m}
         used = Counter(self.signature(group) for group in anyhow)
-        most = len(self.kinds) // (_GROUPS_EACH * m * self.of_each(m))
+        most = len(people) // (_GROUPS_EACH * m * self.of_each(m))
         if len(used) <= max(most, 1):
             return anyhow, left
         family |= {signature for signature, _ in used.most_common(max(most - len(family), 0))}
