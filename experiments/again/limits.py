@@ -4,8 +4,7 @@
 
 Where nobody leaves, those who came together are told from all others by when they came, so every cell lies
 among them, and no release can lose less than the mean of the lower bounds for each of these tables alone.
-Where people leave, it says of RAND's years why cells rest, and how many people could be shown if a cell might
-be split, k places being shown and k not.
+Where people leave, it says of RAND's years how many places are vacant, and how many people rest for that.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from experiments.again.__main__ import (
     health_tables,
     write_rows,
 )
+from kohort.algorithms.again import Standing
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec
@@ -71,7 +71,7 @@ def bounds() -> list[dict[str, Any]]:
 
 
 def reasons() -> list[dict[str, Any]]:
-    """Per year of RAND: the people whose cell rests, by reason, and who could be shown if it were split."""
+    """Per year of RAND: who is in cells with vacancies, and how many people rest."""
     rows, ledger = [], Ledger("person")
     for number, table in enumerate(health_tables(), 1):
         spec = health_spec() | {"again": "history-keeping", "algorithm": "mondrian"}
@@ -81,37 +81,25 @@ def reasons() -> list[dict[str, Any]]:
         assert tie is not None and release.tied is not None
         ledger = release.tied.ledger
         if number > 1:
-            shown = np.zeros(tie.known.standing.n_places, dtype=bool)
-            place = ledger.entries[-1].place
-            shown[place[place < len(shown)]] = True
-            rows.append(_resting(tie.known.standing, shown, request.k, number))
-            rows[-1] |= {
-                "taken over": release.tied.people["passed_on"],
-                "loss": round(release.loss["loss"], 3),
-            }
+            people, loss = release.tied.people, round(release.loss["loss"], 3)
+            row = {"year": number, **_vacancies(tie.known.standing)}
+            rows.append(row | {"taken over": people["passed_on"], "rest": people["resting"], "loss": loss})
             print(rows[-1], flush=True)
     return rows
 
 
-def _resting(standing: Any, shown: np.ndarray, k: int, year: int) -> dict[str, Any]:
+def _vacancies(standing: Standing) -> dict[str, Any]:
+    """How many people are left of earlier releases, and where somebody is missing."""
     cell = standing.cell_of_place
-    n_cells = int(cell.max()) + 1
-    size, there = np.bincount(cell), np.bincount(cell[standing.seated() >= 0], minlength=n_cells)
-    vacant = size - there
-    rests = ~(np.bincount(cell[shown], minlength=n_cells) > 0) & (there > 0)
-    hidden = np.maximum(vacant, k)
-    split = np.where(size - hidden >= k, np.minimum(size - hidden, there), 0)
-    by_vacancy = rests & (vacant > 0)
+    size, there = np.bincount(cell), np.bincount(cell[standing.seated() >= 0], minlength=int(cell.max()) + 1)
+    vacant = np.where(there > 0, size - there, 0)
     return {
-        "year": year,
         "cells": int((there > 0).sum()),
         "median size": float(np.median(size[there > 0])),
         "people who stayed": int(there.sum()),
-        "vacant": int(vacant[there > 0].sum()),
         "newcomers": len(standing.newcomers),
-        "rest, a place is vacant": int(there[by_vacancy].sum()),
-        "rest, a promise is broken": int(there[rests & (vacant == 0)].sum()),
-        "shown if split": int(split[by_vacancy].sum()),
+        "vacant": int(vacant.sum()),
+        "in cells with a vacancy": int(there[vacant > 0].sum()),
     }
 
 

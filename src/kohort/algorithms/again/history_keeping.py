@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kohort.algorithms.again.blocks import with_blocks
 from kohort.algorithms.again.joining import swapped
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
 from kohort.algorithms.again.part_of_problem import part_of_problem
@@ -57,6 +58,7 @@ class HistoryKeeping:
             return _placed(
                 first, np.arange(problem.n_records), np.full(problem.n_records, -1), standing, told
             )
+        standing = with_blocks(problem, standing)
         record_of_place, n_filled = _filled(problem, standing)
         place_of_record = np.full(problem.n_records, -1, dtype=np.int64)
         shown = np.flatnonzero(record_of_place >= 0)

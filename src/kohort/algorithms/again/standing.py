@@ -17,6 +17,7 @@ class Standing:
     holds            per record whether its person is the last one who was published in that place
     kind_of_record   a number for the sensitive values of each record
     kind_of_place    that of the values which each place was last published with; -1: nobody has them now
+    kinds_before     for each earlier release the kinds that the places were published with, -1: not shown
     cell_of_place    places with the same number look alike in all earlier releases
     signature_of_record, signatures  for m-invariance: the number of each person's signature, -1 for
                      newcomers; and the signatures, each the kinds of values that it has
@@ -29,6 +30,7 @@ class Standing:
     cell_of_place: np.ndarray
     signature_of_record: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     signatures: tuple[tuple[int, ...], ...] = ()
+    kinds_before: tuple[np.ndarray, ...] = ()
 
     @property
     def n_places(self) -> int:

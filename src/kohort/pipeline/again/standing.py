@@ -90,6 +90,14 @@ def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standin
     if known.any():
         place[known] = ledger.place_of_person[person[known]]
         holds[known] = ledger.last_holder[place[known]] == person[known]
-    both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
-    kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
-    return Standing(place, holds, kind[: len(value)], kind[len(value) :], ledger.cell_of_place)
+    last = ledger.last_value.reshape(ledger.n_places, value.shape[1])
+    every = np.concatenate([value, last, *(entry.value for entry in ledger.entries)])
+    kind = distinct_rows(every)[2] if value.shape[1] else np.zeros(len(every), dtype=np.int64)
+    sizes = [len(value), len(last), *(len(entry.value) for entry in ledger.entries)]
+    of_record, of_place, *earlier = np.split(kind, np.cumsum(sizes)[:-1])
+    before = []
+    for entry, kinds in zip(ledger.entries, earlier):
+        before.append(np.full(ledger.n_places, -1, dtype=np.int64))
+        before[-1][entry.place] = kinds
+    cells = ledger.cell_of_place
+    return Standing(place, holds, of_record, of_place, cells, kinds_before=tuple(before))
