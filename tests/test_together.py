@@ -7,14 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
+from kohort.data.dataset import Dataset
+from kohort.data.ledger import Ledger
+from kohort.pipeline import Request, make_release
+from kohort.problem.roles import Roles
 from kohort.verification import verify_together
-from ledger_cases import Published, leaving, sequences, turnovers
+from ledger_cases import KEY, Published, leaving, sequences, turnovers
 
 MODELS = st.sampled_from(
     [
@@ -244,3 +249,51 @@ def test_what_breaks_a_rule_of_places_is_found(change, detail):
     found = verify_together(published.ledger.extended(replace(entry, **changed)))
     assert not found.holds
     assert any(detail in check.detail for check in found.checks if check.holds is False)
+
+
+def hidden_when(leaving, ills, diversity):
+    """Who is not shown once somebody has left a class of people who look alike."""
+    table = {f"p{number}": (20, ill) for number, ill in enumerate(ills)}
+    others = {f"other{number}": (40 + number, ill) for number, ill in enumerate(["flu", "cold", "gout"])}
+    published = Published([ko.KAnonymity(2), ko.LDiversity("ill", diversity, kind="distinct")])
+    published.publish(table | others)
+    later = {who: cells for who, cells in (table | others).items() if who != leaving}
+    published.publish(later)
+    return set(table) - set(published.holders()[1])
+
+
+@pytest.mark.parametrize(
+    ("ills", "diversity", "size"),
+    [
+        (["flu", "cold"] * 4, 2, 2),
+        (["flu", "cold", "gout", "rash"] * 2, 2, 2),
+        (["flu", "cold", "gout"] * 2, 3, 3),  # blocks of two would not have three values
+        (["flu", "cold", "gout"], 3, 3),
+    ],
+)
+def test_only_a_block_of_a_large_cell_rests_whoever_has_left(ills, diversity, size):
+    """All who rest together do so whichever of them has left: the blocks do not tell who it was."""
+    hidden = {f"p{number}": hidden_when(f"p{number}", ills, diversity) for number in range(len(ills))}
+    assert all(leaving in people and len(people) == size for leaving, people in hidden.items())
+    assert all(hidden[other] == people for people in hidden.values() for other in people)
+
+
+def test_sensitive_columns_may_stand_in_another_order():
+    """The ledger's order counts: everybody's values are found again."""
+    names = ["who", "age", "ill", "job"]
+    rows = [
+        ("a", 20, "flu", "cook"),
+        ("b", 21, "cold", "maid"),
+        ("c", 52, "gout", "cook"),
+        ("d", 53, "flu", "maid"),
+    ]
+    roles = Roles({"who": "person", "age": "quasi-identifier", "ill": "sensitive", "job": "sensitive"})
+    ledger = Ledger("who")
+    for order in (names, ["job", "ill", "age", "who"]):
+        table = pa.table({name: [row[names.index(name)] for row in rows] for name in order})
+        request = Request(
+            roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
+        )
+        ledger = make_release(Dataset(table), request).tied.ledger
+    assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]
+    assert (ledger.entries[0].value == ledger.entries[1].value).all()

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.algorithms.again.standing import Standing
+from kohort.problem.models import ClassCounts, ValueContext
 from kohort.problem.problem import Problem
 
 __all__ = ["with_blocks"]
@@ -22,18 +23,13 @@ def with_blocks(problem: Problem, standing: Standing) -> Standing:
     cell = standing.cell_of_place
     n_cells = int(cell.max()) + 1
     vacant = np.bincount(cell[standing.seated() < 0], minlength=n_cells) > 0
-    size = np.bincount(cell, minlength=n_cells)
-    holder = _holders(standing)
-    lost = np.bincount(cell[~_known(standing, holder)], minlength=n_cells) > 0
-    n_blocks = np.where(vacant & ~lost, size // problem.k, 1)
+    n_blocks = np.where(vacant, np.bincount(cell, minlength=n_cells) // problem.k, 1)
     turn = _turns(standing)
     while True:
-        block = turn % np.maximum(n_blocks[cell], 1)
+        n_blocks = np.maximum(n_blocks, 1)
+        block = turn % n_blocks[cell]
         _, number = np.unique(cell * (int(block.max()) + 1) + block, return_inverse=True)
-        parted = n_blocks[cell] > 1
-        if not parted.any():
-            return replace(standing, cell_of_place=number.astype(np.int64))
-        wrong = _breaking(problem, standing, number, parted, holder)
+        wrong = _breaking(problem, standing, number) & (n_blocks[cell] > 1)
         if not wrong.any():
             return replace(standing, cell_of_place=number.astype(np.int64))
         n_blocks[np.unique(cell[wrong])] -= 1
@@ -48,34 +44,13 @@ def _turns(standing: Standing) -> np.ndarray:
     return turn
 
 
-def _holders(standing: Standing) -> np.ndarray:
-    """Per kind of values a record of the table that has it, -1 where there is none."""
-    n_kinds = 1 + max(
-        int(kinds.max(initial=0)) for kinds in (standing.kind_of_record, *standing.kinds_before)
-    )
-    holder = np.full(n_kinds, -1, dtype=np.int64)
-    holder[standing.kind_of_record[::-1]] = np.arange(len(standing.kind_of_record))[::-1]
-    return holder
-
-
-def _known(standing: Standing, holder: np.ndarray) -> np.ndarray:
-    """Whether somebody in the table has each of the values that a place was published with: else it cannot
-    be judged by the models."""
-    known = np.ones(standing.n_places, dtype=bool)
-    for kinds in standing.kinds_before:
-        known &= (kinds < 0) | (holder[kinds] >= 0)
-    return known
-
-
-def _breaking(
-    problem: Problem, standing: Standing, number: np.ndarray, parted: np.ndarray, holder: np.ndarray
-) -> np.ndarray:
-    """Whether each place is in a block that would have broken a model in an earlier release."""
-    wrong = np.zeros(standing.n_places, dtype=bool)
-    for kinds in standing.kinds_before:
-        shown = np.flatnonzero(parted & (kinds >= 0))
-        if len(shown):
-            blocks, of_place = np.unique(number[shown], return_inverse=True)
-            holds = problem.satisfied(of_place, holder[kinds[shown]], len(blocks))
-            wrong[shown] |= ~holds[of_place]
-    return wrong
+def _breaking(problem: Problem, standing: Standing, block_of_place: np.ndarray) -> np.ndarray:
+    """Whether each place is in a block that breaks a model in an earlier release."""
+    wrong = np.zeros(int(block_of_place.max()) + 1, dtype=bool)
+    for earlier in standing.earlier:
+        blocks, number = np.unique(block_of_place[earlier.place], return_inverse=True)
+        counts = ClassCounts.from_records(number, earlier.value, len(blocks), len(earlier.labels))
+        for model in problem.models:
+            if model.attribute == earlier.attribute:
+                wrong[blocks] |= ~model.holds(counts, ValueContext(labels=earlier.labels))
+    return wrong[block_of_place]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.ledger import NOBODY, Ledger, LedgerEntry
-from kohort.pipeline.again.standing import Known
+from kohort.pipeline.again.standing import Known, sensitive_names
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
@@ -67,7 +67,7 @@ def _facts(prepared: Prepared, ledger: Ledger, published: Published) -> dict[str
         "title": request.title,
         "again": request.again,
         "models": promised(prepared),
-        "sensitive": list(prepared.sensitive),
+        "sensitive": sensitive_names(prepared, ledger),
         "quasi_identifiers": [attribute.name for attribute in prepared.attributes],
         "records": prepared.dataset.n_records,
         "published": len(published.rows),
