@@ -48,7 +48,7 @@ class Bucket:
 
     def n_shown(self, k: int) -> int:
         """How many people who stayed are published; none where they are too few for a group."""
-        real = self.size * len(self.signature) - sum(self.counterfeits.values())
+        real = self.size * len(self.signature) - self.counterfeits.total()
         return sum(len(self.shown(value)) for value in self.signature) if self.size and real >= k else 0
 
 
@@ -88,40 +88,45 @@ def _number(people: dict[int, list[int]]) -> int:
 def _with_counterfeits(
     buckets: Sequence[Bucket], newcomers: Counter, there: frozenset[int], k: int, allowed: int
 ) -> list[Bucket]:
-    """The buckets, larger where that shows most people for each counterfeit.
+    """The buckets, enlarged step by step where that shows most people for each counterfeit.
 
     newcomers  by value those who have not joined a bucket
     there      the values that somebody in the table has: a counterfeit has one of them
     """
-    found = list(buckets)
-    larger = [_best_size(bucket, newcomers, there, k, allowed) for bucket in buckets]
-    for place in sorted(range(len(found)), key=lambda place: -_worth(found[place], larger[place], k)):
-        bucket = _best_size(found[place], newcomers, there, k, allowed)  # fewer may be left by now
-        if _worth(found[place], bucket, k) > 0:
-            allowed -= sum(bucket.counterfeits.values())
-            joining = {v: bucket.missing(v) - found[place].missing(v) for v in bucket.signature}
-            newcomers = newcomers - Counter(joining)
-            found[place] = bucket
-    return found
+    found, steps = list(buckets), {}
+    stale = set(range(len(found)))
+    while True:
+        steps |= {place: _larger(found[place], newcomers, there, k) for place in sorted(stale)}
+        fitting = {p: step for p, step in steps.items() if step and _more(found[p], step) <= allowed}
+        if not fitting:
+            return found
+        best = max(fitting, key=lambda place: _worth(found[place], fitting[place], k))
+        before, found[best] = found[best], fitting[best]
+        allowed -= _more(before, found[best])
+        joining = +Counter({v: found[best].missing(v) - before.missing(v) for v in before.signature})
+        newcomers = newcomers - joining
+        stale = set(range(len(found))) if joining else {best}
 
 
-def _best_size(bucket: Bucket, newcomers: Counter, there: frozenset[int], k: int, allowed: int) -> Bucket:
-    """The bucket in the size that shows most people for each counterfeit."""
-    best = bucket
+def _larger(bucket: Bucket, newcomers: Counter, there: frozenset[int], k: int) -> Bucket | None:
+    """The bucket in the next size that shows more people, with counterfeits for that; None: none does."""
+    able = {value: bucket.missing(value) + newcomers[value] for value in bucket.signature}
     for size in range(bucket.size + 1, bucket.largest + 1):
-        larger = replace(bucket, size=size)
-        able = {value: bucket.missing(value) + newcomers[value] for value in bucket.signature}
-        lacking = Counter({value: larger.missing(value) - able[value] for value in bucket.signature})
-        lacking = +lacking
-        if sum(lacking.values()) > allowed or not set(lacking) <= there:
-            return best
+        larger = replace(bucket, size=size, counterfeits=Counter())
+        lacking = +Counter({value: larger.missing(value) - able[value] for value in bucket.signature})
+        if not set(lacking) <= there:
+            return None
         larger = replace(larger, counterfeits=lacking)
-        if _worth(bucket, larger, k) > _worth(bucket, best, k):
-            best = larger
-    return best
+        if larger.n_shown(k) > bucket.n_shown(k):
+            return larger
+    return None
+
+
+def _more(bucket: Bucket, larger: Bucket) -> int:
+    """How many more counterfeits a larger bucket takes."""
+    return larger.counterfeits.total() - bucket.counterfeits.total()
 
 
 def _worth(bucket: Bucket, larger: Bucket, k: int) -> float:
-    """How many more people are shown for each counterfeit."""
-    more = larger.n_shown(k) - bucket.n_shown(k)
-    return more / max(sum(larger.counterfeits.values()), 0.5)
+    """How many more people are shown for each further counterfeit."""
+    return (larger.n_shown(k) - bucket.n_shown(k)) / max(_more(bucket, larger), 0.5)

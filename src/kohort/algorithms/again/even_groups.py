@@ -35,7 +35,7 @@ def even_groups(coded: Coded, bucket: Bucket, k: int) -> EvenGroups:
     Seeds of the most frequent value, spread over their order, each take the nearest people who stayed.
     """
     width = len(bucket.signature)
-    real = bucket.size * width - sum(bucket.counterfeits.values())
+    real = bucket.size * width - bucket.counterfeits.total()
     for n_groups in range(min(bucket.size // -(-k // width), real // k), 0, -1):
         plan = _plan(bucket, n_groups, k)
         if plan is not None:
