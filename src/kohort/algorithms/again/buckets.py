@@ -93,7 +93,8 @@ def _with_counterfeits(
     newcomers  by value those who have not joined a bucket
     there      the values that somebody in the table has: a counterfeit has one of them
     """
-    found, steps = list(buckets), {}
+    found = list(buckets)
+    steps: dict[int, Bucket | None] = {}
     stale = set(range(len(found)))
     while True:
         steps |= {place: _larger(found[place], newcomers, there, k) for place in sorted(stale)}

@@ -15,7 +15,7 @@ def swap_alike(costs, leaves, members, kind_of, bound, home, trials, seed):
     """The members of the groups after swaps; how many of each kind a group has stays the same.
 
     leaves   records by attributes
-    members  groups by places: records, -1 where a group has fewer
+    members  groups by places: records, and -1 after the last one
     kind_of  the kind of each record: two of the same kind may swap; -1: it stays where it is
     bound    whether each record has to stay in groups of the same home
     home     the home of each group
@@ -25,12 +25,11 @@ def swap_alike(costs, leaves, members, kind_of, bound, home, trials, seed):
     n_groups, width = members.shape
     people, start = _by_kind(members, kind_of)
     place_of, price = np.full(len(kind_of), -1), np.empty(n_groups)
+    size = (members >= 0).sum(axis=1)
     for group in range(n_groups):
-        price[group] = _price(costs, leaves, members[group], -1, -1)
-        for place in range(width):
-            record = members[group, place]
-            if record >= 0:
-                place_of[record] = group * width + place
+        price[group] = _price(costs, leaves, members[group, : size[group]], -1, -1)
+        for place in range(size[group]):
+            place_of[members[group, place]] = group * width + place
     state = np.uint64(2 * seed + 1) * np.uint64(0x9E3779B97F4A7C15)
     for _ in range(trials if n_groups > 1 and len(people) else 0):
         state = _next(state)
@@ -43,10 +42,10 @@ def swap_alike(costs, leaves, members, kind_of, bound, home, trials, seed):
         if one == other or (home[one] != home[other] and (bound[left] or bound[right])):
             continue
         before = price[one] + price[other]
-        after = _price(costs, leaves, members[one], a, right)
+        after = _price(costs, leaves, members[one, : size[one]], a, right)
         if after >= before:
             continue
-        second = _price(costs, leaves, members[other], b, left)
+        second = _price(costs, leaves, members[other, : size[other]], b, left)
         if after + second < before - 1e-12:
             members[one, a], members[other, b] = right, left
             place_of[left], place_of[right] = place_of[right], place_of[left]
@@ -85,14 +84,11 @@ def _next(state):
 @lean
 def _price(costs, leaves, group, place, instead):
     """The cost of all records of a group, with another record at one place; -1: as it is."""
-    total, size = 0.0, 0
-    for number in range(len(group)):
-        size += group[number] >= 0
+    total = 0.0
     for a in range(leaves.shape[1]):
         lo, hi = 2**31 - 1, -1
         for number in range(len(group)):
-            record = instead if number == place else group[number]
-            if record >= 0:
-                lo, hi = min(lo, leaves[record, a]), max(hi, leaves[record, a])
+            leaf = leaves[instead if number == place else group[number], a]
+            lo, hi = min(lo, leaf), max(hi, leaf)
         total += cell_cost(costs, a, lo, hi, hi - lo + 1)
-    return total * size
+    return total * len(group)
