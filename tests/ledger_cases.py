@@ -40,6 +40,7 @@ class Published:
     algorithm: str = "mondrian"
     suppression: float = 0.9
     compared: bool = False
+    counterfeits: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger("who"))
     tables: list[Table] = field(default_factory=list)
     releases: list[VerifiedRelease] = field(default_factory=list)
@@ -65,6 +66,7 @@ class Published:
             again=self.again,
             algorithm=self.algorithm,
             suppression=self.suppression,
+            counterfeits=self.counterfeits,
         )
         return make_release(Dataset(arrow(table)), request, compared=self.compared)
 
@@ -138,4 +140,24 @@ def turnovers(draw, releases=4):
             there[f"p{number}"] = draw(ills)
             number += 1
         found.append({who: (draw(st.integers(20, 23)), ill) for who, ill in there.items()})
+    return found
+
+
+@st.composite
+def leaving(draw, releases=4):
+    """Tables of at first six or eight people, half of whom have each of two illnesses, and of four others who
+    stay; then many leave."""
+    pairs = draw(st.integers(3, 4))
+    others = {f"other{number}": (30 + number, ("gout", "rash")[number % 2]) for number in range(4)}
+    there = {f"{ill}{number}": ill for ill in ("flu", "cold") for number in range(pairs)}
+    found, number = [], 0
+    for release in range(draw(st.integers(2, releases))):
+        if release:
+            most = min(pairs, len(there) - 1)
+            gone = draw(st.lists(st.sampled_from(sorted(there)), max_size=most, unique=True))
+            there = {who: ill for who, ill in there.items() if who not in gone}
+            for _ in range(draw(st.integers(0, 2))):
+                there[f"new{number}"] = draw(st.sampled_from(["flu", "cold", "gout"]))
+                number += 1
+        found.append(others | {who: (draw(st.integers(20, 23)), ill) for who, ill in there.items()})
     return found

@@ -7,14 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
+from kohort.data.dataset import Dataset
+from kohort.data.ledger import Ledger
+from kohort.pipeline import Request, make_release
+from kohort.problem.roles import Roles
 from kohort.verification import verify_together
-from ledger_cases import Published, sequences, turnovers
+from ledger_cases import KEY, Published, leaving, sequences, turnovers
 
 MODELS = st.sampled_from(
     [
@@ -139,24 +144,38 @@ def test_verification_finds_whatever_the_adversary_finds_in_fresh_releases(table
 
 
 def classes_of(published):
-    """Per release its groups: who is in each, and the values that it shows."""
+    """Per release its groups: who is in each, and the values that its records show, counterfeits and all."""
     found = []
+    texts = {}
     for entry, table in zip(published.ledger.entries, published.tables):
+        for person, value in zip(entry.person, entry.value[:, 0]):
+            if person >= 0:
+                texts[value] = table[published.name(person)][1]
+    for entry in published.ledger.entries:
         groups = {}
-        for person, group in zip(entry.person, entry.place):
-            groups.setdefault(int(group), []).append(published.name(person))
-        found.append([(people, [table[who][1] for who in people]) for people in groups.values()])
+        for person, group, value in zip(entry.person, entry.place, entry.value[:, 0]):
+            people, values = groups.setdefault(int(group), ([], []))
+            people += [published.name(person)] if person >= 0 else []
+            values.append(texts.get(value, f"value {value}"))
+        found.append(list(groups.values()))
     return found
 
 
-@given(sequences(changing=False), st.sampled_from([2, 3, 4]))
-def test_with_m_invariance_all_values_of_a_signature_are_equally_likely(tables, k):
-    """For somebody who takes values to last, and knows who is in which group of every release."""
-    published = Published([ko.KAnonymity(k), ko.LDiversity("ill", 2)], again="m-invariance")
+@given(
+    st.one_of(sequences(changing=False), leaving()), st.sampled_from([2, 3, 4]), st.sampled_from([0, 2, 9])
+)
+def test_with_m_invariance_all_values_of_a_signature_are_equally_likely(tables, k, counterfeits):
+    """For somebody who takes values to last, and knows who is in which group of every release.
+
+    He sees how many records a group has more than people, and not which of them are nobody's.
+    """
+    models = [ko.KAnonymity(k), ko.LDiversity("ill", 2)]
+    published = Published(models, again="m-invariance", counterfeits=counterfeits)
     for table in tables:
         published.publish(table)
     if not published.releases:
         return
+    assert all(release.counterfeits <= counterfeits for release in published.releases)
     groups = classes_of(published)
     everything = lasting(groups)
     for release in groups:
@@ -166,6 +185,40 @@ def test_with_m_invariance_all_values_of_a_signature_are_equally_likely(tables, 
                 times = Counter(world[who] for world in everything)
                 assert set(times) == set(values) and len(set(times.values())) == 1
     assert published.releases[-1].tied.found.holds
+
+
+STAYED = {"a": (20, "flu"), "c": (22, "flu")}
+ALL = STAYED | {"b": (21, "cold"), "d": (23, "cold")}
+NEW = {"e": (40, "gout"), "f": (41, "gout"), "g": (41, "cold"), "h": (44, "cough")}
+
+
+@pytest.mark.parametrize(("allowed", "published", "kept"), [(0, 0, 1), (1, 1, 2), (9, 1, 2)])
+def test_counterfeits_stand_in_for_those_who_left(allowed, published, kept):
+    """Two with a cold have left, and one newcomer has it: a counterfeit has the other one."""
+    releases = Published(
+        [ko.KAnonymity(2), ko.LDiversity("ill", 2)], again="m-invariance", counterfeits=allowed
+    )
+    releases.publish(ALL)
+    release = releases.publish(STAYED | NEW)
+    assert (release.counterfeits, release.tied.people["kept"]) == (published, kept)
+    assert release.facts()["counterfeits"] == releases.ledger.entries[1].facts["counterfeits"] == published
+    assert releases.ledger.entries[1].counterfeits == (release.original_rows == -1).sum() == published
+
+
+def test_nobody_in_the_table_has_the_value_of_a_counterfeit_that_is_not_published():
+    """A ledger holds no value, so a counterfeit can only have one of the table."""
+    published = Published([ko.KAnonymity(2), ko.LDiversity("ill", 2)], again="m-invariance", counterfeits=9)
+    published.publish(ALL)
+    later = {name: cells for name, cells in (STAYED | NEW).items() if cells[1] != "cold"}
+    release = published.publish(later)
+    assert release.counterfeits == 0 and release.tied.people["kept"] == 0
+
+
+def test_a_group_has_k_people_beside_its_counterfeits():
+    published = Published([ko.KAnonymity(4), ko.LDiversity("ill", 2)], again="m-invariance", counterfeits=9)
+    published.publish(ALL)
+    release = published.publish(STAYED | NEW | {f"n{n}": (30 + n, "rash") for n in range(4)})
+    assert release is None or release.tied.people["kept"] == 0
 
 
 def test_m_invariance_is_checked():
@@ -196,3 +249,51 @@ def test_what_breaks_a_rule_of_places_is_found(change, detail):
     found = verify_together(published.ledger.extended(replace(entry, **changed)))
     assert not found.holds
     assert any(detail in check.detail for check in found.checks if check.holds is False)
+
+
+def hidden_when(leaving, ills, diversity):
+    """Who is not shown once somebody has left a class of people who look alike."""
+    table = {f"p{number}": (20, ill) for number, ill in enumerate(ills)}
+    others = {f"other{number}": (40 + number, ill) for number, ill in enumerate(["flu", "cold", "gout"])}
+    published = Published([ko.KAnonymity(2), ko.LDiversity("ill", diversity, kind="distinct")])
+    published.publish(table | others)
+    later = {who: cells for who, cells in (table | others).items() if who != leaving}
+    published.publish(later)
+    return set(table) - set(published.holders()[1])
+
+
+@pytest.mark.parametrize(
+    ("ills", "diversity", "size"),
+    [
+        (["flu", "cold"] * 4, 2, 2),
+        (["flu", "cold", "gout", "rash"] * 2, 2, 2),
+        (["flu", "cold", "gout"] * 2, 3, 3),  # blocks of two would not have three values
+        (["flu", "cold", "gout"], 3, 3),
+    ],
+)
+def test_only_a_block_of_a_large_cell_rests_whoever_has_left(ills, diversity, size):
+    """All who rest together do so whichever of them has left: the blocks do not tell who it was."""
+    hidden = {f"p{number}": hidden_when(f"p{number}", ills, diversity) for number in range(len(ills))}
+    assert all(leaving in people and len(people) == size for leaving, people in hidden.items())
+    assert all(hidden[other] == people for people in hidden.values() for other in people)
+
+
+def test_sensitive_columns_may_stand_in_another_order():
+    """The ledger's order counts: everybody's values are found again."""
+    names = ["who", "age", "ill", "job"]
+    rows = [
+        ("a", 20, "flu", "cook"),
+        ("b", 21, "cold", "maid"),
+        ("c", 52, "gout", "cook"),
+        ("d", 53, "flu", "maid"),
+    ]
+    roles = Roles({"who": "person", "age": "quasi-identifier", "ill": "sensitive", "job": "sensitive"})
+    ledger = Ledger("who")
+    for order in (names, ["job", "ill", "age", "who"]):
+        table = pa.table({name: [row[names.index(name)] for row in rows] for name in order})
+        request = Request(
+            roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
+        )
+        ledger = make_release(Dataset(table), request).tied.ledger
+    assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]
+    assert (ledger.entries[0].value == ledger.entries[1].value).all()

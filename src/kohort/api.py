@@ -115,6 +115,7 @@ def anonymize(
     key: bytes | None = None,
     ledger: str | Path | None = None,
     again: Literal["history-keeping", "m-invariance", "fresh"] = "history-keeping",
+    counterfeits: int = 0,
     joins: Mapping[str, str] | None = None,
     engine: str = "local",
     progress: ShowProgress = None,
@@ -199,10 +200,11 @@ def anonymize(
     key, joins
         The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
         their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
-    ledger, again
+    ledger, again, counterfeits
         The file of a ledger, which ties releases of the same people together (with `person` and `key`): made
         by the first release, extended by each later one when that is written. `again` says how a release is
-        made safe together with the earlier ones.
+        made safe together with the earlier ones, and `counterfeits` how many records of nobody's m-invariance
+        may publish so that fewer people wait; `release.facts()["counterfeits"]` says how many there are.
     progress
         None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
         function that is called with what is being done and the share that is done.

@@ -113,6 +113,11 @@ class Options:
             flag="With --ledger: history-keeping, m-invariance or fresh, instead of the spec's.",
         ),
     ] = "history-keeping"
+    counterfeits: Annotated[
+        int,
+        Within(0, most=1_000_000_000),
+        Option("the most records of nobody's that m-invariance may publish, so that fewer people wait"),
+    ] = 0
     seed: Annotated[
         Seed,
         Option(

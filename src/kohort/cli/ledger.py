@@ -10,6 +10,7 @@ import typer
 from kohort.cli.bundles import Printing, command
 from kohort.cli.options import KeyFile
 from kohort.cli.plain_help import Command, Group
+from kohort.errors import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,7 +68,9 @@ def _table(releases: Any) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for facts in releases:
         people = facts.get("people", {})
+        false = facts.get("counterfeits", 0)
         words = [facts["date"], facts["title"], facts["again"], *map(_promise, facts["models"])]
+        words += [counted(false, "counterfeit")] if false else []
         table.add_row(
             str(facts["number"]),
             "; ".join(word for word in words if word),

@@ -53,14 +53,20 @@ def show_next_risk(
     file = read_data(data, spec.shape, **reading.options())
     facts: dict[str, Any] = {"kohort": "risk of releases together"}
     with output.progress(time_limit=spec.time_limit) as progress:
-        for side, way in (("before", "fresh"), ("after", spec.again)):
+        for side, way in _sides(spec.again).items():
             request = spec.overridden(again=way).request(beside=beside, key=key, ledger=tied)
             release = make_release(file.dataset, request, progress=progress, compared=True)
             assert release.tied is not None
             facts[side] = attack_ledger(release.tied.ledger)
     output.result(facts)
-    output.show(_table({"made afresh": facts["before"], "by the spec": facts["after"]}))
+    shown = {"made afresh": facts.get("before"), "by the spec": facts["after"]}
+    output.show(_table({name: side for name, side in shown.items() if side is not None}))
     _say(output, facts["after"])
+
+
+def _sides(again: str) -> dict[str, str]:
+    """How the next release is made; of m-invariance, whose ledger has no places, not afresh."""
+    return {"after": again} if again == "m-invariance" else {"before": "fresh", "after": again}
 
 
 def _table(sides: dict[str, dict[str, Any]]) -> Table:

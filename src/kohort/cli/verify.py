@@ -263,7 +263,8 @@ def _found(
         return verify_certified(published, certified, events=others["events"])
     order = None if evidence.order_file is None else read_order(evidence.order_file)
     request = asked.request(beside=evidence.spec.parent)
-    return verify_release(published, request, order=order, **others)
+    announced = None if certified is None else certified.counterfeits
+    return verify_release(published, request, order=order, counterfeits=announced, **others)
 
 
 def _claims(

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HASH_BYTES", "NOWHERE", "Ledger", "LedgerEntry", "renumbered"]
+__all__ = ["HASH_BYTES", "NOBODY", "NOWHERE", "Ledger", "LedgerEntry", "renumbered"]
 
 HASH_BYTES = 16
 NOWHERE = -1
 """The class of a place in a release that does not show it."""
+NOBODY = -1
+"""The person of a counterfeit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,8 @@ class LedgerEntry:
     facts     what was promised and counted, as JSON holds it; no cell of the data
     people    uint8 [people, 16]: keyed hashes of those who are published for the first time
     values    uint8 [values, 16]: keyed hashes of the sensitive values that are new
-    person    int32 [records]: the number of each published record's person, among all people of the ledger
+    person    int32 [records]: the number of each published record's person, among all people of the ledger;
+              -1 for a counterfeit, which is nobody's
     place     int32 [records]: the place that the person has; with m-invariance, where nobody has a place,
               the number of their group in this release
     class_of  int32 [records]: the published class
@@ -50,6 +53,20 @@ class LedgerEntry:
     def number(self) -> int:
         """Which release it is, from 1 on."""
         return int(self.facts["number"])
+
+    @property
+    def counterfeits(self) -> int:
+        """How many of the published records are nobody's."""
+        return int((self.person == NOBODY).sum())
+
+    @cached_property
+    def of_people(self) -> LedgerEntry:
+        """The same without counterfeits."""
+        if not self.counterfeits:
+            return self
+        kept = self.person != NOBODY
+        names = ("person", "place", "class_of", "value")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     @property
     def n_classes(self) -> int:
@@ -97,7 +114,7 @@ class Ledger:
     def place_of_person(self) -> np.ndarray:
         """The place that each person has or had."""
         place = np.full(len(self.people), NOWHERE, dtype=np.int64)
-        for entry in self.entries:
+        for entry in (entry.of_people for entry in self.entries):
             place[entry.person] = entry.place
         return place
 

@@ -155,6 +155,9 @@ class CertifiedTogether(_Part):
     candidates: int = Field(
         ge=0, description="The fewest records among which anybody's is hidden, over all releases."
     )
+    counterfeits: int = Field(
+        default=0, ge=0, description="Published records that are nobody's, so that no group lacks a value."
+    )
     people: dict[str, int] = Field(
         description="People who are new, kept and gone; places passed on; people who rest or wait."
     )
@@ -192,6 +195,9 @@ class Certificate(_Part):
     suppressed: int = Field(ge=0, description="The number of records that are withheld.")
     suppressed_as: Literal["star", "drop"] | None = Field(
         None, description="What withheld records became: `*` everywhere, or left out; null if there are none."
+    )
+    counterfeits: int = Field(
+        default=0, ge=0, description="The number of published records that are nobody's."
     )
     classes: int = Field(
         ge=0, description="The number of classes of records that look alike, without withheld records."

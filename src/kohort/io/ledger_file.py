@@ -28,7 +28,8 @@ from kohort.version import __version__
 
 __all__ = ["FORMAT", "ledger_key", "open_ledger", "read_ledger", "write_ledger"]
 
-FORMAT = 1
+FORMAT = 2
+_WITHOUT_COUNTERFEITS = 1  # which earlier versions of Kohort read, too
 MIN_KEY = 16
 _PARTS = ("facts.json", "people.arrow", "values.arrow", "records.arrow", "classes.arrow")
 _NO_LINK = bytes(32)
@@ -82,7 +83,7 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
                 file.writestr(zipfile.ZipInfo(f"{number}/{name}", _THEN), part)
         head = {
             "kohort": "ledger",
-            "format": FORMAT,
+            "format": _format(ledger),
             "version": __version__,
             "person": ledger.person,
             "releases": len(links),
@@ -92,6 +93,11 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
         head["seal"] = _seal(secret, head)
         file.writestr(zipfile.ZipInfo("head.json", _THEN), json.dumps(head, indent=1))
     write_checked(path, content.getvalue())
+
+
+def _format(ledger: Ledger) -> int:
+    """Earlier versions would take a counterfeit for somebody's record, so they must not read it."""
+    return FORMAT if any(entry.counterfeits for entry in ledger.entries) else _WITHOUT_COUNTERFEITS
 
 
 def read_ledger(path: str | Path, key: bytes | None) -> Ledger:
@@ -117,7 +123,7 @@ def _checked_head(path: Path, file: zipfile.ZipFile, key: bytes) -> dict[str, An
         head = json.loads(file.read("head.json"))
         if head["kohort"] != "ledger":
             raise ValueError
-        known = head["format"] == FORMAT
+        known = head["format"] in (_WITHOUT_COUNTERFEITS, FORMAT)
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(path)!r} is not a ledger. 'kohort anonymize --ledger' writes one.") from None
     if not known:

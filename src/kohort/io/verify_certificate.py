@@ -152,7 +152,7 @@ def verify_certified(
         slot=None if linked is None else linked.slot,
         eventless=None if joined is None else joined.eventless,
     )
-    dropped = max(certificate.records - published.n_records, 0)
+    dropped = max(certificate.records + certificate.counterfeits - published.n_records, 0)
     unmeasured = {model.attribute for model in promised if _needs_spec(model)}
     sensitive = [
         published.column(name)
@@ -166,6 +166,7 @@ def verify_certified(
         dropped=dropped,
         checks=() if joined is None else joined.checks,
         sensitive=sensitive,
+        counterfeits=certificate.counterfeits,
     )
     return Verification(verdict)
 
@@ -206,10 +207,12 @@ def check_claims(certificate: Certificate, found: Verification, published: Seque
     published  the names of the published columns, of both files where there are two
     """
     verdict = found.verdict
-    dropped = max(certificate.records - verdict.records, 0)
+    genuine, false = verdict.records - verdict.counterfeits, certificate.counterfeits + verdict.counterfeits
+    dropped = max(certificate.records - genuine, 0)
     return [
-        _same("records", certificate.records, verdict.records + min(dropped, verdict.withheld)),
+        _same("records", certificate.records, genuine + min(dropped, verdict.withheld)),
         _same("suppressed", certificate.suppressed, verdict.withheld),
+        *([_same("counterfeits", certificate.counterfeits, verdict.counterfeits)] if false else []),
         _same("classes", certificate.classes, verdict.classes),
         _same("smallest_class", certificate.smallest_class, verdict.smallest_class),
         *_people(certificate, verdict),

@@ -172,9 +172,8 @@ class BeforeAfter:
 
 def before_after(release: VerifiedRelease) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
-    published = release.shown
+    published, rows = _genuine(release)
     attributes = release.problem.attributes
-    rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
     labels = tuple(_labels(release, published, attribute, rows) for attribute in attributes)
     dropped = release.dataset.n_records - len(rows)
     withheld = np.zeros(len(rows), dtype=bool)
@@ -192,6 +191,15 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
         persons=release.problem.persons,
         weights=weights_of(release.dataset, release.roles),
     )
+
+
+def _genuine(release: VerifiedRelease) -> tuple[Dataset, np.ndarray]:
+    """The published records and their originals, without counterfeits: figures are about people."""
+    if not release.counterfeits:
+        rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
+        return release.shown, rows
+    originals = release.original_rows
+    return Dataset(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 
 
 def _labels(release: VerifiedRelease, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:

@@ -25,7 +25,7 @@ from kohort.algorithms import (
     needs_uniting,
     parameters_of,
 )
-from kohort.algorithms.again import WAYS, Standing
+from kohort.algorithms.again import WAYS, MInvariance, Standing
 from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
@@ -175,7 +175,10 @@ def _for_ledger(problem: Problem, request: Request, standing: Standing) -> Choic
             f"{choice.name} publishes a value in one way wherever it occurs, and with a ledger groups of "
             f"people stay together. Choose one of {', '.join(able)}."
         )
-    found = replace(choice, solver=WAYS[request.again](choice.solver, standing))
+    way = WAYS[request.again](choice.solver, standing)
+    if isinstance(way, MInvariance):
+        way = replace(way, counterfeits=request.counterfeits)
+    found = replace(choice, solver=way)
     found.solver.refuse(problem)
     return found
 

@@ -8,6 +8,7 @@ from kohort.algorithms import ALGORITHMS, Progress, Run, Stop
 from kohort.algorithms.again.alone import cost_alone
 from kohort.data.dataset import Dataset
 from kohort.errors import InternalError
+from kohort.pipeline.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
@@ -26,6 +27,7 @@ from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
 from kohort.problem.problem import Problem
+from kohort.recoding.recoding import Recoding
 from kohort.verification import Verification
 
 __all__ = ["make_release"]
@@ -50,6 +52,7 @@ def make_release(
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(sample_of(dataset, request), request, events)
+        refuse_counterfeits(prepared)
         tie = tie_to_ledger(prepared)
         choice = choose(prepared.problem, request, None if tie is None else tie.known.standing)
     problem, solution, published = _solved(prepared, choice, clock, progress, stop)
@@ -60,7 +63,7 @@ def make_release(
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
     with clock("order"):
-        order = settle_order(prepared, published)
+        order = settle_order(with_counterfeits(prepared, solution.recoding)[0], published)
     return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
 
 
@@ -87,9 +90,15 @@ def _solved(
         choice.solver.refuse(problem)  # of another k, if there is one
         solution = solve(problem, choice, request, clock, progress, stop)
         with clock("apply"):
-            return problem, solution, publish(prepared, solution.recoding)
+            return problem, solution, _published(prepared, solution.recoding)
 
     return solve_within_limits(prepared, attempt) if several else attempt(prepared.problem)
+
+
+def _published(prepared: Prepared, recoding: Recoding) -> Published:
+    """The table that a recoding publishes, with its counterfeits."""
+    filled = with_counterfeits(prepared, recoding)
+    return replace(publish(*filled), counterfeits=n_counterfeits(recoding))
 
 
 def _verified(prepared: Prepared, published: Published) -> Verification:
@@ -161,4 +170,5 @@ def _release(
         order=order,
         files=prepared.files,
         tied=tied,
+        filled=published.dataset if published.counterfeits else None,
     )

@@ -57,11 +57,23 @@ def release_notes(
         *model_notes(prepared.problem),
         *_basket_notes(prepared.items if not prepared.attributes else None),
         *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
+        *_counterfeit_notes(published.counterfeits),
         *order.notes,
         *solution.recoding.notes,
         *formula_notes(published, prepared.request),
         *solution.notes,
     )
+
+
+def _counterfeit_notes(number: int) -> list[str]:
+    """A note for readers of the release, who take every record for a person's."""
+    if not number:
+        return []
+    are = counted(number, "published record is a counterfeit", "published records are counterfeits")
+    return [
+        f"{are}: nobody's, so that no group lacks a sensitive value. Whoever counts records counts them, "
+        "too. The figures of loss, risk and utility are about people alone."
+    ]
 
 
 def _household_notes(request: Request) -> list[str]:

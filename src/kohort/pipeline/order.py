@@ -37,6 +37,7 @@ __all__ = [
     "sorter_sentence",
 ]
 
+COUNTERFEITS = "the counterfeits"  # which stand after all other records
 CLASSES = (
     "the classes"  # stands for no column: neighbours are in one class more often, or less, than by chance
 )
@@ -48,8 +49,8 @@ class PublishedOrder:
 
     rows      the records to publish; None: all, as they came
     shuffled  whether they are in another order than the original one
-    tells     columns about which the original order reveals something, or `the classes`; empty for
-              shuffle: true, where it is not examined
+    tells     columns about which the original order reveals something, or `the classes`, or `the
+              counterfeits`; empty for shuffle: true, where it is not examined
     attack    what an attacker gets from the order that was kept; None where there is nothing to attack
     sorters   columns, published as they are, that put the records in an order that tells something
     """
@@ -138,9 +139,9 @@ def settle_order(prepared: Prepared, published: Published) -> PublishedOrder:
     """Decide on the order of the published records; the result says why."""
     asked = prepared.request.shuffle
     attack = partial(_attack, prepared, published)
-    tells: tuple[str, ...] = ()
+    tells: tuple[str, ...] = (COUNTERFEITS,) if published.counterfeits else ()
     found = None
-    if asked is not True:
+    if asked is not True and not tells:
         tells = _tells(prepared, published)
         if not (tells and asked == "auto"):
             found = attack(published.rows)
@@ -218,4 +219,4 @@ def _basket_columns(baskets: Baskets) -> dict[str, np.ndarray]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(name if name == CLASSES else repr(name) for name in names)
+    return ", ".join(name if name in (CLASSES, COUNTERFEITS) else repr(name) for name in names)

@@ -50,6 +50,7 @@ class Published:
     kept     the records that are published, in this order; None: all of them, as they came
     broken   the promises that withheld records would break as `*`, if they are left out for that; else None
     generalized  the columns whose values are generalized: what a file said about them holds further on
+    counterfeits  how many records at the end of the table are nobody's
     """
 
     dataset: Dataset
@@ -57,6 +58,7 @@ class Published:
     kept: np.ndarray | None = None
     broken: str | None = None
     generalized: frozenset[str] = frozenset()
+    counterfeits: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -67,6 +69,11 @@ class Published:
     def rows(self) -> np.ndarray:
         """Per published record the number of its original."""
         return np.arange(self.dataset.n_records) if self.kept is None else self.kept
+
+    @property
+    def originals(self) -> np.ndarray:
+        """The same, with -1 for counterfeits, which have none."""
+        return np.where(self.rows < self.dataset.n_records - self.counterfeits, self.rows, -1)
 
     @property
     def n_records(self) -> int:

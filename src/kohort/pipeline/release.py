@@ -56,6 +56,7 @@ class VerifiedRelease(HoldsOriginal):
     order     the order in which the records are published, and what the original order gives away
     files     the tables of people and of events that were joined for it; None where there is one table
     tied      its place among all releases of the same people; None without a ledger
+    filled    the table with the counterfeits after its records; None where there are none
     """
 
     _instead = (
@@ -85,11 +86,20 @@ class VerifiedRelease(HoldsOriginal):
     order: PublishedOrder | None = None
     files: TwoFiles | None = None
     tied: TiedRelease | None = None
+    filled: Dataset | None = None
 
     @cached_property
     def _published(self) -> Published:
         generalized = frozenset(self.roles.having("quasi-identifier"))
-        return Published(self.dataset, self.columns, self.rows, generalized=generalized)
+        dataset = self.dataset if self.filled is None else self.filled
+        return Published(
+            dataset, self.columns, self.rows, generalized=generalized, counterfeits=self.counterfeits
+        )
+
+    @property
+    def counterfeits(self) -> int:
+        """How many of the published records are nobody's."""
+        return 0 if self.filled is None else self.filled.n_records - self.dataset.n_records
 
     @property
     def table(self) -> Any:
@@ -156,15 +166,17 @@ class VerifiedRelease(HoldsOriginal):
 
     @property
     def original_rows(self) -> np.ndarray:
-        """The number of the original of each published record, counted from 0."""
-        return self._published.rows
+        """The number of the original of each published record, counted from 0; -1 for a counterfeit."""
+        return self._published.originals
 
     @property
     def suppressed_as(self) -> str | None:
         """How withheld records are published: star, drop (left out), or None if there are none."""
         if not self.verdict.withheld:
             return None
-        return "star" if self.rows is None or len(self.rows) == self.dataset.n_records else "drop"
+        if self.rows is None or len(self.rows) - self.counterfeits == self.dataset.n_records:
+            return "star"
+        return "drop"
 
     def __repr__(self) -> str:
         promises = "; ".join(model.promise for model in self.verdict.models)
@@ -192,6 +204,7 @@ class VerifiedRelease(HoldsOriginal):
             "records": self.dataset.n_records,
             "suppressed": verdict["suppressed"],
             "suppressed_as": self.suppressed_as,
+            "counterfeits": self.counterfeits,
             "classes": verdict["classes"],
             "smallest_class": verdict["smallest_class"],
             "counted": verdict["counted"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kohort.data.build_hierarchy import Auto, ByFrequency, Mask, Order, Quantiles
-from kohort.errors import UnsupportedError
+from kohort.errors import InputError, UnsupportedError
 from kohort.problem.roles import Role
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ _NOT_GENERALIZED: tuple[Role, ...] = ("sensitive", "insensitive", "items", "weig
 def refuse_what_does_not_go_together(request: Request) -> None:
     """Raise UnsupportedError for promises and treatments beside others that they do not go together with."""
     _check_table_models(request)
+    if request.counterfeits and request.again != "m-invariance":
+        raise InputError(
+            f"'counterfeits' are for again: m-invariance, and this release is made with {request.again}, "
+            "which publishes none. Set counterfeits: 0, or again: m-invariance."
+        )
     sampled = [model.name for model in request.models if model.by_sampling]
     if sampled:
         _check_sampling(request, sampled)

@@ -30,7 +30,7 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
         prepared.roles,
         prepared.attributes,
         prepared.items,
-        rows=published.rows if published.kept is not None or prepared.needs_rows else slice(None),
+        rows=published.originals if published.kept is not None or prepared.needs_rows else slice(None),
         treatments=prepared.request.treatments,
     )
     return verify(
@@ -51,12 +51,14 @@ def verify_release(
     events: Dataset | None = None,
     original_events: Dataset | None = None,
     rows: np.ndarray | None = None,
+    counterfeits: int | None = None,
 ) -> Verification:
     """Measure the promises of a request on the published table; with the original, compare their records.
 
     order   per published record the number of its original, where that is known
     events  of two tables: the published events beside `published`, the people; `original_events` likewise
     rows    as `order`, where the publisher states it
+    counterfeits  how many published records were announced to be nobody's; None: nobody says
     """
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
@@ -65,6 +67,8 @@ def verify_release(
     shown = published if joined is None else joined.table
     _refuse_unknown(shown, request)
     known = None if original is None else _original(original, original_events, request, order, rows)
+    if known is not None:
+        known = replace(known, counterfeits=counterfeits)
     return verify(
         shown,
         request,

@@ -18,6 +18,7 @@ _CERTIFICATE = (
     "records",
     "suppressed",
     "suppressed_as",
+    "counterfeits",
     "classes",
     "smallest_class",
     "counted",
@@ -42,7 +43,7 @@ _CERTIFICATE = (
     "sha256",
     "commitment",
 )
-_TOGETHER = ("release", "again", "candidates", "alone", "ratio")
+_TOGETHER = ("release", "again", "candidates", "counterfeits", "alone", "ratio")
 _REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive")
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")
 _BIN = ("size", "records", "share")

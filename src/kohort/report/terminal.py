@@ -57,7 +57,8 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _making(facts),
     ]
     if facts["together"] is not None:
-        sentences += together_sentences(facts["together"])[::2]
+        first, _, *others = together_sentences(facts["together"])
+        sentences += [first, *others]
     if facts["guarantee"] is not None:
         sentences.append(
             f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
@@ -138,6 +139,9 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         f"{facts['suppressed']:,} withheld."
     )
     lines: list[Any] = [Text(summary)]
+    if facts["counterfeits"]:
+        are = counted(facts["counterfeits"], "published record is", "published records are")
+        lines.append(Text(f"{are} nobody's: counterfeits, as the checks say."))
     if facts.get("loss"):
         name = "loss" if "loss" in facts["loss"] else "ncp"
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))

@@ -50,6 +50,12 @@ def together_sentences(together: dict[str, Any]) -> list[str]:
         f"at least {counted(together['candidates'], 'record')} that may be a person's.",
         _WAYS[together["again"]],
     ]
+    if together["counterfeits"]:
+        are = counted(together["counterfeits"], "record is a counterfeit", "records are counterfeits")
+        found.append(
+            f"{are}: nobody's, published so that no group lacks a sensitive value. Whoever counts records "
+            "counts them, too."
+        )
     if together["ratio"] is not None:
         found.append(
             f"It loses {together['ratio']:.2f} times the information that a release on its own would lose."

@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from kohort.data.dataset import distinct_rows
-from kohort.data.ledger import NOWHERE, Ledger, LedgerEntry
+from kohort.data.ledger import NOBODY, NOWHERE, Ledger, LedgerEntry
 from kohort.errors import counted, percent
 
 __all__ = ["attack_ledger"]
+
+
+_UNKNOWN = -2  # in place of a counterfeit's class in another release
 
 
 def attack_ledger(ledger: Ledger) -> dict[str, Any]:
@@ -92,8 +95,9 @@ def _by_following(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
     sizes = np.bincount(cell)
     certainty = np.zeros(len(sizes))
     for entry in ledger.entries:
-        followed = cell[entry.place if has_places else entry.person]
-        np.maximum.at(certainty, *_largest_shares(followed, _kinds(entry)))
+        seen = entry.of_people  # who follows records follows those of people
+        followed = cell[seen.place if has_places else seen.person]
+        np.maximum.at(certainty, *_largest_shares(followed, _kinds(seen)))
     of_person = cell[ledger.place_of_person] if has_places else cell
     return sizes[of_person], certainty[of_person]
 
@@ -101,7 +105,7 @@ def _by_following(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
 def _cells_of_people(ledger: Ledger) -> np.ndarray:
     """A number for each person, the same for people whose records are in the same classes in all releases."""
     tracks = np.full((len(ledger.people), len(ledger.entries)), NOWHERE, dtype=np.int64)
-    for number, entry in enumerate(ledger.entries):
+    for number, entry in enumerate(entry.of_people for entry in ledger.entries):
         tracks[entry.person, number] = entry.class_of
     return distinct_rows(tracks - NOWHERE)[2].astype(np.int64)
 
@@ -136,28 +140,33 @@ def _by_subtraction(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _subtract(entry: LedgerEntry, beside: LedgerEntry, candidates: np.ndarray, certainty: np.ndarray) -> None:
-    """Subtract the classes beside that lie within a class of the entry: the others' records are left."""
+    """Subtract the classes beside that lie within a class of the entry: the others' records are left.
+
+    A class with counterfeits is not subtracted, as nobody sees which of its records are people's.
+    """
     class_of = np.full(len(candidates), NOWHERE)
-    class_of[entry.person] = entry.class_of
-    inside = class_of[beside.person]
+    class_of[entry.of_people.person] = entry.of_people.class_of
+    inside = np.where(beside.person == NOBODY, _UNKNOWN, class_of[beside.person])
     pairs = np.unique(np.column_stack([beside.class_of, inside]), axis=0)
     whole = pairs[np.bincount(pairs[:, 0])[pairs[:, 0]] == 1]  # all of the class are in one class, or in none
-    whole = whole[whole[:, 1] != NOWHERE]
+    whole = whole[(whole[:, 1] != NOWHERE) & (whole[:, 1] != _UNKNOWN)]
     is_whole = np.zeros(beside.n_classes, dtype=bool)
     is_whole[whole[:, 0]] = True
     subtracted = np.zeros(len(candidates), dtype=bool)
     subtracted[beside.person[is_whole[beside.class_of]]] = True
-    left = ~subtracted[entry.person] & np.isin(entry.class_of, whole[:, 1])
+    left = (entry.person == NOBODY) | ~subtracted[entry.person]
+    left &= np.isin(entry.class_of, whole[:, 1])
     if not left.any():
         return
     size = _records_alike(entry, left)[entry.class_of[left]]
     share = np.zeros(entry.n_classes)
     groups, largest = _largest_shares(entry.class_of[left].astype(np.int64), _kinds(entry)[left])
     share[groups] = largest
-    people = entry.person[left]
+    somebody = entry.person[left] != NOBODY
+    people, size, share = entry.person[left][somebody], size[somebody], share[entry.class_of[left]][somebody]
     known = candidates[people]
     candidates[people] = np.where(known > 0, np.minimum(known, size), size)
-    certainty[people] = np.maximum(certainty[people], share[entry.class_of[left]])
+    certainty[people] = np.maximum(certainty[people], share)
 
 
 def _records_alike(entry: LedgerEntry, left: np.ndarray) -> np.ndarray:
@@ -189,9 +198,11 @@ def _by_values(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
     changed = np.zeros(len(ledger.people), dtype=bool)
     shown = []
     for number, (entry, kind) in enumerate(zip(ledger.entries, kinds)):
-        tracks[entry.person, number] = _told(entry)
-        changed[entry.person] |= (own[entry.person] != NOWHERE) & (own[entry.person] != kind)
-        own[entry.person] = kind
+        somebody = entry.person != NOBODY
+        people, has = entry.person[somebody], kind[somebody]
+        tracks[people, number] = _told(entry)[somebody]
+        changed[people] |= (own[people] != NOWHERE) & (own[people] != has)
+        own[people] = has
         shown.append(_values_of_classes(entry, kind))
     rows, _, track_of = distinct_rows(tracks - NOWHERE)  # which takes numbers from 0 on
     left = [_left_of_track(track, shown) for track in (rows + NOWHERE).tolist()]

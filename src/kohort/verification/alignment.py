@@ -19,8 +19,9 @@ from kohort.verification.against_original import (
     label_pairs,
     matching_rows,
 )
-from kohort.verification.assignment import assign_records
+from kohort.verification.assignment import assign_records, count_without_original
 from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
+from kohort.verification.counterfeits import check_number
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
 from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
@@ -49,6 +50,7 @@ class Alignment:
     readings   what the labels of each quasi-identifier cover
     items_ncp  what was lost of the items, where there are any and their originals are known
     pairs      per quasi-identifier its labels with the original values below them, counted
+    counterfeits  how many published records have no original, where nobody says which
     """
 
     rows: np.ndarray | slice | None
@@ -57,6 +59,7 @@ class Alignment:
     readings: Sequence[Reading] = ()
     items_ncp: float | None = None
     pairs: Sequence[Pairs] = ()
+    counterfeits: int = 0
 
 
 def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
@@ -118,6 +121,35 @@ class _Comparison:
         return self._aligned(order, (self._number(), Check("records", True, detail)))
 
     def _without_file(self) -> Alignment:
+        if not self.demands.counterfeits or self.original.counterfeits == 0:
+            return self._all_with_originals()
+        if self.original.counterfeits is None:
+            found = self._all_with_originals()
+            if self._fits(found):
+                return found
+        return self._some_without_originals()
+
+    def _some_without_originals(self) -> Alignment:
+        """Count the records that must be counterfeits: no assignment gives more of them an original."""
+        try:
+            left = count_without_original(
+                self.published, self.original.dataset, self.original.attributes, self.original.untouched
+            )
+        except TooLarge:
+            detail = "The records are in another order, and are too many to be matched. Give the order file."
+            return Alignment(None, (Check("records", None, detail),))
+        announced = self.original.counterfeits
+        number = left if announced is None else announced
+        detail = (
+            f"All but {left:,} of the {self.published.n_records:,} published records can be assigned to "
+            "different original records that they cover, with all untouched values the same. Only the order "
+            "file can show which are counterfeits."
+        )
+        few = Check("records", self.published.n_records - number <= self.original.dataset.n_records, detail)
+        check = check_number(left, self.demands, self.original, least=True)
+        return Alignment(None, (few, check), sure=False, counterfeits=number)
+
+    def _all_with_originals(self) -> Alignment:
         number = self._number()
         if number.holds is False:
             return Alignment(None, (number,))

@@ -20,7 +20,7 @@ from kohort.verification.against_original import common_numbers
 from kohort.verification.basket_fit import BasketFit, TooLarge
 from kohort.verification.reading import read_labels
 
-__all__ = ["Assignment", "assign_records"]
+__all__ = ["Assignment", "assign_records", "count_without_original"]
 
 Test = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _MOST_PAIRS = 10**9  # pairs of a published and an original row with the same untouched values
@@ -55,6 +55,15 @@ def assign_records(
     degree = np.bincount(pairs[0], minlength=len(shown.counts))
     sure = bool((degree == 1).all() and (before.counts[pairs[1]] == 1).all())
     return Assignment(_expanded(shown, before, flow), sure)
+
+
+def count_without_original(
+    published: Dataset, original: Dataset, attributes: Sequence[Attribute], conserved: Sequence[str]
+) -> int:
+    """The fewest published records that are left without an original, however the others are assigned."""
+    shown, before = _rows(published, original, attributes, conserved, None)
+    pairs = _fitting_pairs(_tests(published, attributes, None), shown, before)
+    return _Flow(shown.counts, before.counts, *pairs).left_over()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +150,14 @@ class _Flow:
         for row in by_choice:
             self._send_directly(row)
         return all(self._send_round(row) for row in by_choice)
+
+    def left_over(self) -> int:
+        """Send as many records as possible, and count those that stay; no later path could send them."""
+        for row in range(len(self.supply)):
+            self._send_directly(row)
+        for row in range(len(self.supply)):
+            self._send_round(row)
+        return sum(self.supply)
 
     def _send_directly(self, row: int) -> None:
         for target in self.reach[row]:

@@ -89,6 +89,9 @@ class Demands(Protocol):
     @property
     def shuffle(self) -> bool | str: ...
 
+    @property
+    def counterfeits(self) -> int: ...
+
 
 @dataclass(frozen=True, eq=False)
 class Original:
@@ -98,9 +101,10 @@ class Original:
     attributes  its quasi-identifiers, with the hierarchies that say what a published label means
     items       its baskets and their hierarchy; None where no column holds items
     rows        per published record the number of its original, where the publisher states it; a slice
-                where all records are published in their order
+                where all records are published in their order; -1 for a counterfeit
     order       the same from an order file, which is checked first
     treatments  of columns that may be dropped, where another one was chosen
+    counterfeits  how many were announced; None: nobody says
     """
 
     dataset: Dataset
@@ -110,6 +114,7 @@ class Original:
     rows: np.ndarray | slice | None = None
     order: np.ndarray | None = None
     treatments: Mapping[str, str] = field(default_factory=dict)
+    counterfeits: int | None = None
 
     @property
     def untouched(self) -> list[str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from kohort.data.column import whole_number
 from kohort.data.dataset import Dataset
-from kohort.data.ledger import HASH_BYTES, Ledger, LedgerEntry
+from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
 from kohort.verification.together import SIGNATURES, promised_models
 from kohort.verification.verdict import Check
 
@@ -88,21 +88,22 @@ def _check_people(number: int, ledger: Ledger, given: GivenRelease, key: bytes) 
     """Compare the class and the sensitive values of everybody who is published."""
     assert given.original is not None and given.rows is not None
     entry, rows = ledger.entries[number - 1], given.rows
-    if len(rows) != given.published.n_records or not np.isin(rows, np.arange(given.original.n_records)).all():
+    known_rows = np.arange(-1, given.original.n_records)
+    if len(rows) != given.published.n_records or not np.isin(rows, known_rows).all():
         return _check(number, "people", False, f"The order file of release {number} is that of another one.")
     labels = _labels_of(entry)
     known = [bytes(row) for row in ledger.people]
     values = [bytes(row) for row in ledger.values]
-    recorded = {
-        known[person]: (labels[place], tuple(values[value] for value in row))
+    recorded = Counter(
+        (known[person] if person != NOBODY else None, labels[place], tuple(values[value] for value in row))
         for person, place, row in zip(entry.person.tolist(), entry.class_of.tolist(), entry.value.tolist())
-    }
+    )
     people = _hashed(_people(given.original, ledger.person), key, f"people of {ledger.person}")
     cells = [_hashed_column(given.published, name, key) for name in entry.facts["sensitive"]]
-    found = {
-        people[row]: (label, tuple(column[record] for column in cells))
+    found = Counter(
+        (people[row] if row >= 0 else None, label, tuple(column[record] for column in cells))
         for record, (row, label) in enumerate(zip(rows.tolist(), _labels_in(entry, given.published)))
-    }
+    )
     if _replaced_too_early(ledger, number, set(people)):
         detail = f"In release {number} a place was passed on although its holder is in the original."
         return _check(number, "people", False, detail)

@@ -99,6 +99,7 @@ def _places(ledger: Ledger, labels: Labels) -> Together:
     for entry in ledger.entries:
         exposed[entry.person[broken[cell_of[entry.place]]]] = True
     checks = (
+        *_check_counterfeits(ledger),
         _check("places", *_one_place_each(ledger)),
         _check("candidates", not small.any(), _left(int(sizes.min()), int(sizes[small].sum()))),
         _check("models", not failing, _models_sentence(failing)),
@@ -155,8 +156,8 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
     uneven = other = small = 0
     failing: list[str] = []
     for entry in ledger.entries:
-        models = promised_models(entry)
-        sizes = np.bincount(entry.place)
+        models, people = promised_models(entry), entry.of_people
+        sizes = np.bincount(people.place, minlength=int(entry.place.max()) + 1)
         least = min(least, int(sizes.min()))
         wrong = sizes < _k(models)
         small += int(sizes[wrong].sum())
@@ -167,17 +168,32 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
         signatures, even = _signatures_of(entry, len(sizes))
         uneven += int((~even).sum())
         wrong |= ~even
-        for person, number in zip(entry.person.tolist(), entry.place.tolist()):
+        for person, number in zip(people.person.tolist(), people.place.tolist()):
             before = signature_of.setdefault(person, signatures[number])
             other += before != signatures[number]
             if wrong[number] or before != signatures[number]:
                 exposed.add(person)
     checks = (
+        *_check_counterfeits(ledger),
         _check("signatures", not uneven + other, _signature_sentence(uneven, other)),
         _check("candidates", small == 0, _left(least, small)),
         _check("models", not failing, _models_sentence(failing)),
     )
     return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
+
+
+def _check_counterfeits(ledger: Ledger) -> list[Check]:
+    """Whether as many records are nobody's as each release says; none where records have places."""
+    said = [int(entry.facts.get("counterfeits", 0)) for entry in ledger.entries]
+    wrong = [entry.number for entry, number in zip(ledger.entries, said) if entry.counterfeits != number]
+    wrong += [e.number for e in ledger.entries if e.counterfeits and e.facts["again"] != SIGNATURES]
+    if wrong:
+        named = ", ".join(map(str, sorted(set(wrong))))
+        return [_check("counterfeits", False, f"Release {named} has other counterfeits than it says.")]
+    if not sum(said):
+        return []
+    are = counted(sum(said), "record of all releases is", "records of all releases are")
+    return [_check("counterfeits", True, f"{are} nobody's: counterfeits, as many as the releases say.")]
 
 
 def _signatures_of(entry: LedgerEntry, n_groups: int) -> tuple[list[bytes], np.ndarray]:

@@ -80,7 +80,8 @@ class ClassRisk:
 class Verdict:
     """Whether a published table keeps its promises.
 
-    records     published records, withheld ones that are still in the table among them
+    records     published records, withheld ones that are still in the table among them, and counterfeits
+    counterfeits  published records that are known to be nobody's
     withheld    records with `*` in every quasi-identifier that form no valid class
     classes     classes of the other records; smallest_class is the size of the smallest, in records
     people      the people that were counted; None where records were
@@ -99,10 +100,20 @@ class Verdict:
     cautions: tuple[Caution, ...] = ()
     people: PeopleFound | None = None
     risk: ClassRisk | None = None
+    counterfeits: int = 0
 
     @property
     def holds(self) -> bool:
         return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
+
+    def counting_people(self, alone: Verdict) -> Verdict:
+        """This verdict, with what is about numbers of people taken from one on the records of people alone.
+
+        alone  by the models that are not about values: these are judged with counterfeits
+        """
+        own = iter(alone.models)
+        models = tuple(next(own) if model.attribute is None else model for model in self.models)
+        return replace(self, models=models, people=alone.people, risk=alone.risk)
 
     def cautioned(self, *cautions: Caution) -> Verdict:
         """This verdict with more cautions added."""
@@ -133,6 +144,7 @@ class Verdict:
             "holds": self.holds,
             "records": self.records,
             "suppressed": self.withheld,
+            "counterfeits": self.counterfeits,
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "counted": "records" if self.people is None else "people",

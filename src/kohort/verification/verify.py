@@ -20,15 +20,16 @@ from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.averages import lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.counterfeits import numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
 from kohort.verification.holders import Holders, holders_of
 from kohort.verification.items import verify_baskets, with_items
+from kohort.verification.judge import Judge
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.perturbed import check_perturbed
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
-from kohort.verification.verify_models import published_classes, verify_models
 from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
@@ -66,9 +67,11 @@ def verify(
     """
     published, original, averages = read_averages(published, demands, original)
     shown = _shown_items(published, demands)
-    found = _compared(published, demands, original, shown)
+    apart = set_apart(published, demands, original)
+    original = apart.original
+    found = _compared(apart.published, demands, original, shown)
     treated = _treated(published, demands, original, found)
-    found = replace(found, checks=(*checks, *averages, *found.checks, *treated))
+    found = replace(found, checks=(*checks, *averages, *apart.checks, *found.checks, *treated))
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
         levels = _levels(demands, original, found)
@@ -76,26 +79,19 @@ def verify(
         return Verification(verdict, _basket_loss(verdict, found))
     linked = demands.linked_by is not None
     whose = whose_records(demands.table_models, roles, original, found, linked=linked)
-    classes = published_classes(
-        published,
-        roles.having("quasi-identifier"),
+    number = apart.number or found.counterfeits
+    judge = Judge(
+        demands,
+        roles,
         whose.models,
-        hierarchies=hierarchies,
-        orders=demands.orders,
-        linked_by=demands.linked_by,
-        slot=demands.slot,
-        persons=whose.persons,
-        eventless=eventless,
-        population=population,
+        _dropped(published.n_records - number, demands, original),
+        (*found.checks, *whose.checks, *_sampled(published, demands, original)),
+        {"hierarchies": hierarchies, "eventless": eventless, "population": population},
     )
-    verdict = verify_models(
-        classes,
-        whose.models,
-        suppression=demands.suppression,
-        dropped=_dropped(published, demands, original),
-        checks=(*found.checks, *whose.checks, *_sampled(published, demands, original)),
-        sensitive=[published.sensitive_column(n) for n in roles.having("sensitive") if n in published.names],
-    )
+    classes, verdict = judge.judged(published, numbered_apart(whose.persons, apart.genuine), number)
+    if apart.genuine is not None:  # numbers of people, and every cost, are those of people alone
+        classes, alone = judge.of_numbers().judged(apart.published, whose.persons)
+        verdict = verdict.counting_people(alone)
     if shown is not None and demands.km is not None:
         holders = _holders(published, demands, shown)
         levels = _levels(demands, original, found)
@@ -133,11 +129,14 @@ def _treated(
     ]
 
 
-def _dropped(published: Dataset, demands: Demands, original: Original | None) -> int:
-    """How many records were left out; where none may be, their number is a check of its own."""
+def _dropped(n_published: int, demands: Demands, original: Original | None) -> int:
+    """How many records were left out; where none may be, their number is a check of its own.
+
+    n_published  without counterfeits
+    """
     if original is None or (original.rows is None and not demands.may_drop):
         return 0
-    return max(_expected_records(demands, original) - published.n_records, 0)
+    return max(_expected_records(demands, original) - n_published, 0)
 
 
 def _expected_records(demands: Demands, original: Original) -> int:

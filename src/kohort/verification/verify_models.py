@@ -76,21 +76,24 @@ def verify_models(
     checks: Sequence[Check] = (),
     sensitive: Sequence[Column] = (),
     allowed: int | None = None,
+    counterfeits: int = 0,
 ) -> Verdict:
     """Measure every model on every class, and find what no model protects in the `sensitive` columns.
 
     Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
     the share `suppression`, or than `allowed`, which is given for a part of a table. Either way they must
-    satisfy the models together, as a class does: anybody who fits no class is known to be one of them. Takes
-    about the time of one group-by per sensitive attribute.
+    satisfy the models together, as a class does: anybody who fits no class is known to be one of them. The
+    share is not about `counterfeits`, which may be among the records. Takes about the time of one group-by
+    per sensitive attribute.
     """
     if sensitive and all(model.attribute is None for model in models):
         classes.count_with(sensitive[0])
     counts = {id(model): classes.counts(model) for model in models}
     holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
     records = len(classes.columns[0])
+    originals = records - counterfeits + dropped
     if allowed is None:
-        allowed = int(Fraction(str(suppression)) * (records + dropped))
+        allowed = int(Fraction(str(suppression)) * originals)
     withheld = _withheld_classes(classes, holds, allowed - dropped)
     kept = ~withheld
     n_withheld = int(classes.sizes[withheld].sum())
@@ -101,12 +104,13 @@ def verify_models(
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
         people=_people_in(classes, kept),
         risk=_risk(classes, kept),
+        counterfeits=counterfeits,
         models=tuple(
             _model_verdict(classes, model, counts[id(model)], model_holds, kept)
             for model, model_holds in zip(models, holds)
         ),
         checks=(
-            _withheld_check(n_withheld + dropped, records + dropped, allowed),
+            _withheld_check(n_withheld + dropped, originals, allowed),
             *_starred_checks(models, holds, withheld, n_withheld),
             *classes.own_checks(models),
             *checks,

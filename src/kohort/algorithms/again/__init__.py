@@ -8,7 +8,7 @@ from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import Standing
 from kohort.algorithms.solver import Solver
 
-__all__ = ["WAYS", "Standing"]
+__all__ = ["WAYS", "MInvariance", "Standing"]
 
 WAYS: dict[str, Callable[[Solver, Standing], Solver]] = {
     "history-keeping": HistoryKeeping,

@@ -2,65 +2,102 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
-from kohort.algorithms.again.kernels.swaps import swap_alike
+from kohort.algorithms.again.buckets import Bucket
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
-from kohort.problem.costs import cost_named
 from kohort.problem.encoding.coded import Coded
-from kohort.problem.problem import Problem
 
-__all__ = ["even_groups"]
-
-_TRIALS = 1000  # swaps that are tried for each person
+__all__ = ["EvenGroups", "even_groups"]
 
 
-def even_groups(problem: Problem, kinds: np.ndarray, people: np.ndarray, least: int) -> list[np.ndarray]:
-    """Groups with at least `least` people of each kind, near each other; none where there are too few.
+@dataclass(frozen=True, eq=False)
+class EvenGroups:
+    """Groups of people who stayed, and what is missing in them.
 
-    Seeds of one kind, spread over their order, each take the nearest people until they have enough of every
-    kind; then people of the same kind change groups where that lowers the cost.
-
-    kinds   the kind of each record of the table
-    people  some of the records, as many of each kind
+    members       the records of each group
+    vacancies     group and value of each place that a newcomer takes
+    counterfeits  group and value of each counterfeit
     """
-    there = np.unique(kinds[people])
-    n_each = len(people) // max(len(there), 1)
-    n_groups = n_each // least
-    if not n_groups:
-        return []
-    coded = problem.coded if problem.cost.adds_up else Coded(problem.attributes, cost_named("loss"))
-    leaves = coded.searched_leaves()[people]
-    kind = np.searchsorted(there, kinds[people])
-    members = _grown(coded, leaves, kind, _sizes(n_each, n_groups))
-    trials = _TRIALS * len(people)
-    members = swap_alike(coded.cell_costs, leaves, members, kind, trials, problem.seed)
-    return [people[group[group >= 0]] for group in members]
+
+    members: list[np.ndarray]
+    vacancies: list[tuple[int, int]]
+    counterfeits: list[tuple[int, int]]
 
 
-def _sizes(n_each: int, n_groups: int) -> np.ndarray:
-    """How many people of each kind every group has; they differ by one at most."""
-    return np.full(n_groups, n_each // n_groups) + (np.arange(n_groups) < n_each % n_groups)
+def even_groups(coded: Coded, bucket: Bucket, k: int) -> EvenGroups:
+    """The groups of a bucket, as many as there can be of at least k people; none where they are too few.
+
+    Seeds of the most frequent value, spread over their order, each take the nearest people who stayed.
+    """
+    width = len(bucket.signature)
+    real = bucket.size * width - bucket.counterfeits.total()
+    for n_groups in range(min(bucket.size // -(-k // width), real // k), 0, -1):
+        plan = _plan(bucket, n_groups, k)
+        if plan is not None:
+            return _grown(coded, bucket, plan)
+    return EvenGroups([], [], [])
 
 
-def _grown(coded: Coded, leaves: np.ndarray, kind: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Groups by places: a seed of the first kind, and the nearest people of every kind."""
-    n_kinds, n_groups = int(kind.max()) + 1, len(sizes)
-    first = np.flatnonzero(kind == 0)
-    first = first[np.lexsort(leaves[first].T)]
-    seeds = first[np.arange(n_groups) * len(first) // n_groups]
+class _Plan(NamedTuple):
+    """Per group and value of the signature: people who stayed, newcomers who join, and counterfeits."""
+
+    stayed: np.ndarray
+    joining: np.ndarray
+    false: np.ndarray
+
+
+def _plan(bucket: Bucket, n_groups: int, k: int) -> _Plan | None:
+    """How many of whom each group gets; None if a group had fewer than k people.
+
+    What is missing of a value is missing in the groups from which least is missing so far, so that all have
+    about as many people who stayed.
+    """
+    sizes = np.full(n_groups, bucket.size // n_groups) + (np.arange(n_groups) < bucket.size % n_groups)
+    stayed = np.repeat(sizes[:, None], len(bucket.signature), axis=1)
+    false = _moved(stayed, [bucket.counterfeits[value] for value in bucket.signature])
+    if (stayed.sum(axis=1) < k).any():
+        return None
+    joining = _moved(stayed, [bucket.missing(value) for value in bucket.signature])
+    return _Plan(stayed, joining, false)
+
+
+def _moved(left: np.ndarray, numbers: list[int]) -> np.ndarray:
+    """Take as many of each value away as `numbers` says, and tell from which groups."""
+    taken = np.zeros_like(left)
+    for place, number in enumerate(numbers):
+        for _ in range(number):
+            group = int(np.where(left[:, place] > 0, left.sum(axis=1), -1).argmax())
+            left[group, place] -= 1
+            taken[group, place] += 1
+    return taken
+
+
+def _grown(coded: Coded, bucket: Bucket, plan: _Plan) -> EvenGroups:
+    """Seeds of the value that most of the people have, and the nearest people who stayed, as planned."""
+    values, leaves, stayed = bucket.signature, coded.searched_leaves(), plan.stayed
+    first = int(np.argmax(stayed.min(axis=0)))
+    seeds = np.array(bucket.shown(values[first]), dtype=np.int64)
+    seeds = seeds[np.lexsort(leaves[seeds].T)]
+    seeds = seeds[np.arange(len(stayed)) * len(seeds) // len(stayed)]
+    wanted = stayed.copy()
+    wanted[:, first] -= 1
+    cell = np.repeat(np.arange(len(stayed)), wanted.sum(axis=1))
+    kind = np.repeat(np.tile(np.arange(len(values)), len(stayed)), wanted.ravel())
+    people = [np.setdiff1d(bucket.shown(value), seeds) for value in values]
+    start = np.concatenate([[0], np.cumsum([len(part) for part in people])]).astype(np.int64)
     ranges = np.stack([leaves[seeds], leaves[seeds]]).astype(np.int32)
-    wanted = np.repeat(sizes[:, None], n_kinds, axis=1)
-    wanted[:, 0] -= 1
-    cell = np.repeat(np.arange(n_groups), wanted.sum(axis=1))
-    of_kind = np.repeat(np.tile(np.arange(n_kinds), n_groups), wanted.ravel())
-    pool = np.setdiff1d(np.arange(len(kind)), seeds)
-    pool = pool[np.argsort(kind[pool], kind="stable")]
-    start = np.searchsorted(kind[pool], np.arange(n_kinds + 1)).astype(np.int64)
-    vacancies = np.stack([cell, of_kind]).astype(np.int64)
-    found = fill_vacancies(coded.cell_costs, leaves, ranges, vacancies, (start, pool), len(pool) + 1)
-    members = np.full((n_groups, int(sizes.max()) * n_kinds), -1, dtype=np.int64)
-    members[:, 0] = seeds
-    place = np.arange(len(cell)) - np.searchsorted(cell, cell) + 1
-    members[cell, place] = found
-    return members
+    pool = (start, np.concatenate(people).astype(np.int64))
+    found = fill_vacancies(coded.cell_costs, leaves, ranges, np.stack([cell, kind]), pool, len(pool[1]) + 1)
+    members = [np.append(seeds[group], found[cell == group]) for group in range(len(stayed))]
+    return EvenGroups(members, _listed(plan.joining, values), _listed(plan.false, values))
+
+
+def _listed(counts: np.ndarray, values: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Group and value of every one that is counted."""
+    pairs = Counter({(g, values[v]): int(counts[g, v]) for g, v in zip(*np.nonzero(counts))})
+    return sorted((int(g), v) for g, v in pairs.elements())

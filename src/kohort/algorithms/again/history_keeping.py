@@ -7,10 +7,12 @@ place stays vacant, or that no longer keeps a model, rests: its people are withh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kohort.algorithms.again.blocks import with_blocks
+from kohort.algorithms.again.joining import swapped
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
 from kohort.algorithms.again.part_of_problem import part_of_problem
 from kohort.algorithms.again.standing import Standing
@@ -45,7 +47,10 @@ class HistoryKeeping:
         self.inner.refuse(problem)
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        """Earlier groups with their vacancies filled, and groups of the other newcomers."""
+        """Earlier groups with their vacancies filled, and groups of the other newcomers.
+
+        At the end newcomers with the same sensitive values change places and groups where that costs less.
+        """
         standing = self.standing
         if not standing.n_places:
             first = self._groups(problem, run)
@@ -53,6 +58,7 @@ class HistoryKeeping:
             return _placed(
                 first, np.arange(problem.n_records), np.full(problem.n_records, -1), standing, told
             )
+        standing = with_blocks(problem, standing)
         record_of_place, n_filled = _filled(problem, standing)
         place_of_record = np.full(problem.n_records, -1, dtype=np.int64)
         shown = np.flatnonzero(record_of_place >= 0)
@@ -64,7 +70,7 @@ class HistoryKeeping:
         waiting = len(left) if groups is None else int(groups.withheld.sum())
         refuse_withholding(problem, resting + waiting)
         told = {"passed_on": n_filled, "resting": resting, "waiting": waiting}
-        return _placed(groups, left, place_of_record, standing, told)
+        return _settled(problem, standing, _placed(groups, left, place_of_record, standing, told), run)
 
     def _newcomers(self, problem: Problem, left: np.ndarray, may_wait: int, run: Run) -> Groups | None:
         """Groups of newcomers; None where they cannot keep the models by themselves, and have to wait."""
@@ -214,3 +220,20 @@ def _placed(
     group_of_record[grouped] = np.unique(group_of_record[grouped], return_inverse=True)[1]
     notes = () if groups is None else groups.notes
     return PlacedGroups(group_of_record.astype(np.int32), notes=notes, place_of_record=place, told=told)
+
+
+def _settled(problem: Problem, standing: Standing, placed: PlacedGroups, run: Run) -> PlacedGroups:
+    """The same with newcomers exchanged, by which places and groups keep their sensitive values."""
+    movable = (standing.place_of_record < 0) & ~placed.withheld
+    group_of, place_of = placed.group_of_record.copy(), placed.place_of_record.copy()
+    affected = np.flatnonzero(np.isin(group_of, np.unique(group_of[movable])) & ~placed.withheld)
+    if not len(affected):
+        return placed
+    order = affected[np.argsort(group_of[affected], kind="stable")]
+    before = np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1)
+    coded = problem.coded if problem.cost.adds_up else Coded(problem.attributes, cost_named("loss"))
+    kinds = np.where(movable, standing.kind_of_record, -1).astype(np.int64)
+    after = swapped(coded, kinds, ~movable, before, np.arange(len(before)), problem.seed, run)
+    left, entered = np.concatenate(before), np.concatenate(after)
+    group_of[entered], place_of[entered] = group_of[left], place_of[left]
+    return replace(placed, group_of_record=group_of, place_of_record=place_of)

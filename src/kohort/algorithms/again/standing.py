@@ -6,7 +6,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["Standing"]
+__all__ = ["EarlierValues", "Standing"]
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierValues:
+    """The values of a sensitive column that the places of an earlier release showed.
+
+    place   the places that were shown
+    value   a number for the value of each
+    labels  the text of each value, as far as a promise names it
+    """
+
+    attribute: str
+    place: np.ndarray
+    value: np.ndarray
+    labels: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +35,7 @@ class Standing:
     cell_of_place    places with the same number look alike in all earlier releases
     signature_of_record, signatures  for m-invariance: the number of each person's signature, -1 for
                      newcomers; and the signatures, each the kinds of values that it has
+    earlier          the sensitive values that each earlier release showed
     """
 
     place_of_record: np.ndarray
@@ -29,6 +45,7 @@ class Standing:
     cell_of_place: np.ndarray
     signature_of_record: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     signatures: tuple[tuple[int, ...], ...] = ()
+    earlier: tuple[EarlierValues, ...] = ()
 
     @property
     def n_places(self) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.ledger import Ledger, LedgerEntry
-from kohort.pipeline.again.standing import Known
+from kohort.data.ledger import NOBODY, Ledger, LedgerEntry
+from kohort.pipeline.again.standing import Known, sensitive_names
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
@@ -22,19 +22,23 @@ def entry_of(
     prepared: Prepared, published: Published, recoding: PlacedGroups, ledger: Ledger, known: Known
 ) -> LedgerEntry:
     """What the ledger remembers of a release; the hashes of its files come when they are written."""
-    shown = np.sort(published.rows)
-    person = known.person.copy()
-    new = shown[person[shown] < 0]
+    shown = np.sort(published.rows)  # counterfeits are the last ones
+    n_records = prepared.dataset.n_records
+    of_people = shown[shown < n_records]
+    person = np.append(known.person, np.full(published.counterfeits, NOBODY))
+    new = of_people[person[of_people] < 0]
     person[new] = len(ledger.people) + np.arange(len(new))
+    value = np.concatenate([known.value, known.value[recoding.counterfeits.value]])
+    place = recoding.with_counterfeits().place_of_record
     class_of, labels = _classes(prepared, published, shown)
     return LedgerEntry(
         facts=_facts(prepared, ledger, published),
         people=known.people[new],
         values=known.new_values,
         person=person[shown].astype(np.int32),
-        place=recoding.place_of_record[shown].astype(np.int32),
+        place=place[shown].astype(np.int32),
         class_of=class_of.astype(np.int32),
-        value=known.value[shown].astype(np.int32),
+        value=value[shown].astype(np.int32),
         labels=labels,
     )
 
@@ -63,10 +67,11 @@ def _facts(prepared: Prepared, ledger: Ledger, published: Published) -> dict[str
         "title": request.title,
         "again": request.again,
         "models": promised(prepared),
-        "sensitive": list(prepared.sensitive),
+        "sensitive": sensitive_names(prepared, ledger),
         "quasi_identifiers": [attribute.name for attribute in prepared.attributes],
         "records": prepared.dataset.n_records,
         "published": len(published.rows),
+        "counterfeits": published.counterfeits,
         "sha256": {},
     }
 

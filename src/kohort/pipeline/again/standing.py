@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.algorithms.again.standing import Standing
+from kohort.algorithms.again.standing import EarlierValues, Standing
 from kohort.data.dataset import distinct_rows
 from kohort.data.ledger import Ledger
 from kohort.pipeline.again.keyed import hashed_people, hashed_values, positions
 from kohort.pipeline.prepare import Prepared
+from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 
-__all__ = ["Known", "known_people"]
+__all__ = ["Known", "known_people", "sensitive_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,12 @@ def known_people(prepared: Prepared, ledger: Ledger, key: bytes) -> Known:
     values = {name: hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
     value, new_values = _numbered_values(prepared, ledger, values)
     make = _by_signatures if prepared.request.again == SIGNATURES else _by_places
-    return Known(people, person, values, value, new_values, make(ledger, person, value))
+    return Known(people, person, values, value, new_values, make(ledger, person, value, key))
+
+
+def sensitive_names(prepared: Prepared, ledger: Ledger) -> list[str]:
+    """The sensitive columns in the order of the ledger, whatever order the table has them in."""
+    return list(ledger.entries[0].facts["sensitive"] if ledger.entries else prepared.sensitive)
 
 
 def _numbered_values(
@@ -52,7 +58,8 @@ def _numbered_values(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The number of each record's value in each sensitive column, and the hashes of values that are new."""
     n_values, new, columns = len(ledger.values), [], []
-    for name, sensitive in prepared.sensitive.items():
+    for name in sensitive_names(prepared, ledger):
+        sensitive = prepared.sensitive[name]
         number = positions(values[name], ledger.values)
         unknown = np.flatnonzero(number < 0)
         number[unknown] = n_values + np.arange(len(unknown))
@@ -64,7 +71,7 @@ def _numbered_values(
     return table, np.concatenate([ledger.values[:0], *new])
 
 
-def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standing:
+def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray, _: bytes) -> Standing:
     """What m-invariance needs: the set of values in the group that somebody was last published in."""
     number_of: dict[tuple[int, ...], int] = {}
     of_person = np.full(len(ledger.people), -1, dtype=np.int64)
@@ -73,7 +80,7 @@ def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Sta
         starts = np.searchsorted(pairs[:, 0], np.arange(int(entry.place.max()) + 1))
         sets = [tuple(part.tolist()) for part in np.split(pairs[:, 1], starts[1:])]
         numbers = np.array([number_of.setdefault(values, len(number_of)) for values in sets])
-        of_person[entry.person] = numbers[entry.place]
+        of_person[entry.of_people.person] = numbers[entry.of_people.place]
     known = person >= 0
     signature = np.full(len(person), -1, dtype=np.int64)
     signature[known] = of_person[person[known]]
@@ -82,7 +89,7 @@ def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Sta
     return Standing(place, known, value[:, 0], no_places, no_places, signature, tuple(number_of))
 
 
-def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standing:
+def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray, key: bytes) -> Standing:
     """Who has or had which place, and what it was last published with."""
     known = person >= 0
     place = np.full(len(person), -1, dtype=np.int64)
@@ -92,4 +99,15 @@ def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray) -> Standin
         holds[known] = ledger.last_holder[place[known]] == person[known]
     both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
     kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
-    return Standing(place, holds, kind[: len(value)], kind[len(value) :], ledger.cell_of_place)
+    of_record, of_place = kind[: len(value)], kind[len(value) :]
+    earlier = tuple(_earlier(ledger, key))
+    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
+
+
+def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
+    """The sensitive values of every earlier release; a text stands for each that no promise names."""
+    texts = texts_of_values(ledger, key)
+    unnamed = [f"\0{number}" for number in range(len(ledger.values))]
+    for entry in ledger.entries:
+        for name, numbers in zip(entry.facts["sensitive"], entry.value.T):
+            yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))

@@ -52,7 +52,7 @@ class Tie:
         """How many people are new, kept and gone, and what became of the places."""
         before = len(self.ledger.people)
         published_now = np.zeros(before + len(entry.people), dtype=bool)
-        published_now[entry.person] = True
+        published_now[entry.of_people.person] = True
         in_table = np.zeros(before, dtype=bool)
         in_table[self.known.person[self.known.person >= 0]] = True
         return {
@@ -104,6 +104,7 @@ class TiedRelease:
             "release": entry.number,
             "again": entry.facts["again"],
             "candidates": self.found.candidates,
+            "counterfeits": entry.counterfeits,
             "people": self.people,
             "checks": [check.to_dict() for check in self.found.checks],
             "alone": self.alone,

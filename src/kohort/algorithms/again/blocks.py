@@ -1,0 +1,56 @@
+"""Cells in blocks: where somebody has left a large cell, only a block of its places has to rest.
+
+The places of a cell are dealt out by their sensitive values, one to each block in turn, so that every block
+has at least k places and about the values of the whole. Who has left has no influence on that: a block that
+rests tells that somebody of it has left, and within it everybody may be anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kohort.algorithms.again.standing import Standing
+from kohort.problem.models import ClassCounts, ValueContext
+from kohort.problem.problem import Problem
+
+__all__ = ["with_blocks"]
+
+
+def with_blocks(problem: Problem, standing: Standing) -> Standing:
+    """The same with every cell that has a vacancy in blocks, as many as keep the models in all releases."""
+    cell = standing.cell_of_place
+    n_cells = int(cell.max()) + 1
+    vacant = np.bincount(cell[standing.seated() < 0], minlength=n_cells) > 0
+    n_blocks = np.where(vacant, np.bincount(cell, minlength=n_cells) // problem.k, 1)
+    turn = _turns(standing)
+    while True:
+        n_blocks = np.maximum(n_blocks, 1)
+        block = turn % n_blocks[cell]
+        _, number = np.unique(cell * (int(block.max()) + 1) + block, return_inverse=True)
+        wrong = _breaking(problem, standing, number) & (n_blocks[cell] > 1)
+        if not wrong.any():
+            return replace(standing, cell_of_place=number.astype(np.int64))
+        n_blocks[np.unique(cell[wrong])] -= 1
+
+
+def _turns(standing: Standing) -> np.ndarray:
+    """The turn of each place in its cell: those with the same values come one after the other."""
+    order = np.lexsort((standing.kind_of_place, standing.cell_of_place))
+    turn = np.empty(len(order), dtype=np.int64)
+    first = np.searchsorted(standing.cell_of_place[order], standing.cell_of_place[order])
+    turn[order] = np.arange(len(order)) - first
+    return turn
+
+
+def _breaking(problem: Problem, standing: Standing, block_of_place: np.ndarray) -> np.ndarray:
+    """Whether each place is in a block that breaks a model in an earlier release."""
+    wrong = np.zeros(int(block_of_place.max()) + 1, dtype=bool)
+    for earlier in standing.earlier:
+        blocks, number = np.unique(block_of_place[earlier.place], return_inverse=True)
+        counts = ClassCounts.from_records(number, earlier.value, len(blocks), len(earlier.labels))
+        for model in problem.models:
+            if model.attribute == earlier.attribute:
+                wrong[blocks] |= ~model.holds(counts, ValueContext(labels=earlier.labels))
+    return wrong[block_of_place]

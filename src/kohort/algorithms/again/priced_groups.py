@@ -1,0 +1,124 @@
+"""Groups of people with different values, chosen by prices: new ones are grown where prices make them cheap.
+
+The linear program of which groups to publish has a dual: prices of people such that no group costs less than
+the prices of its members. Groups are grown around everybody by the prices so far, prices are raised until
+they pay for the groups that are known, and so on (the idea of Tobar, Castro and Gentile, 2023, who solve the
+program itself). At the end the groups that their members' prices pay for best are taken first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from kohort.algorithms.again.buckets import Signature
+from kohort.algorithms.again.kernels.growing import grow_columns, part_people
+from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.proofs.kernels.dual_prices import (
+    PricedRecords,
+    cheapest_over,
+    lower_until_feasible,
+    raise_prices,
+    slacks,
+)
+from kohort.algorithms.run import Run
+from kohort.problem.encoding.coded import Coded
+
+__all__ = ["priced_groups"]
+
+_ROUNDS = 6  # of growing groups and pricing them
+_RAISES, _SLOWER, _FIRST_STEP = 60, 0.93, 0.03  # of prices in a round; the first by this share of the cost
+_PAIRS = 20_000_000  # people that are looked at in a round; there are fewer seeds where people are many
+
+
+def priced_groups(
+    coded: Coded,
+    people: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    run: Run,
+    seed: int,
+    family: Collection[Signature] = (),
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Disjoint groups of people near each other, and the people who are in none.
+
+    values  the value of each of the people
+    shape   how many values m a group has, and how many people of each
+    family  the signatures that groups may have; without any, all may be
+    """
+    there, number = np.unique(values, return_inverse=True)
+    number = number.astype(np.int64)
+    if not len(people) or np.count_nonzero(np.bincount(number) >= shape[1]) < shape[0]:
+        return [], people
+    able = [np.isin(there, signature) for signature in family]
+    allowed = np.array([part for part in able if part.sum() == shape[0]], dtype=bool)
+    if family and not len(allowed):
+        return [], people
+    allowed = allowed.reshape(-1, len(there))
+    leaves = coded.searched_leaves()[people]
+    columns, price = _columns(coded, leaves, number, shape, run, seed, allowed)
+    found = part_people(coded.cell_costs, leaves, number, price, columns, shape, allowed)
+    left = np.ones(len(people), dtype=bool)
+    left[found] = False
+    return [people[group] for group in found], people[left]
+
+
+def _columns(
+    coded: Coded,
+    leaves: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    run: Run,
+    seed: int,
+    family: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Groups in the order in which they are best taken, then everybody as a seed; and everybody's price."""
+    n_people, size = len(leaves), shape[0] * shape[1]
+    rng = np.random.default_rng(seed)
+    price, known = np.zeros(n_people), np.empty((0, size), dtype=np.int64)
+    slack = np.empty(0)
+    for _ in range(_ROUNDS):
+        if run.out_of_time:
+            break
+        seeds = np.sort(rng.permutation(n_people)[: max(_PAIRS // n_people, 1)])
+        grown = grow_columns(coded.cell_costs, leaves, values, price, seeds, shape, family)
+        known = _united(known, grown[grown[:, -1] >= 0])
+        if not len(known):
+            break
+        price, slack = _priced(coded, leaves, known, rng)
+    alone = np.full((n_people, size), -1, dtype=np.int64)
+    alone[:, 0] = np.argsort(-price, kind="stable")
+    return np.concatenate([known[np.argsort(slack, kind="stable")], alone]), price
+
+
+def _united(known: np.ndarray, grown: np.ndarray) -> np.ndarray:
+    """All groups once, whoever was their seed."""
+    both = np.concatenate([known, grown])
+    _, first = np.unique(np.sort(both, axis=1), axis=0, return_index=True)
+    return both[np.sort(first)]
+
+
+def _priced(
+    coded: Coded, leaves: np.ndarray, columns: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prices that pay for no more than any of the columns costs, as high as they get; and what is missing.
+
+    As `proofs` prices records, with the columns for closed records: raised together, lowered where they are
+    too high, in smaller and smaller steps.
+    """
+    n_columns, size = columns.shape
+    start = np.arange(n_columns + 1, dtype=np.int64) * size
+    members = columns.ravel().astype(np.int32)
+    cost = costs_by_group(coded.tables, leaves, columns.ravel(), start)
+    priced = PricedRecords(start, members, cost, np.ones(len(leaves), dtype=np.int64), size)
+    price = cheapest_over(priced)
+    price[np.isinf(price)] = cost.max()  # of people in no column
+    step = _FIRST_STEP * float(cost.max())
+    level, near = cost - step, np.zeros(n_columns, dtype=bool)
+    for _ in range(_RAISES):
+        price += step
+        raise_prices(priced, price, level, rng.permutation(n_columns), near, step)
+        step *= _SLOWER
+    lower_until_feasible(priced, price, level)
+    return price, slacks(priced, price, level, float(cost.max()))

@@ -1,0 +1,113 @@
+"""Counterfeits: published records that have no original, as many as were announced and no more.
+
+They look like the others: each has the labels of a class of at least k people. What is measured of people,
+and every cost, is measured without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.data.dataset import Dataset, distinct_rows
+from kohort.errors import counted
+from kohort.problem.models import KAnonymity, Model
+from kohort.verification.demands import Demands, Original
+from kohort.verification.verdict import Check
+
+__all__ = ["SetApart", "check_number", "numbered_apart", "set_apart"]
+
+
+@dataclass(frozen=True, eq=False)
+class SetApart:
+    """The published records without the counterfeits, and the original beside them.
+
+    genuine  per published record whether it is somebody's; None where nobody says which are not
+    """
+
+    published: Dataset
+    original: Original | None
+    genuine: np.ndarray | None = None
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many records were set apart."""
+        return 0 if self.genuine is None else int((~self.genuine).sum())
+
+
+def set_apart(published: Dataset, demands: Demands, original: Original | None) -> SetApart:
+    """Set the records apart that, by the publisher or the order file, have no original (number -1)."""
+    given = None if original is None else original.rows if original.rows is not None else original.order
+    if original is None or not isinstance(given, np.ndarray) or not (given == -1).any():
+        return SetApart(published, original)
+    if len(given) != published.n_records:  # of another release, which the comparison refuses
+        return SetApart(published, original)
+    genuine = given != -1
+    rows, order = (None if part is None else part[genuine] for part in (_array(original), original.order))
+    names = [attribute.name for attribute in original.attributes]
+    return SetApart(
+        _taken(published, genuine),
+        replace(original, rows=rows, order=order),
+        genuine,
+        (
+            check_number(int((~genuine).sum()), demands, original),
+            _check_classes(published, names, genuine, demands.table_models),
+        ),
+    )
+
+
+def _array(original: Original) -> np.ndarray | None:
+    assert not isinstance(original.rows, slice)
+    return original.rows
+
+
+def _taken(published: Dataset, chosen: np.ndarray) -> Dataset:
+    return Dataset(
+        pa.table({name: published.taken(name, np.flatnonzero(chosen)) for name in published.names})
+    )
+
+
+def check_number(number: int, demands: Demands, original: Original, *, least: bool = False) -> Check:
+    """Whether no more records without an original are published than announced, or else than allowed.
+
+    least  whether so many have none at least, as nobody says which
+    """
+    have = "has no original" if number == 1 else "have no original"
+    what = f"{'At least ' if least else ''}{counted(number, 'published record')} {have}"
+    announced = original.counterfeits
+    if announced is not None:
+        same = number <= announced if least else number == announced
+        fits = f"{announced:,} counterfeits were announced"
+        return Check("counterfeits", same and announced <= demands.counterfeits, f"{what}; {fits}.")
+    fits = f"the spec allows {counted(demands.counterfeits, 'counterfeit')}"
+    return Check("counterfeits", number <= demands.counterfeits, f"{what}; {fits}.")
+
+
+def _check_classes(
+    published: Dataset, names: Sequence[str], genuine: np.ndarray, models: Sequence[Model]
+) -> Check:
+    """Whether every counterfeit looks like at least k people."""
+    k = max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+    class_of = distinct_rows(np.column_stack([published.column(name).codes for name in names]))[2]
+    people = np.bincount(class_of, weights=genuine)
+    few = int((people[class_of[~genuine]] < k).sum())
+    detail = (
+        f"Every counterfeit has the labels of at least {k:,} people."
+        if not few
+        else f"{counted(few, 'counterfeit has', 'counterfeits have')} the labels of fewer than {k:,} people."
+    )
+    return Check("classes of counterfeits", not few, detail)
+
+
+def numbered_apart(persons: np.ndarray | None, genuine: np.ndarray | None) -> np.ndarray | None:
+    """Per published record a number for whose it is; every counterfeit has one of its own."""
+    if persons is None or genuine is None:
+        return persons
+    found = np.empty(len(genuine), dtype=np.int64)
+    found[genuine] = persons
+    found[~genuine] = int(persons.max(initial=-1)) + 1 + np.arange(int((~genuine).sum()))
+    return found
