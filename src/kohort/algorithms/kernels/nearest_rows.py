@@ -17,7 +17,8 @@ from kohort.problem.encoding.layout import SET, TREE
 
 __all__ = ["BoxTree", "box_tree", "distances", "nearest_rows", "pairs_within"]
 
-_BUCKET = 12
+_BUCKET, _LEAST = 12, 4  # the most and the fewest rows of a box that is not halved
+_PAIRS = 64
 _DEPTH = 64
 
 
@@ -42,9 +43,13 @@ class BoxTree(NamedTuple):
 
 @kernel
 def box_tree(tables, leaves):
-    """Halve the rows at the median of the attribute that costs most, down to a dozen. O(n log^2 n)."""
+    """Halve the rows by the attribute in which they differ dearest, down to a dozen. O(n log^2 n).
+
+    Where subtrees of a hierarchy end, since rows of the same one are near each other. Either half has a
+    quarter of the rows or more.
+    """
     n, r = leaves.shape
-    most = 4 * (n // _BUCKET + 1) + 1
+    most = 2 * (n // _LEAST) + 3
     order = np.arange(n).astype(np.int32)
     start, end = np.zeros(most, np.int32), np.zeros(most, np.int32)
     left = np.full(most, -1, np.int32)
@@ -59,11 +64,13 @@ def box_tree(tables, leaves):
             for row in rows:
                 least, greatest = min(least, leaves[row, j]), max(greatest, leaves[row, j])
             lo[box, j], hi[box, j] = tables.leaf_start[j] + least, tables.leaf_start[j] + greatest
-            if least < greatest and range_cost(tables, j, least, greatest) > widest_cost:
-                widest, widest_cost = j, range_cost(tables, j, least, greatest)
+            if least < greatest:
+                cost = _sampled_cost(tables, leaves, rows, j)
+                if cost > widest_cost:
+                    widest, widest_cost = j, cost
         if len(rows) > _BUCKET and widest >= 0:
             rows[:] = rows[stable_order(leaves[rows, widest])]
-            middle = start[box] + len(rows) // 2
+            middle = start[box] + _widest_gap(tables, leaves, rows, widest)
             left[box] = used
             start[used], end[used] = start[box], middle
             start[used + 1], end[used + 1] = middle, end[box]
@@ -74,6 +81,30 @@ def box_tree(tables, leaves):
         cells[place] = leaves[order[place]] + tables.leaf_start
     first_leaf = _first_leaves(tables)
     return BoxTree(order, cells, start[:used], end[:used], left[:used], lo[:used], hi[:used], first_leaf)
+
+
+@kernel
+def _sampled_cost(tables, leaves, rows, j):
+    """What an attribute costs in all for some pairs of rows published alike."""
+    total, half = 0.0, len(rows) // 2
+    for number in range(min(len(rows), _PAIRS)):
+        place = number * 31
+        a, b = leaves[rows[place % len(rows)], j], leaves[rows[(place + half) % len(rows)], j]
+        total += _pair_cost(tables, j, min(a, b), max(a, b))
+    return total
+
+
+@kernel
+def _widest_gap(tables, leaves, rows, j):
+    """Where to halve rows sorted by an attribute: in their middle half, where neighbours cost most."""
+    half = len(rows) // 2
+    widest, widest_cost = half, -1.0
+    for step in range(len(rows) // 4):
+        for place in (half - step, half + step):
+            a, b = leaves[rows[place - 1], j], leaves[rows[place], j]
+            if a < b and _pair_cost(tables, j, a, b) > widest_cost:
+                widest, widest_cost = place, _pair_cost(tables, j, a, b)
+    return widest
 
 
 @kernel
