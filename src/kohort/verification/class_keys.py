@@ -15,6 +15,7 @@ __all__ = ["Cells", "ClassKeys"]
 _LARGEST = 2**62
 _AT_ONCE = 1 << 22  # records that are sorted at a time
 _SAMPLED = 1 << 14
+_SHORT = 2**15
 _MOST_CUTS = 255  # the number of a part fits into a byte
 
 
@@ -23,7 +24,8 @@ class Cells:
     """The classes of a table in order, and how often each value of another column occurs in each.
 
     keys, sizes  of each class
-    number, value, count  per cell that is not empty: its class, its value and how many records have it
+    number, value, count  per cell that is not empty: its class, its value and how many records have it;
+                          in as few bytes as they need, since there may be a cell for nearly every record
     """
 
     keys: np.ndarray
@@ -119,7 +121,10 @@ def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:
         np.arange(first_class, first_class + len(first), dtype=np.int32), np.diff(np.append(first, len(cell)))
     )
     sizes = np.add.reduceat(count, first) if len(cell) else count
-    return Cells(of_class[first], sizes, number, cell.astype(np.int32), count)
+    value = cell.astype(np.int16 if n_values < _SHORT else np.int32)
+    return Cells(
+        of_class[first], sizes, number, value, count.astype(np.int32 if len(keys) < 2**31 else np.int64)
+    )
 
 
 def _runs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
