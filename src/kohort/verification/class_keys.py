@@ -65,7 +65,7 @@ class ClassKeys:
         found = []
         for column in reversed(self.columns):
             keys, code = np.divmod(keys, max(len(column.texts), 1))
-            found.append(code)
+            found.append(code.astype(np.int32))
         return found[::-1]
 
     def _sorted_parts(self, values: Column | None, n_values: int) -> Iterator[np.ndarray]:

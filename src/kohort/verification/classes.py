@@ -193,7 +193,7 @@ class PublishedClasses:
             return people.having(codes, n_values)
         if self._keys is not None and self._keys.fit(n_values):
             found = self._counted(column)
-            return ClassCounts(found.sizes, found.number, found.value, found.count.astype(np.int64), n_values)
+            return ClassCounts(found.sizes, found.number, found.value, found.count, n_values)
         return ClassCounts.from_cells(
             *count_pairs(self.class_of_record, column, len(self.sizes), max(n_values, 1)),
             len(self.sizes),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kohort.data.counting import stretches_of
 from kohort.errors import counted, percent
 from kohort.problem.models import ClassCounts, Model
 from kohort.verification.caution import Caution
@@ -69,7 +70,10 @@ class Certainty:
 def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
     """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
     certain = kept & (counts.largest == counts.sizes)  # all of them have it
-    values = np.unique(counts.value_of[kept[counts.class_of]]).tolist()
+    there = np.zeros(counts.n_values, dtype=bool)
+    for cells in stretches_of(len(counts.value_of)):
+        there[counts.value_of[cells][kept[counts.class_of[cells]]]] = True
+    values = np.flatnonzero(there).tolist()
     sure = (counts.largest[kept] / counts.sizes[kept]).max() if kept.any() else 0.0
     return Certainty(how_many(kept), how_many(certain), frozenset(values), float(sure))
 

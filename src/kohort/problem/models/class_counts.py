@@ -24,9 +24,9 @@ class ClassCounts:
     """
 
     sizes: np.ndarray  # int64 [classes], records per class, all > 0
-    class_of: np.ndarray  # int64 [cells], ascending
-    value_of: np.ndarray  # int64 [cells], ascending inside a class
-    count: np.ndarray  # int64 [cells], > 0
+    class_of: np.ndarray  # [cells], ascending; integers of any width, as those of the next two
+    value_of: np.ndarray  # [cells], ascending inside a class
+    count: np.ndarray  # [cells], > 0
     n_values: int
 
     @classmethod
@@ -80,7 +80,12 @@ class ClassCounts:
     @cached_property
     def distinct(self) -> np.ndarray:
         """The number of different values in each class."""
-        return np.bincount(self.class_of, minlength=self.n_classes)
+        if self.class_of.dtype == np.int64:
+            return np.bincount(self.class_of, minlength=self.n_classes)
+        ends = np.searchsorted(
+            self.class_of, np.arange(self.n_classes, dtype=self.class_of.dtype), side="right"
+        )
+        return np.diff(ends, prepend=0)  # without a wider copy of all cells
 
     @cached_property
     def starts(self) -> np.ndarray:
