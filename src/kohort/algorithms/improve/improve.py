@@ -23,8 +23,9 @@ from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.charge_bound import lower_bound
-from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
+from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.proofs.measured_units import in_measured_units
+from kohort.algorithms.proofs.model_prices import priced_bound, prices_of
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run, Standing
@@ -173,7 +174,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         given = regrouping.result() if short else given
     if priced is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
-    bound = dual_bound(problem, priced.prices, priced.star)
+    bound = priced_bound(problem, priced.prices, priced.star)
     search = AssignmentSearch(problem, priced.closed, priced.cost, priced.star, priced.prices)
     if groups is None and not short and priced.prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
@@ -231,7 +232,7 @@ def _priced(
     cost, star = record_costs(problem, closed), problem.coded.star_cost
     pricing = run.share_of_time(_SHARE_FOR_BOUND)
     covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
-    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
+    prices = prices_of(problem, closed, cost, pricing, rounds)
     return _Priced(closed, cost, star, prices, None if covering is None else covering.result())
 
 
