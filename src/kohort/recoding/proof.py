@@ -39,6 +39,8 @@ class ModelProof(DualProof):
     prices          per unit
     level           per closed record a guess at the lowest price in the dearest valid group under it
     unit_of_record  per record of the problem; units are numbered in the order of their rows
+    charge          for t-closeness, closed records by sensitive values: numbers that prove what is claimed
     """
 
     unit_of_record: np.ndarray
+    charge: np.ndarray | None = None

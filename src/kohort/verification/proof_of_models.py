@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.problem.costs import SeparableCost
-from kohort.problem.models import AlphaDeassociation, LDiversity, Model
+from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, ModelProof
 from kohort.verification.proof import _check_supports, _node_costs, _refuted, _withheld_cost, check_dual_proof
@@ -35,7 +35,9 @@ def check_proof(problem: Problem, proof: DualProof, bound: float | None) -> None
         raise _refuted("a price or a cost is not a number")
     units = _priced_units(problem, proof)
     _check_supports(problem, proof)
-    if _worst_excess(units, proof, cost) > _ROUNDING * max(float(cost.max()), 1e-300):
+    close = isinstance(units.model, TCloseness)
+    worst = _worst_close_excess(problem, units, proof, cost) if close else _worst_excess(units, proof, cost)
+    if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof.prices[proof.unit_of_record]), 0.0)
     if not (0.0 if bound is None else bound) <= proven * (1 + _ROUNDING) + _ROUNDING:
@@ -69,7 +71,9 @@ def _priced_units(problem: Problem, proof: ModelProof) -> _Units:
 
 
 def _supported(problem: Problem) -> Iterator[Model]:
-    """The models that prices may be computed for: those that limit shares come first."""
+    """The models that prices may be computed for: t-closeness first, then those that limit shares."""
+    if not problem.max_withheld:
+        yield from (m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal")
     yield from (m for m in problem.models if _share(m) is not None)
     yield from (m for m in problem.models if isinstance(m, LDiversity) and m.kind == "distinct")
     raise _refuted("no privacy model has prices like these")
@@ -225,3 +229,57 @@ def _excess_of_distinct(dear: _Dear, cost: np.ndarray, units: _Units) -> np.ndar
     total = np.bincount(dear.segment, taken * dear.price, minlength=n_segments)
     enough = (np.bincount(dear.segment, chosen, minlength=n_segments) == least) & (number >= units.k)
     return np.where(enough, total / np.maximum(number, 1) - cost, np.nan)
+
+
+def _worst_close_excess(problem: Problem, units: _Units, proof: ModelProof, cost: np.ndarray) -> float:
+    """As `_worst_excess` under t-closeness, by the charges of the proof.
+
+    For numbers u >= 0, every record of value v is charged t * max(u) + sum(q * u) - u_v besides its price,
+    where q are the shares in the table. In a valid group this adds up to 0 or more. So if the dearest records
+    with charges, as few as a valid group may have, cannot pay, no valid group can.
+    """
+    assert isinstance(units.model, TCloseness)
+    overall = np.bincount(_labels(problem, units.model))
+    share, t = overall / overall.sum(), float(units.model.asked)
+    size = _least_close_size(overall, units.model.asked, units.k)
+    if proof.charge is None or proof.charge.shape != (len(cost), len(share)):
+        raise _refuted("it has no charges per closed record and value")
+    charge = np.maximum(proof.charge, 0.0)
+    worst = 0.0
+    for chosen in _portions(np.flatnonzero(cost < units.price.max()), np.diff(proof.start)):
+        u = charge[chosen]
+        extra = (t * u.max(axis=1) + u @ share)[:, None] - u
+        rows_of, place = _spread(proof.start, chosen)
+        of_row, unit = _spread(units.start, proof.rows[place])
+        segment = rows_of[of_row]
+        price = units.price[unit] + extra[segment, units.label[unit]]
+        copies, level = units.copies[unit], proof.level[chosen]
+        above = np.bincount(segment, copies * np.maximum(price - level[segment], 0.0), minlength=len(chosen))
+        excess = level + above / size - cost[chosen]
+        having = np.bincount(segment * len(share) + units.label[unit], copies, len(chosen) * len(share))
+        lacking = np.maximum(share * size - having.reshape(len(chosen), -1), 0.0).sum(axis=1)
+        possible = lacking <= t * size * (1 + _ROUNDING)  # there are enough records of every value
+        for doubtful in np.flatnonzero(possible & ~(excess <= 0.0)).tolist():
+            mine = slice(*np.searchsorted(segment, (doubtful, doubtful + 1)))
+            mean = _dearest_mean(price[mine], copies[mine], size)
+            worst = max(worst, mean - float(cost[chosen[doubtful]]))
+    return worst
+
+
+def _least_close_size(overall: np.ndarray, t: Fraction, k: int) -> int:
+    """The least size, k or more, of a group that whole numbers of records can bring within t of the table."""
+    total = int(overall.sum())
+    for size in range(k, total):
+        exact = [Fraction(int(n) * size, total) for n in overall]
+        rest = sorted(math.floor(x) + 1 - x for x in exact)
+        beyond = size - sum(math.floor(x) for x in exact)
+        if sum(rest[:beyond], Fraction(0)) <= t * size:
+            return size
+    return max(total, k)
+
+
+def _dearest_mean(price: np.ndarray, copies: np.ndarray, size: int) -> float:
+    """The mean of the `size` highest prices; -inf if there are fewer records."""
+    order = np.argsort(-price)
+    taken = np.clip(size - (np.cumsum(copies[order]) - copies[order]), 0, copies[order])
+    return float((taken * price[order]).sum() / size) if taken.sum() == size else -math.inf

@@ -1,20 +1,22 @@
 """Prices that know a privacy model: what they are by definition, and a bound never above the least cost."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.model_prices import dearest_group_by_definition
 from by_definition.optimum import least_total
 from kohort.algorithms import Run
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
-from kohort.algorithms.proofs.kernels.model_prices import raise_unit_prices, unit_slacks
 from kohort.algorithms.proofs.measured_units import in_measured_units
-from kohort.algorithms.proofs.model_prices import ModelPrices, _units, priced_bound, prices_of
+from kohort.algorithms.proofs.model_prices import ModelPrices, priced_bound, prices_of
 from kohort.algorithms.proofs.priced_rules import priced_rule
+from kohort.algorithms.proofs.priced_units import pricing_of
 from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.costs import cost_named
 from kohort.verification import check_proof
@@ -35,7 +37,12 @@ def priced(problem, rounds=30):
 def priced_model(problem):
     """The model that the prices know."""
     is_share = [not (isinstance(m, ko.LDiversity) and m.kind == "distinct") for m in problem.models]
-    first = [m for m, share in zip(problem.models, is_share) if share and m.attribute is not None]
+    close = [m for m in problem.models if isinstance(m, ko.TCloseness) and not problem.max_withheld]
+    first = close + [
+        m
+        for m, share in zip(problem.models, is_share)
+        if share and m.attribute is not None and not isinstance(m, ko.TCloseness)
+    ]
     return (first or [m for m in problem.models if m.attribute is not None])[0]
 
 
@@ -49,10 +56,15 @@ def is_valid_group(problem, records, model):
     return is_valid
 
 
-@given(model_problems(8))
+def close_models():
+    return st.builds(lambda t: ko.TCloseness("s", t), st.sampled_from([0, Fraction(1, 5), Fraction(2, 5), 1]))
+
+
+@given(st.one_of(model_problems(8), model_problems(8, any_model=close_models())))
 def test_no_valid_group_under_a_closed_record_can_pay_its_prices(problem):
     closed, cost, prices = priced(problem)
-    assert isinstance(prices, ModelPrices)
+    if not isinstance(prices, ModelPrices):  # t-closeness, where records may be withheld
+        return
     of_record = prices.of_unit[prices.unit_of_record]
     for q in range(len(closed)):
         records = np.flatnonzero(np.isin(problem.rows.of_record, closed.support(q)))
@@ -66,24 +78,24 @@ def test_no_valid_group_under_a_closed_record_can_pay_its_prices(problem):
 def test_the_dearest_valid_group_is_found(problem):
     """At prices far too high, where the best group is not of one size."""
     closed, cost, prices = priced(problem, rounds=2)
-    rule = priced_rule(problem)
-    unit_of_record, units = _units(problem, rule, closed, cost)
+    pricing = pricing_of(problem, priced_rule(problem), closed, cost, 0.0)
     price = np.random.default_rng(problem.seed).random(len(prices.of_unit)) * 2 * cost.max()
-    everything = np.ones(len(cost), dtype=bool)
-    slack = unit_slacks(units, price, np.full(len(cost), np.inf), everything, np.inf)
+    pricing.level[:] = np.inf
+    slack = pricing.slacks(price, np.inf)
+    near = np.empty(len(cost), dtype=bool)
     for q in range(len(closed)):
         records = np.flatnonzero(np.isin(problem.rows.of_record, closed.support(q)))
         is_valid = is_valid_group(problem, records, priced_model(problem))
-        excess = dearest_group_by_definition(price[unit_of_record][records], cost[q], is_valid)
-        assert (slack[q] < -1e-12) == (excess > 1e-12)  # larger groups may be split: then one part is dearer
+        excess = dearest_group_by_definition(price[prices.unit_of_record][records], cost[q], is_valid)
+        assert (slack[q] < -1e-9) == (excess > 1e-9)  # larger groups may be split: then one part is dearer
         assert -slack[q] >= excess - 1e-9
         if excess > 0:
             visited = price.copy()
-            raise_unit_prices(units, visited, np.full(len(cost), -np.inf), np.array([q]), everything, 0.1)
+            pricing.raise_prices(visited, np.array([q]), near, 0.1)
             assert (visited <= price).all() and (visited < price).any()
 
 
-@given(model_problems(7))
+@given(st.one_of(model_problems(7), model_problems(7, any_model=close_models())))
 def test_the_bound_is_below_the_least_cost_of_all_partitions_and_its_proof_holds(problem):
     closed, _, prices = priced(problem)
     star = problem.coded.star_cost
@@ -121,13 +133,14 @@ RNG = np.random.default_rng(3)
 TREE = ko.Hierarchy.from_paths([(leaf, "ab" if leaf in "ab" else "cde", "*") for leaf in "abcde"])
 
 
-@pytest.fixture(scope="module", params=["frequency", "distinct", "alpha"])
+@pytest.fixture(scope="module", params=["frequency", "distinct", "alpha", "closeness"])
 def proven(request):
     columns = {name: RNG.choice(list("aabbbcde"), 300).tolist() for name in ("x", "y", "z")}
     columns["s"] = np.where(RNG.random(300) < 0.4, "p", RNG.choice(list("qrst"), 300)).tolist()
     model = {
         "frequency": ko.LDiversity("s", 2),
         "distinct": ko.LDiversity("s", 3, kind="distinct"),
+        "closeness": ko.TCloseness("s", 0.2),
         "alpha": ko.AlphaDeassociation("s", 0.45, values=["p"]),
     }[request.param]
     trees = dict.fromkeys("xyz", TREE)

@@ -8,16 +8,10 @@ import numpy as np
 
 from kohort.algorithms.mining.closed_records import ClosedRecords
 from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
-from kohort.algorithms.proofs.kernels.model_prices import (
-    PricedUnits,
-    cheapest_over_units,
-    feasible_records,
-    lower_unit_prices,
-    raise_unit_prices,
-    unit_slacks,
-)
+from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, cheapest_over
 from kohort.algorithms.proofs.measured_units import in_measured_units
-from kohort.algorithms.proofs.priced_rules import PricedRule, priced_rule
+from kohort.algorithms.proofs.priced_rules import CloseRule, PricedRule, priced_rule
+from kohort.algorithms.proofs.priced_units import Pricing, pricing_of
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, ModelProof
@@ -29,6 +23,7 @@ _ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each ste
 _SHARE_FOR_CHECK = 0.25  # share of the time
 _EXACT = 0.05  # slacks up to this share of the greatest cost are computed exactly
 _ROUNDING = 1e-9
+_MOST_CHARGES = 100_000_000  # closed records times sensitive values
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +36,17 @@ class ModelPrices(DualPrices):
 
     of_unit: np.ndarray = None  # type: ignore[assignment]
     unit_of_record: np.ndarray = None  # type: ignore[assignment]
+    charge: np.ndarray | None = None
 
     def proof(self, closed: ClosedRecords) -> DualProof:
         return ModelProof(
-            self.of_unit, closed.nodes, closed.start, closed.rows, self.level, self.unit_of_record
+            self.of_unit,
+            closed.nodes,
+            closed.start,
+            closed.rows,
+            self.level,
+            self.unit_of_record,
+            self.charge,
         )
 
 
@@ -53,7 +55,7 @@ def prices_of(
 ) -> DualPrices:
     """Dual prices that know a privacy model of the problem where one can be priced, else k alone."""
     rule = priced_rule(problem)
-    if rule is None:
+    if rule is None or (isinstance(rule, CloseRule) and len(cost) * rule.n_classes > _MOST_CHARGES):
         return dual_prices(problem, closed, cost, run, rounds=rounds)
     return model_prices(problem, rule, closed, cost, run, rounds)
 
@@ -74,34 +76,63 @@ def priced_bound(problem: Problem, prices: DualPrices, star: float) -> float | N
 
 
 def model_prices(
-    problem: Problem, rule: PricedRule, closed: ClosedRecords, cost: np.ndarray, run: Run, rounds: int | None
+    problem: Problem,
+    rule: PricedRule | CloseRule,
+    closed: ClosedRecords,
+    cost: np.ndarray,
+    run: Run,
+    rounds: int | None,
 ) -> ModelPrices:
     """Feasible dual prices of units: raised together and repaired where too high, as `dual_prices` does.
 
     cost    cost of one record published as each closed record
     rounds  how many rounds; None: up to 150, and with little time the steps shrink sooner
     """
-    unit_of_record, units = _units(problem, rule, closed, cost)
-    feasible = feasible_records(units)
-    price = cheapest_over_units(units, feasible)
     scale = float(cost.max())
-    step = first_step = (0.03 if problem.k >= 50 else 0.02) * scale
-    floor = cost - 2 * step
-    near = np.zeros(len(cost), dtype=bool)
-    rng = np.random.default_rng(problem.seed)
-    done, number = 0.0, 0
+    step = (0.03 if problem.k >= 50 else 0.02) * scale
+    pricing = pricing_of(problem, rule, closed, cost, step)
+    price = _first_prices(pricing)
+    number = _raise(pricing, price, step, np.random.default_rng(problem.seed), run, rounds)
+    pricing.lower_until_feasible(price, np.flatnonzero(pricing.feasible & (cost < price.max())))
+    slack = pricing.slacks(price, _EXACT * scale)
+    price += min(float(slack.min()), 0.0)  # rounding may leave a closed record violated
+    units, counts = pricing.units, problem.rows.counts
+    of_row = np.bincount(units.row, units.copies * price, minlength=len(counts)) / counts
+    return ModelPrices(of_row, slack, pricing.level, number, price, units.of_record, pricing.charge)
+
+
+def _first_prices(pricing: Pricing) -> np.ndarray:
+    """For each unit the least cost of a closed record over it that may have a valid group."""
+    units, closed = pricing.units, pricing.closed
+    cost = np.where(pricing.feasible, pricing.cost, np.inf)
+    copies = np.ones(len(units.start) - 1, dtype=np.int64)
+    least: np.ndarray = cheapest_over(PricedRecords(closed.start, closed.rows, cost, copies, 1))
+    return least[units.row]
+
+
+def _raise(
+    pricing: Pricing,
+    price: np.ndarray,
+    first_step: float,
+    rng: np.random.Generator,
+    run: Run,
+    rounds: int | None,
+) -> int:
+    """Raise the prices together, and lower them where they are too high, in rounds; how many there were."""
+    near = np.zeros(len(pricing.cost), dtype=bool)
+    step, done, number = first_step, 0.0, 0
     raising = run.share_of_time(1 - _SHARE_FOR_CHECK)
     allowed = raising.seconds_left
     while done < 1 and not raising.out_of_time:
         run.report("proving a bound", done)
         price += step
         if number % _ALL == 0:
-            order = np.flatnonzero(feasible & (cost < price.max()))
+            order = np.flatnonzero(pricing.feasible & (pricing.cost < price.max()))
             near[:] = False
         else:
             order = np.flatnonzero(near)
         rng.shuffle(order)
-        raise_unit_prices(units, price, floor, order, near, step)
+        pricing.raise_prices(price, order, near, step)
         number += 1
         done = number / (rounds or _ROUNDS)
         if rounds is None and allowed:
@@ -110,31 +141,4 @@ def model_prices(
                 run.cut()
             done = max(done, gone)
         step = first_step * _SLOWER ** (_ROUNDS * done)
-    lower_unit_prices(units, price, floor, np.flatnonzero(feasible & (cost < price.max())))
-    slack = unit_slacks(units, price, floor, feasible, _EXACT * scale)
-    price += min(float(slack.min()), 0.0)  # rounding may leave a closed record violated
-    weights = np.bincount(units.row, units.copies * price, minlength=len(problem.rows.counts))
-    return ModelPrices(weights / problem.rows.counts, slack, floor, number, price, unit_of_record)
-
-
-def _units(
-    problem: Problem, rule: PricedRule, closed: ClosedRecords, cost: np.ndarray
-) -> tuple[np.ndarray, PricedUnits]:
-    """The unit of each record, and the units with the closed records over them."""
-    key = problem.rows.of_record.astype(np.int64) * rule.n_classes + rule.class_of_record
-    keys, unit_of_record, copies = np.unique(key, return_inverse=True, return_counts=True)
-    row, value = keys // rule.n_classes, keys % rule.n_classes
-    units = PricedUnits(
-        start=closed.start,
-        rows=closed.rows,
-        cost=cost,
-        unit_start=np.searchsorted(row, np.arange(len(problem.rows.counts) + 1)),
-        row=row,
-        copies=copies.astype(np.int64),
-        value=value,
-        n_values=rule.n_classes,
-        caps=rule.caps.astype(np.int64),
-        sizes=rule.sizes.astype(np.int64),
-        least_distinct=rule.least_distinct,
-    )
-    return unit_of_record, units
+    return number

@@ -15,7 +15,10 @@ is at most the sum of min(c_v, m1), and at least s minus the sum of min(c_v, m2)
 m1 of each listed value, leaving at most m2. Both parts satisfy their cases.
 
 **Distinct values**: one case: at least max(k, l) records and l values. No greater size needs to be looked at:
-beyond it, a best group only takes records that are priced above the cost.
+beyond it, a best group only takes records that raise its mean.
+
+**t-closeness** (equal distance): see `kernels.closeness_prices`. No group has fewer records than the least
+size for which whole numbers of records can be near enough to the shares of the table.
 """
 
 from __future__ import annotations
@@ -26,10 +29,10 @@ from math import ceil, floor
 
 import numpy as np
 
-from kohort.problem.models import AlphaDeassociation, LDiversity, Model
+from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
 
-__all__ = ["PricedRule", "priced_rule"]
+__all__ = ["CloseRule", "PricedRule", "priced_rule"]
 
 _MOST_CASES = 64  # more are merged
 _NO_CAP = 2**40
@@ -50,17 +53,56 @@ class PricedRule:
     least_distinct: int = 0
 
 
-def priced_rule(problem: Problem) -> PricedRule | None:
+@dataclass(frozen=True, eq=False)
+class CloseRule:
+    """t-closeness: values may exceed their share in the table by at most t in all.
+
+    share  per value: its share in the table
+    size   the least size of a valid group
+    """
+
+    class_of_record: np.ndarray
+    n_classes: int
+    share: np.ndarray
+    t: float
+    size: int
+
+
+def priced_rule(problem: Problem) -> PricedRule | CloseRule | None:
     """The rule that prices are computed for, besides k; None where no model has one.
 
-    Any one of the models gives a lower bound: the first that limits shares, else the first about distinct
-    values. None where people have several records: then the models do not count records.
+    Any one of the models gives a lower bound: the first t-closeness, else the first that limits shares, else
+    the first about distinct values. None where people have several records: then the models do not count
+    records. t-closeness is left out where records may be withheld, which changes the shares.
     """
     if problem.persons is not None:
         return None
+    close = [m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal"]
+    if close and not problem.max_withheld:
+        return _close_rule(problem, close[0])
     models = sorted(problem.models, key=lambda model: _share(model) is None)
     rules = (_rule(problem, model) for model in models)
     return next((rule for rule in rules if rule is not None), None)
+
+
+def _close_rule(problem: Problem, model: TCloseness) -> CloseRule:
+    sensitive = problem.sensitive[model.attribute]
+    counts = sensitive.column.counts.astype(np.int64)
+    share, size = counts / problem.n_records, problem.k
+    while _least_excess(counts, size) > model.asked * size:
+        size += 1
+    return CloseRule(
+        sensitive.column.codes.astype(np.int64), sensitive.n_values, share, float(model.asked), size
+    )
+
+
+def _least_excess(counts: np.ndarray, size: int) -> Fraction:
+    """The least sum of max(0, c_v - q_v * size) over all whole numbers c_v that add up to the size."""
+    n = int(counts.sum())
+    parts = [divmod(int(count) * size, n) for count in counts]
+    left = size - sum(whole for whole, _ in parts)
+    nearest = sorted((rest for _, rest in parts), reverse=True)[:left]
+    return Fraction(sum(n - rest for rest in nearest), n)
 
 
 def _share(model: Model) -> Fraction | None:

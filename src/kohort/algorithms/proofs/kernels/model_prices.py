@@ -17,7 +17,6 @@ from kohort.kernels.sorting import stable_order
 
 __all__ = [
     "PricedUnits",
-    "cheapest_over_units",
     "feasible_records",
     "lower_unit_prices",
     "raise_unit_prices",
@@ -65,18 +64,6 @@ def feasible_records(units):
                 room += min(count[value], units.caps[case])
             feasible[q] |= room >= units.sizes[case]
     return feasible
-
-
-@kernel
-def cheapest_over_units(units, feasible):
-    """The least cost of a closed record over each unit under which there is a valid group."""
-    least = np.full(len(units.copies), np.inf)
-    for q in range(len(units.cost)):
-        if feasible[q]:
-            for row in units.rows[units.start[q] : units.start[q + 1]]:
-                for unit in range(units.unit_start[row], units.unit_start[row + 1]):
-                    least[unit] = min(least[unit], units.cost[q])
-    return least
 
 
 @kernel
