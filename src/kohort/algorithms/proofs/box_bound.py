@@ -77,8 +77,9 @@ def _known_costs(problem: Problem, groups: Groups) -> np.ndarray:
     rows = problem.coded.searched_rows[problem.rows.of_record].astype(np.int32)
     cost = np.full(problem.n_records, _group_costs(problem, rows, together)[0])
     kept = np.flatnonzero(~groups.withheld)
-    group = groups.group_of_record[kept].astype(np.int64)
-    cost[kept] = np.minimum(cost[kept], _group_costs(problem, rows[kept], group)[group])
+    if len(kept):
+        group = groups.group_of_record[kept].astype(np.int64)
+        cost[kept] = np.minimum(cost[kept], _group_costs(problem, rows[kept], group)[group])
     least = np.full(len(problem.rows.counts), np.inf)
     np.minimum.at(least, problem.rows.of_record, cost)
     return least

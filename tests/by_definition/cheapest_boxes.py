@@ -1,0 +1,12 @@
+"""What the cheapest box around a record costs that holds k records, over all groups that it may be in."""
+
+from itertools import combinations
+
+from by_definition.group_costs import record_cost_by_definition
+
+
+def cheapest_box_by_definition(tables, rows, k, record):
+    """The least cost of a record in a group of k of these rows, the given one among them."""
+    others = [other for other in range(len(rows)) if other != record]
+    groups = ([record, *mates] for mates in combinations(others, k - 1))
+    return min(record_cost_by_definition(tables, rows[group]) for group in groups)
