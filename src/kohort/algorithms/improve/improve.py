@@ -22,6 +22,7 @@ from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
+from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.proofs.measured_units import in_measured_units
@@ -53,7 +54,7 @@ _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # worthwhile shares without a time l
 _WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
 _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
-_SHARE_FOR_WITHHOLDING = 0.3
+_SHARE_FOR_WITHHOLDING, _SHARE_FOR_BOXES = 0.3, 0.25
 _SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
 _ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
@@ -161,8 +162,8 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     if not _can_mine(problem):
-        found = regrouped(problem, given, run, worth)
-        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+        found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
+        return replace(found, bound=_bound_by_boxes(problem, found, run))
     short = _is_short(problem, run)
     with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
@@ -248,6 +249,12 @@ def _weak_bound(problem: Problem, run: Run) -> float | None:
     """A lower bound on the least cost that needs no closed records; None if none can be proven in time."""
     by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
     bounds = (by_subsets, lower_bound(problem, run))
+    return max((bound for bound in bounds if bound is not None), default=None)
+
+
+def _bound_by_boxes(problem: Problem, groups: Groups, run: Run) -> float | None:
+    """A lower bound on the least cost for tight labels and free intervals."""
+    bounds = (box_bound(problem, groups, run), None if run.out_of_time else lower_bound(problem, run))
     return max((bound for bound in bounds if bound is not None), default=None)
 
 

@@ -38,6 +38,11 @@ class ModelPrices(DualPrices):
     unit_of_record: np.ndarray = None  # type: ignore[assignment]
     charge: np.ndarray | None = None
 
+    def of_units(self, unit_of_record: np.ndarray, row_of_unit: np.ndarray) -> np.ndarray:
+        price = np.empty(len(row_of_unit))
+        price[unit_of_record] = self.of_unit[self.unit_of_record]
+        return price
+
     def proof(self, closed: ClosedRecords) -> DualProof:
         return ModelProof(
             self.of_unit,
