@@ -119,10 +119,8 @@ def _sizes(share: Fraction, k: int) -> range:
 def _worst_excess(units: _Units, proof: ModelProof, cost: np.ndarray) -> float:
     """The greatest excess of the prices of a valid group over its cost, per record, or 0."""
     highest = np.maximum.reduceat(units.price, units.start[:-1])
-    top = np.maximum.reduceat(highest[proof.rows], proof.start[:-1])
-    doubtful = np.flatnonzero(cost < top)
     worst = 0.0
-    for chosen in _portions(doubtful, np.diff(proof.start)):
+    for chosen in _portions(_doubtful(units, proof, cost), np.diff(proof.start)):
         lowest = np.minimum(proof.level[chosen], cost[chosen])
         excess = _excesses(units, proof, chosen, cost[chosen], lowest, highest)
         unsure = np.flatnonzero(np.isnan(excess))
@@ -131,6 +129,12 @@ def _worst_excess(units: _Units, proof: ModelProof, cost: np.ndarray) -> float:
             excess[unsure] = _excesses(units, proof, again, cost[again], everything, highest)
         worst = max(worst, float(np.nan_to_num(excess, nan=-np.inf).max()))
     return worst
+
+
+def _doubtful(units: _Units, proof: ModelProof, cost: np.ndarray) -> np.ndarray:
+    """The closed records that some record under them is priced above: the others can pay for any group."""
+    highest = np.maximum.reduceat(units.price, units.start[:-1])
+    return np.flatnonzero(cost < np.maximum.reduceat(highest[proof.rows], proof.start[:-1]))
 
 
 def _portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
@@ -246,7 +250,7 @@ def _worst_close_excess(problem: Problem, units: _Units, proof: ModelProof, cost
         raise _refuted("it has no charges per closed record and value")
     charge = np.maximum(proof.charge, 0.0)
     worst = 0.0
-    for chosen in _portions(np.flatnonzero(cost < units.price.max()), np.diff(proof.start)):
+    for chosen in _portions(_doubtful(units, proof, cost), np.diff(proof.start)):
         u = charge[chosen]
         extra = (t * u.max(axis=1) + u @ share)[:, None] - u
         rows_of, place = _spread(proof.start, chosen)

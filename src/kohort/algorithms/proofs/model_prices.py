@@ -23,6 +23,7 @@ _ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each ste
 _SHARE_FOR_CHECK = 0.25  # share of the time
 _EXACT = 0.05  # slacks up to this share of the greatest cost are computed exactly
 _ROUNDING = 1e-9
+_NEAR = 4.0  # closed records whose slack is at most so many steps are visited in every round
 _MOST_CHARGES = 100_000_000  # closed records times sensitive values
 
 
@@ -137,7 +138,7 @@ def _raise(
         else:
             order = np.flatnonzero(near)
         rng.shuffle(order)
-        pricing.raise_prices(price, order, near, step)
+        pricing.raise_prices(price, order, near, _NEAR * step)
         number += 1
         done = number / (rounds or _ROUNDS)
         if rounds is None and allowed:

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _TRIES = 60  # repairs of a closed record in the last pass before its prices are cut at its cost
+_ROUNDING = 1e-13  # the caller takes it off all prices
 
 
 class CloseUnits(NamedTuple):
@@ -91,11 +92,11 @@ def lower_close_prices(units, price, order):
     room = _room(units)
     for q in order:
         for number in range(_TRIES):
-            if _charged_excess(units, q, price, room) <= 0.0:
+            if _charged_excess(units, q, price, room) <= _ROUNDING:
                 break
             excess, n = _dearest_group(units, q, price, room)
             if number < _TRIES - 1:
-                _lower(units, price, room, n, max(excess, 0.0) + 1e-6 * units.cost[q])
+                _lower(units, price, room, n, max(excess, 0.0))
                 continue
             for row in units.rows[units.start[q] : units.start[q + 1]]:
                 for unit in range(units.unit_start[row], units.unit_start[row + 1]):

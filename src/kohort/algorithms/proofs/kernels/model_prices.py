@@ -23,7 +23,9 @@ __all__ = [
     "unit_slacks",
 ]
 
+_REPAIRS = 6  # of a closed record in a round: others may be as dear as those whose price was lowered
 _TRIES = 60  # repairs of a closed record in the last pass before its prices are cut at its cost
+_ROUNDING = 1e-13  # the caller takes it off all prices
 
 
 class PricedUnits(NamedTuple):
@@ -86,14 +88,17 @@ def raise_unit_prices(units, price, floor, order, keep, epsilon):
     room = _room(units)
     for q in order:
         excess, n = _best_group(units, q, price, highest, floor, epsilon, room)
-        if excess > 0.0:
-            _lower(units, price, highest, room, n, excess)
         keep[q] = -excess <= epsilon
+        for _ in range(_REPAIRS):
+            if excess <= _ROUNDING:
+                break
+            _lower(units, price, highest, room, n, excess)
+            excess, n = _best_group(units, q, price, highest, floor, 0.0, room)
 
 
 @kernel
 def lower_unit_prices(units, price, floor, order):
-    """Lower prices under every violated closed record until none is. One pass is enough.
+    """Lower prices under every violated closed record until none is, but for rounding. One pass is enough.
 
     A pass only lowers prices, which violates nothing that was satisfied.
     """
@@ -102,15 +107,45 @@ def lower_unit_prices(units, price, floor, order):
     for q in order:
         for number in range(_TRIES):
             excess, n = _best_group(units, q, price, highest, floor, 0.0, room)
-            if excess <= 0.0:
+            if excess <= _ROUNDING:
                 break
             if number < _TRIES - 1:
-                _lower(units, price, highest, room, n, excess)
-                continue
-            for row in units.rows[units.start[q] : units.start[q + 1]]:
-                for unit in range(units.unit_start[row], units.unit_start[row + 1]):
-                    price[unit] = min(price[unit], units.cost[q])
-                highest[row] = min(highest[row], units.cost[q])
+                _level(units, q, price, highest, room, n, excess)
+            else:
+                _cap(units, q, price, highest, units.cost[q])
+
+
+@kernel
+def _cap(units, q, price, highest, cap):
+    """Lower all prices under a closed record to at most `cap`."""
+    for row in units.rows[units.start[q] : units.start[q + 1]]:
+        for unit in range(units.unit_start[row], units.unit_start[row + 1]):
+            price[unit] = min(price[unit], cap)
+        highest[row] = min(highest[row], cap)
+
+
+@kernel
+def _level(units, q, price, highest, room, n, excess):
+    """Lower the prices of the best group by `excess`, and others so that none takes the place of a member.
+
+    Of each value, prices from the lowest in the group on are lowered by as much, and those below it to at
+    most what that becomes. In the case of the group, the best one then has no excess.
+    """
+    sorted_units, best, lowest = room[2], room[4], np.full(units.n_values, np.inf)
+    least = np.inf
+    for i in range(n):
+        if best[i] > 0:
+            value = units.value[sorted_units[i]]
+            lowest[value] = least = price[sorted_units[i]]  # they are sorted
+    for row in units.rows[units.start[q] : units.start[q + 1]]:
+        top = -np.inf
+        for unit in range(units.unit_start[row], units.unit_start[row + 1]):
+            limit = lowest[units.value[unit]]
+            if limit == np.inf:
+                limit = least
+            price[unit] = price[unit] - excess if price[unit] >= limit else min(price[unit], limit - excess)
+            top = max(top, price[unit])
+        highest[row] = top
 
 
 @kernel
