@@ -160,21 +160,21 @@ def try_open(given, state, q):
     plan = _plan(given, state, q)
     if not _pays(given, state, q, plan):
         return False
-    before, cost = dict(state), searched_cost(given, state)
+    before, cost, waiting = dict(state), searched_cost(given, state), size(state, given.nowhere)
     _take(given, state, q, plan)
     done = all(empty(given, state, slot, plan.closed) for slot in plan.closed)
-    done = done and _keeps_rules(given, state, q, cost)
+    done = done and _keeps_rules(given, state, q, cost, waiting)
     if done and searched_cost(given, state) <= cost - EPSILON:
         return True
     _restore(state, before)
     return False
 
 
-def _keeps_rules(given, state, q, cost):
-    """Let records of too frequent values wait again if something is still won then; else fill q up."""
+def _keeps_rules(given, state, q, cost, waiting):
+    """Let records of too frequent values wait again if something is still won, and fewer wait; or fill q."""
     trimmed = dict(state)
-    rules = len(given.promises.rules) > 0
-    if rules and trim(given, trimmed, q) and searched_cost(given, trimmed) < cost - EPSILON:
+    kept = len(given.promises.rules) > 0 and trim(given, trimmed, q)
+    if kept and size(trimmed, given.nowhere) < waiting and searched_cost(given, trimmed) < cost - EPSILON:
         _restore(state, trimmed)
         return True
     return fill(given, state, q)

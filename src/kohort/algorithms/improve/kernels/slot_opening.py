@@ -40,9 +40,10 @@ def try_open(offers, promises, state, q, scratch):
     if log_is_full(state, 3 * len(state.pieces)):  # each piece is taken, or placed, or fills up, at most once
         return False
     entry, before = state.figures[0].logged, state.figures[0].searched_cost
+    n_waiting = state.slots[offers.nowhere].n_records
     _take(offers, promises, state, q)
     done = _close_donors(offers, promises, state, scratch[:n_donors])
-    done = done and _keeps_rules(offers, promises, state, q, before)
+    done = done and _keeps_rules(offers, promises, state, q, before, n_waiting)
     if not done or state.figures[0].searched_cost - before > -EPSILON:
         undo(offers, promises, state, entry)
         return False
@@ -51,14 +52,16 @@ def try_open(offers, promises, state, q, scratch):
 
 
 @kernel
-def _keeps_rules(offers, promises, state, q, before):
+def _keeps_rules(offers, promises, state, q, before, n_waiting):
     """Make slot q satisfy the rules; return whether it does.
 
-    Records of too frequent values wait again if the cost is then still below `before`; else it is filled up.
+    Records of too frequent values wait again if the cost is then still below `before`, and fewer than
+    `n_waiting` records wait; else it is filled up.
     """
     entry = state.figures[0].logged
-    if len(promises.rules) > 0:
-        if trim(offers, promises, state, q) and state.figures[0].searched_cost - before < -EPSILON:
+    if len(promises.rules) > 0 and n_waiting > 0:
+        kept = trim(offers, promises, state, q) and state.slots[offers.nowhere].n_records < n_waiting
+        if kept and state.figures[0].searched_cost - before < -EPSILON:
             return True
         while state.figures[0].logged > entry:
             undo_last(offers, promises, state)

@@ -18,7 +18,17 @@ from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import ORDERED, SET
 
-__all__ = ["BoxRows", "BoxSearch", "least_box_costs", "new_box_search"]
+__all__ = [
+    "BoxRows",
+    "BoxSearch",
+    "chosen_value",
+    "exclude_value",
+    "growth_in",
+    "include_value",
+    "least_box_costs",
+    "must_grow",
+    "new_box_search",
+]
 
 _PASSES = 4  # times that candidates are dropped and the bound is raised, in one node
 _NEAR = 1e-12
@@ -118,9 +128,9 @@ def _proven(rows, search, row, limit, above, nodes):
             continue
         if left <= 0 or level + 1 >= len(search.n):
             return False, first_bound
-        column, leaf = _chosen_value(rows, search, level)
-        _include(rows, search, level, column, leaf)
-        _exclude(rows, search, level, column, leaf)
+        column, leaf = chosen_value(rows, search, level)
+        include_value(rows, search, level, column, leaf)
+        exclude_value(rows, search, level, column, leaf)
         level += 1
     return True, first_bound
 
@@ -141,7 +151,7 @@ def _start(rows, search, row, limit):
         for a in range(n_columns):
             more = 0.0
             if rows.leaves[other, a] != rows.leaves[row, a]:
-                more = _growth(cells, search, 0, a, rows.leaves[other, a])
+                more = growth_in(cells, search, 0, a, rows.leaves[other, a])
             search.more[0, n, a] = more
             cost += more
             if cost >= limit - _NEAR:
@@ -153,7 +163,7 @@ def _start(rows, search, row, limit):
 
 
 @lean
-def _growth(cells, search, level, a, leaf):
+def growth_in(cells, search, level, a, leaf):
     """What the box costs more in a column if it gets a value that it does not have."""
     lo, hi = min(search.lo[level, a], leaf), max(search.hi[level, a], leaf)
     return cell_cost(cells, a, lo, hi, search.width[level, a] + 1) - search.spent[level, a]
@@ -167,7 +177,7 @@ def _propagated(rows, search, level, limit):
     for _ in range(_PASSES):
         bound = spent
         for a in range(n_columns):
-            must[a] = _must_grow(rows, search, level, a)
+            must[a] = must_grow(rows, search, level, a)
             bound += must[a]
         search.bound[level] = bound
         if bound >= limit - _NEAR:
@@ -194,7 +204,7 @@ def _propagated(rows, search, level, limit):
 
 
 @kernel
-def _must_grow(rows, search, level, a):
+def must_grow(rows, search, level, a):
     """The least that the box must cost more in a column so that k of the candidates fit in there."""
     attribute, k = rows.cells.attribute[a], rows.k
     inside = 0
@@ -288,7 +298,7 @@ def _holds_enough(rows, search, level):
 
 
 @kernel
-def _chosen_value(rows, search, level):
+def chosen_value(rows, search, level):
     """A column and a value that the box does not have: one that most candidates need, where it must grow.
 
     In an ordered column, candidates need a value if they lie at or beyond it.
@@ -325,7 +335,7 @@ def _halving_value(tally, lo, hi):
 
 
 @kernel
-def _include(rows, search, level, column, leaf):
+def include_value(rows, search, level, column, leaf):
     """Make the next level: the same candidates, and a box that has the value."""
     above, n_columns = level + 1, rows.leaves.shape[1]
     for a in range(n_columns):
@@ -334,7 +344,7 @@ def _include(rows, search, level, column, leaf):
     search.lo[above, column] = min(search.lo[level, column], leaf)
     search.hi[above, column] = max(search.hi[level, column], leaf)
     search.width[above, column] += 1
-    search.spent[above, column] += _growth(rows.cells, search, level, column, leaf)
+    search.spent[above, column] += growth_in(rows.cells, search, level, column, leaf)
     is_set = rows.cells.attribute[column].kind == SET
     for i in range(search.n[level]):
         row = search.rows[level, i]
@@ -346,13 +356,13 @@ def _include(rows, search, level, column, leaf):
             search.more[above, i, column] = 0.0
         elif search.more[level, i, column] > 0.0:
             covered = not is_set and search.lo[above, column] <= value <= search.hi[above, column]
-            growth = 0.0 if covered else _growth(rows.cells, search, above, column, value)
+            growth = 0.0 if covered else growth_in(rows.cells, search, above, column, value)
             search.more[above, i, column] = max(growth, 0.0)
     search.n[above] = search.n[level]
 
 
 @kernel
-def _exclude(rows, search, level, column, leaf):
+def exclude_value(rows, search, level, column, leaf):
     """Drop the candidates of a level that have the value, or in an ordered column lie beyond it."""
     n = 0
     first, last = leaf, leaf
