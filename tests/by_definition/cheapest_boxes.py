@@ -13,7 +13,7 @@ def cheapest_box_by_definition(tables, rows, k, record):
 
 
 def dearest_box_by_definition(tables, rows, k, record, prices):
-    """The greatest excess of the mean price of k rows over the cost of a box that also holds the given one."""
+    """The greatest excess of the mean price of k rows over the cost of a box that holds the record, too."""
     greatest = float("-inf")
     for size in range(k, len(rows) + 1):
         for group in combinations(range(len(rows)), size):

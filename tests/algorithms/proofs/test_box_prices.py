@@ -11,7 +11,7 @@ from kohort.algorithms import Run
 from kohort.algorithms.proofs.box_prices import box_prices
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, new_box_search
 from kohort.algorithms.proofs.kernels.dearest_boxes import dear_boxes
-from small_problems import problems
+from small_problems import ShortRun, problems
 
 
 def boxes_of(problem):
@@ -26,12 +26,15 @@ def test_the_dearest_box_is_found_or_bounded(problem, labels, seed):
     rows, of_record = boxes_of(problem), problem.rows.of_record
     tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
     price = np.random.default_rng(seed).random(len(rows.copies))
-    some, active = np.arange(len(price)), np.ones(len(price), dtype=bool)
+    some, rank = np.arange(len(price)), np.argsort(np.argsort(price))
+    most = np.full(len(price), price.max())
     for nodes, levels in ((10_000, 40), (3, 3)):
         search = new_box_search(rows, levels)
-        excess, bound, start, listed, cost = dear_boxes(rows, search, some, price, active, nodes, 0.0)
+        excess, bound, start, listed, cost = dear_boxes(rows, search, some, price, rank, most, nodes, 0.0)
         for record, row in enumerate(of_record):
-            exact = dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record])
+            later = np.flatnonzero(rank[of_record] >= rank[row])
+            here = int(np.flatnonzero(later == record)[0])
+            exact = dearest_box_by_definition(tables, leaves[later], rows.k, here, price[of_record][later])
             assert bound[row] >= exact - 1e-9
             assert excess[row] <= max(exact, 0.0) + 1e-9
             if nodes > 3:
@@ -41,13 +44,15 @@ def test_the_dearest_box_is_found_or_bounded(problem, labels, seed):
 
 
 @pytest.mark.parametrize("labels", [bounded, tight])
+@pytest.mark.parametrize("run", [Run, lambda: ShortRun(2), lambda: ShortRun(7)])
 @given(problem=problems(6), seed=st.integers(0, 100))
-def test_no_box_can_pay_the_prices(problem, labels, seed):
+def test_no_box_can_pay_the_prices(problem, labels, run, seed):
     problem = labels(problem)
     rows, of_record = boxes_of(problem), problem.rows.of_record
     tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
     first = np.random.default_rng(seed).random(len(rows.copies))
     whole = [np.arange(len(first), dtype=np.int32)]
-    price = box_prices(rows, first, whole, first[:1] * 0 + 1.0, Run())
+    least = np.zeros(len(first))
+    price = box_prices(rows, first, least, whole, np.ones(1), run())
     for record in range(len(leaves)):
         assert dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record]) <= 1e-9

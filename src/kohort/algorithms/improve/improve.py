@@ -163,7 +163,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     if not _can_mine(problem):
         found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
-        return replace(found, bound=_bound_by_boxes(problem, found, run))
+        return replace(found, bound=box_bound(problem, found, run))
     short = _is_short(problem, run)
     with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
@@ -249,12 +249,6 @@ def _weak_bound(problem: Problem, run: Run) -> float | None:
     """A lower bound on the least cost that needs no closed records; None if none can be proven in time."""
     by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
     bounds = (by_subsets, lower_bound(problem, run))
-    return max((bound for bound in bounds if bound is not None), default=None)
-
-
-def _bound_by_boxes(problem: Problem, groups: Groups, run: Run) -> float | None:
-    """A lower bound on the least cost for tight labels and free intervals."""
-    bounds = (box_bound(problem, groups, run), None if run.out_of_time else lower_bound(problem, run))
     return max((bound for bound in bounds if bound is not None), default=None)
 
 

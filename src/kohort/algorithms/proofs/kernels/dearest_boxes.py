@@ -12,7 +12,6 @@ import numpy as np
 
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.algorithms.proofs.kernels.cheapest_boxes import (
-    chosen_value,
     exclude_value,
     growth_in,
     include_value,
@@ -24,14 +23,16 @@ from kohort.kernels.sorting import stable_order
 __all__ = ["dear_boxes"]
 
 _PASSES = 3  # times that candidates are dropped and the bound is raised, in one node
+_FEW = 200  # candidates that are sorted
 
 
 @kernel
-def dear_boxes(rows, search, some, price, active, nodes, tolerance):
+def dear_boxes(rows, search, some, price, rank, most, nodes, tolerance):
     """For each of some rows a box around it whose k dearest records exceed its cost by most, on average.
 
-    active  per row whether boxes may hold it; a row itself always may be in its box
-    nodes   how many nodes of the tree may be visited for a row
+    rank   per row: boxes around a row hold no row of a lower rank, since they are around that one, too
+    most   per row the highest price of all rows of its rank or higher ones
+    nodes  how many nodes of the tree may be visited for a row
 
     Returns per row the excess, if it is above the tolerance, else the tolerance; an upper bound on the excess
     of any box around it; the start of its box in the list; the list of the rows in all these boxes; and the
@@ -46,9 +47,8 @@ def dear_boxes(rows, search, some, price, active, nodes, tolerance):
         np.empty(rows.k + 1, np.int64),
         np.empty(len(rows.copies), np.int32),
     )
-    most = price.max()
     for number in range(len(some)):
-        _start(rows, search, some[number], most, active)
+        _start(rows, search, some[number], rank, most[some[number]])
         found = _searched(rows, search, price, nodes, tolerance, room)
         excess[number], bound[number], n, cost[number] = found
         while n_listed + n > len(listed):
@@ -62,8 +62,8 @@ def dear_boxes(rows, search, some, price, active, nodes, tolerance):
 
 
 @kernel
-def _start(rows, search, row, limit, active):
-    """Begin with the row itself as the box, and every active row that costs less than the limit."""
+def _start(rows, search, row, rank, limit):
+    """Begin with the row itself as the box, and every row of a higher rank that costs less than the limit."""
     cells, n_columns, n, total = rows.cells, rows.leaves.shape[1], 0, 0.0
     for a in range(n_columns):
         leaf = rows.leaves[row, a]
@@ -72,7 +72,7 @@ def _start(rows, search, row, limit, active):
         search.spent[0, a] = cell_cost(cells, a, leaf, leaf, 1)
         total += search.spent[0, a]
     for other in range(len(rows.leaves)):
-        if not (active[other] or other == row):
+        if rank[other] < rank[row]:
             continue
         cost = total
         for a in range(n_columns):
@@ -107,11 +107,24 @@ def _searched(rows, search, price, nodes, tolerance, room):
             continue
         if nodes <= 0 or level + 1 >= len(search.n):
             return best, max(best, search.bound[: level + 1].max()), n_best, best_cost
-        column, leaf = chosen_value(rows, search, level)
+        column, leaf = _critical_value(rows, search, level, price)
         include_value(rows, search, level, column, leaf)
         exclude_value(rows, search, level, column, leaf)
         level += 1
     return best, best, n_best, best_cost
+
+
+@kernel
+def _critical_value(rows, search, level, price):
+    """The value that the dearest candidate outside the box needs at the highest cost, and its column."""
+    dearest, highest, most = -1, -np.inf, 0.0
+    for i in range(search.n[level]):
+        growth = search.more[level, i].max()
+        here = price[search.rows[level, i]]
+        if growth > 0.0 and (here > highest or (here == highest and growth > most)):
+            dearest, highest, most = i, here, growth
+    column = np.argmax(search.more[level, dearest])
+    return column, rows.leaves[search.rows[level, dearest], column]
 
 
 @kernel
@@ -127,6 +140,8 @@ def _narrowed(rows, search, level, price, best, room):
         for a in range(n_columns):
             must[a] = must_grow(rows, search, level, a)
             least += must[a]
+        if least == np.inf:  # fewer than k candidates are left
+            return False
         for i in range(search.n[level]):
             cost[i] = spent
             for a in range(n_columns):
@@ -150,7 +165,28 @@ def _narrowed(rows, search, level, price, best, room):
 
 @kernel
 def _limit(rows, search, level, price, least, best, room):
-    """The cost that a box with more than the best excess stays below, and an upper bound on its excess."""
+    """The cost that a box with more than the best excess stays below, and an upper bound on its excess.
+
+    O(n * log n) for few candidates; for many a few times O(n), which proves less about the excess.
+    """
+    if search.n[level] <= _FEW:
+        return _exact_limit(rows, search, level, price, least, best, room)
+    limit, cost = np.inf, room[0]
+    while True:
+        total, records, used = 0.0, 0, 0
+        for i in range(search.n[level]):
+            if cost[i] < limit:
+                row = search.rows[level, i]
+                total, records, used = _held(room, total, records, used, price[row], rows.copies[row], rows.k)
+        mean = total / rows.k if records >= rows.k else -np.inf
+        if mean - best >= 0.99 * limit or mean - least <= best:
+            return limit, mean - least
+        limit = min(limit, mean - best)
+
+
+@kernel
+def _exact_limit(rows, search, level, price, least, best, room):
+    """As `_limit`, by going through the candidates from the cheapest on."""
     cost, n = room[0], search.n[level]
     order = stable_order(cost[:n])
     limit, bound, total, records, used = -np.inf, -np.inf, 0.0, 0, 0
