@@ -27,7 +27,7 @@ __all__ = ["box_bound"]
 _AT_A_TIME = 256  # rows between two looks at the clock; boxes that are found for one are known to the others
 _NODES = (60, 600)  # of the search around a row: all rows get the first, then those not exact the next
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
-_SHARE_FOR_CHEAPEST = 0.5  # of the time
+_SHARE_FOR_CHEAPEST = 0.8  # of the time
 _ROUNDING = 1e-9
 
 

@@ -21,8 +21,9 @@ from kohort.kernels.threads import in_threads
 
 __all__ = ["box_prices"]
 
-_SWEEPS, _ROUNDS, _PROOFS = 4, 60, 40
-_CAP, _CUT = 5.0, 0.8  # times the mean cost: no price is higher; how far highest prices are cut
+_SWEEPS, _ROUNDS, _PROOFS = 2, 60, 40
+_CAP = 90.0  # over k squared, times the mean cost: no price is higher, since dear boxes are hard to search
+_CUT = 0.8  # how far the highest prices are cut
 _SHARE_FOR_GENERATING = 0.5
 _NODES, _NODES_OF_PROOF, _MOST_NODES = 20, 500, 5_000
 _HIGHEST = 1.25  # times what a record costs in the release: higher prices are hard to prove
@@ -65,7 +66,7 @@ def box_prices(
     boxes  the rows in each group of that release
     costs  what a record of each of these groups costs
     """
-    highest = np.minimum(_HIGHEST * first, _CAP * np.dot(first, rows.copies) / rows.copies.sum())
+    highest = np.minimum(_HIGHEST * first, _CAP / rows.k**2 * np.dot(first, rows.copies) / rows.copies.sum())
     pool, price = _Pool(list(boxes), costs.tolist()), np.minimum(first, highest)
     rng, generating = np.random.default_rng(0), run.share_of_time(_SHARE_FOR_GENERATING)
     for sweep in range(_SWEEPS):
@@ -154,7 +155,8 @@ def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, ru
     """Prices that are proven for every row, one batch after the other, the dearest first.
 
     A proven row has no box around it, of rows that come later and at least k records, that is priced above
-    its cost; prices only fall afterwards. What is still to be proven when the time is up falls to the cost of the cheapest box.
+    its cost; prices only fall afterwards. What is still to be proven when the time is up falls to the cost of
+    the cheapest box.
     """
     order = np.argsort(-price, kind="stable")
     for start in range(0, len(order), _BATCH):
