@@ -257,7 +257,8 @@ def _worst_close_excess(problem: Problem, units: _Units, proof: ModelProof, cost
         of_row, unit = _spread(units.start, proof.rows[place])
         segment = rows_of[of_row]
         price = units.price[unit] + extra[segment, units.label[unit]]
-        copies, level = units.copies[unit], proof.level[chosen]
+        copies = units.copies[unit]
+        level = np.where(np.isfinite(proof.level[chosen]), proof.level[chosen], cost[chosen])
         above = np.bincount(segment, copies * np.maximum(price - level[segment], 0.0), minlength=len(chosen))
         excess = level + above / size - cost[chosen]
         having = np.bincount(segment * len(share) + units.label[unit], copies, len(chosen) * len(share))
