@@ -218,7 +218,7 @@ def test_near_records_are_those_of_least_slack(few_are_near, search):
     assert len(near.record) >= min(3, search.nowhere)
     assert near.slack.tolist() == sorted(search.slack[near.record])
     assert all(search.slack[others] >= max(near.slack[-1], 0.003))
-    for row in range(len(search.offers.value)):
+    for row in range(len(search.offers.unit_start) - 1):
         over = near.record[near.over[near.start[row] : near.start[row + 1]]]
         assert sorted(over) == sorted(q for q in near.record if row in search.closed.support(q))
 
