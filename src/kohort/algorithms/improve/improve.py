@@ -55,6 +55,7 @@ _WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
 _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
 _SHARE_FOR_WITHHOLDING, _SHARE_FOR_BOXES = 0.3, 0.3
+_LEAST_SECONDS_FOR_BOXES = 1.0  # without a time limit the bound takes no longer than the search, or this
 _SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
 _ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
@@ -162,8 +163,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     if not _can_mine(problem):
+        before = run.seconds_left or 0.0
         found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
-        return replace(found, bound=box_bound(problem, found, run))
+        searched = before - (run.seconds_left or 0.0)
+        proving = run if asked else run.at_most(max(searched, _LEAST_SECONDS_FOR_BOXES))
+        return replace(found, bound=box_bound(problem, found, proving))
     short = _is_short(problem, run)
     with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
