@@ -38,7 +38,7 @@ def audit(search):
 
 def _open_over(search, size):
     """Per row the open slots over it, cheapest first."""
-    over = [[] for _ in search.offers.value]
+    over = [[] for _ in search.offers.unit_start[1:]]
     for slot in np.flatnonzero(size[: search.nowhere]):
         for row in search.closed.support(slot):
             over[row].append(int(slot))

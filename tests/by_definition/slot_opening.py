@@ -5,13 +5,16 @@ through those of a slot, latest first; where ties or room for a few make that ma
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from by_definition.assignment import placed
 from by_definition.dual_prices import shortfall_by_definition
+from kohort.algorithms.improve.kernels.promises import CLOSE, DISTINCT, WITHIN
 
 EPSILON = 1e-9
+BY_RULE = ("listed", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Given:
     cost: list  # per closed record, then of a waiting record (not used) and of a withheld one
     units: list  # per row
     row: list  # per unit
-    value: list  # per row
+    value: list  # per unit
     mu: float
     most_withheld: int
     promises: object
@@ -34,7 +37,9 @@ class Given:
         return cls(
             rows=[search.closed.support(q).tolist() for q in range(len(search.closed))],
             cost=offers.cost.tolist(),
-            units=[[u for u, other in enumerate(row) if other == r] for r in range(len(offers.value))],
+            units=[
+                [u for u, other in enumerate(row) if other == r] for r in range(len(offers.unit_start) - 1)
+            ],
             row=row,
             value=offers.value.tolist(),
             mu=float(search.state.figures[0].mu),
@@ -58,7 +63,7 @@ class Given:
         return [unit for row in self.rows[q] for unit in self.units[row]]
 
     def price(self, unit, slot):
-        return self.value[self.row[unit]] + self.mu if slot == self.nowhere else self.cost[slot]
+        return self.value[unit] + self.mu if slot == self.nowhere else self.cost[slot]
 
 
 def pieces_in_order(state):
@@ -155,14 +160,61 @@ def try_open(given, state, q):
     plan = _plan(given, state, q)
     if not _pays(given, state, q, plan):
         return False
-    before, cost = dict(state), searched_cost(given, state)
+    before, cost, waiting = dict(state), searched_cost(given, state), size(state, given.nowhere)
     _take(given, state, q, plan)
     done = all(empty(given, state, slot, plan.closed) for slot in plan.closed)
-    done = done and fill(given, state, q)
+    done = done and _keeps_rules(given, state, q, cost, waiting)
     if done and searched_cost(given, state) <= cost - EPSILON:
         return True
     _restore(state, before)
     return False
+
+
+def _keeps_rules(given, state, q, cost, waiting):
+    """Let records of too frequent values wait again if something is still won, and fewer wait; or fill q."""
+    trimmed = dict(state)
+    kept = len(given.promises.rules) > 0 and trim(given, trimmed, q)
+    if kept and size(trimmed, given.nowhere) < waiting and searched_cost(given, trimmed) < cost - EPSILON:
+        _restore(state, trimmed)
+        return True
+    return fill(given, state, q)
+
+
+def trim(given, state, q):
+    """Let single records wait, of the value that q has most too many of, those of least price first."""
+    missing = shortfall(given, state, q)
+    while missing > 0:
+        value = too_frequent(given, state, q) if size(state, q) > given.k else None
+        units = [unit for unit, _ in in_slot(state, q) if value in given.promises.value[unit].tolist()]
+        if not units:
+            return False
+        move(state, min(units, key=lambda unit: given.value[unit]), q, given.nowhere, 1)
+        now = shortfall(given, state, q)
+        if now >= missing:
+            return False
+        missing = now
+    return True
+
+
+def too_frequent(given, state, q):
+    """The value that exceeds what it may have by most, by the first broken rule about shares; or None."""
+    promises, n = given.promises, size(state, q)
+    values = sorted(int(promises.value[unit, 0]) for unit, m in in_slot(state, q) for _ in range(m))
+    counts = Counter(values)
+    for number, (kind, begin, end, _) in enumerate(promises.rules):
+        alone = promises._replace(rules=promises.rules[number : number + 1])
+        alone = alone._replace(**{name: getattr(promises, name)[number : number + 1] for name in BY_RULE})
+        if kind == DISTINCT or shortfall_by_definition(alone, values, 0) == 0:
+            continue
+        fair = {CLOSE: promises.share * n, WITHIN: promises.high[number] * n}.get(int(kind))
+        over = {
+            v: counts[v] - (0 if fair is None else fair[v])
+            for v in range(int(begin), int(end))
+            if counts[v] and promises.listed[number, v]
+        }
+        worst = max(over, key=over.get, default=None)
+        return None if worst is None or over[worst] <= 0 else worst
+    return None
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_corrupted_prices_never_become_a_certificate(monkeypatch):
         prices = honest(*arguments, **options)
         return replace(prices, of_row=prices.of_row * 1.02 + 1e-6)
 
-    monkeypatch.setattr("kohort.algorithms.improve.improve.dual_prices", wrong_prices)
+    monkeypatch.setattr("kohort.algorithms.proofs.model_prices.dual_prices", wrong_prices)
     with pytest.raises(InternalError, match="proof of the lower bound"):
         ko.anonymize(
             pa.table(COLUMNS), quasi_identifiers=HIERARCHIES, privacy=[ko.KAnonymity(5)], algorithm="improve"

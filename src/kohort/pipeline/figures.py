@@ -11,7 +11,7 @@ from kohort.pipeline.solve import Solution
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.history_groups import HistoryGroups
-from kohort.verification import check_dual_proof, checked_bound, checked_guarantee, checked_loss
+from kohort.verification import check_proof, checked_bound, checked_guarantee, checked_loss
 
 __all__ = ["Figures", "checked_figures"]
 
@@ -35,10 +35,10 @@ def checked_figures(
     recoding = solution.recoding
     cost = checked_loss(loss)[problem.cost.name]
     if recoding.bound is not None and recoding.proof is not None:
-        check_dual_proof(problem, recoding.proof, recoding.bound)
+        check_proof(problem, recoding.proof, recoding.bound)
     for part in recoding.parts if isinstance(recoding, HistoryGroups) else ():
         if part.recoding.bound is not None and part.recoding.proof is not None:
-            check_dual_proof(part.problem, part.recoding.proof, part.recoding.bound)
+            check_proof(part.problem, part.recoding.proof, part.recoding.bound)
     if recoding.search:
         checked_bound(recoding.search["bound"], cost)
     proven = publishes_what_is_searched(problem, request.nulls == "star")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["DualProof"]
+__all__ = ["DualProof", "ModelProof"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,3 +28,19 @@ class DualProof:
     start: np.ndarray
     rows: np.ndarray
     level: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ModelProof(DualProof):
+    """Prices that no group can pay which satisfies k-anonymity and a further privacy model of the problem.
+
+    The records of a row whose sensitive values are alike to the model are a unit, and have one price.
+
+    prices          per unit
+    level           per closed record a guess at the lowest price in the dearest valid group under it
+    unit_of_record  per record of the problem; units are numbered in the order of their rows
+    charge          for t-closeness, closed records by sensitive values: numbers that prove what is claimed
+    """
+
+    unit_of_record: np.ndarray
+    charge: np.ndarray | None = None

@@ -7,6 +7,7 @@ from kohort.verification.figures import checked_bound, checked_guarantee, checke
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
+from kohort.verification.proof_of_models import check_proof
 from kohort.verification.slice_check import SliceCheck
 from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
@@ -32,6 +33,7 @@ __all__ = [
     "WholeFound",
     "attack_on_order",
     "check_dual_proof",
+    "check_proof",
     "checked_bound",
     "checked_guarantee",
     "checked_loss",

@@ -126,7 +126,7 @@ def test_filling_is_that_by_definition(search, random):
 
 @given(searches(), st.randoms(use_true_random=False))
 def test_waiting_records_are_placed_and_gathered_as_by_definition(search, random):
-    assert len(search.closed.support(0)) == len(search.offers.value)  # the root is over all rows
+    assert len(search.closed.support(0)) == len(search.offers.unit_start) - 1  # the root is over all rows
     for step in range(4):
         prices_any(search, random)
         if step % 2:
@@ -142,7 +142,7 @@ def test_waiting_records_are_placed_and_gathered_as_by_definition(search, random
 
 @given(searches(), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_most_under_is_that_by_definition(search, n_parts, seed):
-    parts = np.random.default_rng(seed).integers(0, 4, (len(search.offers.value), n_parts))
+    parts = np.random.default_rng(seed).integers(0, 4, (len(search.offers.unit_start) - 1, n_parts))
     records = np.arange(search.nowhere)
     found = slot_ruin.most_under(search.closed.start, search.closed.rows, records, parts)
     assert found.tolist() == twin.most_under(twin.Given.of(search), records, parts.tolist())
@@ -218,7 +218,7 @@ def test_near_records_are_those_of_least_slack(few_are_near, search):
     assert len(near.record) >= min(3, search.nowhere)
     assert near.slack.tolist() == sorted(search.slack[near.record])
     assert all(search.slack[others] >= max(near.slack[-1], 0.003))
-    for row in range(len(search.offers.value)):
+    for row in range(len(search.offers.unit_start) - 1):
         over = near.record[near.over[near.start[row] : near.start[row + 1]]]
         assert sorted(over) == sorted(q for q in near.record if row in search.closed.support(q))
 

@@ -307,3 +307,21 @@ def test_the_last_groups_may_have_to_be_dissolved():
     groups = improve(problem, None, Run())
     assert np.bincount(groups.group_of_record).min() >= 2
     assert groups.bound <= _cost(problem, groups) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ko.LDiversity("occupation", 2),
+        ko.LDiversity("occupation", 3, kind="distinct"),
+        ko.AlphaDeassociation("occupation", 0.4, values=["Prof-specialty"]),
+        ko.TCloseness("occupation", 0.4),
+    ],
+)
+def test_under_a_model_the_search_wins_and_the_bound_knows_it(model):
+    """Seen: records were left waiting when a slot was opened, and the release was that of mondrian."""
+    asked = {"sensitive": ["occupation"], "privacy": [model]}
+    found = adult(1500, **asked)
+    assert found.verdict.holds
+    assert found.cost < 0.95 * adult(1500, algorithm="mondrian", **asked).cost
+    assert found.bound > adult(1500).bound

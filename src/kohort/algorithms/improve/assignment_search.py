@@ -65,7 +65,7 @@ class AssignmentSearch:
             unit_start=np.searchsorted(row_of_unit, np.arange(len(problem.rows.counts) + 1)),
             row_of_unit=row_of_unit,
             copies=np.bincount(self.unit_of_record),
-            value=prices.of_row / self.scale,
+            value=prices.of_units(self.unit_of_record, row_of_unit) / self.scale,
             most_withheld=0,
             nowhere=len(cost),
             withheld=len(cost) + 1,

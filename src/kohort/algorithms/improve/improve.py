@@ -22,9 +22,11 @@ from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
+from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.algorithms.proofs.charge_bound import lower_bound
-from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
+from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.proofs.measured_units import in_measured_units
+from kohort.algorithms.proofs.model_prices import priced_bound, prices_of
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run, Standing
@@ -52,7 +54,8 @@ _WORTH_IT, _WORTH_ANY_TIME = 0.01, 0.00005  # worthwhile shares without a time l
 _WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
 _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
 _SHARE_FOR_REGROUPING, _SHARE_FOR_MINING, _SHARE_FOR_BOUND = 0.5, 0.35, 0.35  # of the time that is left
-_SHARE_FOR_WITHHOLDING = 0.3
+_SHARE_FOR_WITHHOLDING, _SHARE_FOR_BOXES = 0.3, 0.3
+_LEAST_SECONDS_FOR_BOXES = 1.0  # without a time limit the bound takes no longer than the search, or this
 _SECONDS_PER_GROUP = 0.005  # time is short if there is less than this for each k records
 _ENOUGH_ROUNDS = 60  # after fewer rounds of the dual, groups are built by a greedy cover
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
@@ -160,8 +163,11 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
     if not _can_mine(problem):
-        found = regrouped(problem, given, run, worth)
-        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+        before = run.seconds_left or 0.0
+        found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
+        searched = before - (run.seconds_left or 0.0)
+        proving = run if asked else run.at_most(max(searched, _LEAST_SECONDS_FOR_BOXES))
+        return replace(found, bound=box_bound(problem, found, proving))
     short = _is_short(problem, run)
     with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
@@ -173,7 +179,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         given = regrouping.result() if short else given
     if priced is None:
         return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
-    bound = dual_bound(problem, priced.prices, priced.star)
+    bound = priced_bound(problem, priced.prices, priced.star)
     search = AssignmentSearch(problem, priced.closed, priced.cost, priced.star, priced.prices)
     if groups is None and not short and priced.prices.rounds >= _ENOUGH_ROUNDS:
         run.report("opening closed records", 0.0)
@@ -231,7 +237,7 @@ def _priced(
     cost, star = record_costs(problem, closed), problem.coded.star_cost
     pricing = run.share_of_time(_SHARE_FOR_BOUND)
     covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
-    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
+    prices = prices_of(problem, closed, cost, pricing, rounds)
     return _Priced(closed, cost, star, prices, None if covering is None else covering.result())
 
 

@@ -65,7 +65,7 @@ def _centres(
 ) -> list[NearRecords]:
     """For each half, the closed records that have most of their records in it, to ruin what is under them."""
     offers = search.offers
-    copies = np.zeros((len(offers.value), 2), dtype=np.int64)
+    copies = np.zeros((len(offers.unit_start) - 1, 2), dtype=np.int64)
     np.add.at(copies, (offers.row_of_unit[pieces.unit], half), pieces.copies)
     of_near = most_under(offers.start, offers.rows, near.centre, copies)
     of_wide = most_under(offers.start, offers.rows, near.wide, copies)

@@ -42,6 +42,10 @@ class DualPrices:
     level: np.ndarray
     rounds: int = ROUNDS
 
+    def of_units(self, unit_of_record: np.ndarray, row_of_unit: np.ndarray) -> np.ndarray:
+        """The price of each unit: a row, or the records of a row with the same sensitive values."""
+        return self.of_row[row_of_unit]
+
     def proof(self, closed: ClosedRecords) -> DualProof:
         """The proof that these prices are feasible, which can be checked without the search."""
         return DualProof(self.of_row, closed.nodes, closed.start, closed.rows, self.level)

@@ -2,7 +2,7 @@
 
 The records of a table are units: distinct rows, or distinct rows with their sensitive values; those of one
 row are neighbours. A slot is a closed record; it is open while it has records. Two more slots follow the
-closed records: NOWHERE, for records that wait for a place, at a price per row, and WITHHELD.
+closed records: NOWHERE, for records that wait for a place, at a price per unit, and WITHHELD.
 
 All moves go through `move`, which logs them, so that any stretch of work can be undone. The caller makes sure
 that the log has room: there are never more pieces than records, so a step that moves every piece at most m
@@ -59,7 +59,7 @@ _FIGURES = np.dtype(
         ("stamp", np.int64),  # the last stamp
         ("real_cost", np.float64),
         ("searched_cost", np.float64),  # with waiting records at their price
-        ("mu", np.float64),  # added to the price of a waiting record's row
+        ("mu", np.float64),  # added to the price of a waiting record
     ]
 )
 
@@ -73,7 +73,7 @@ class Offers(NamedTuple):
     unit_start: np.ndarray  # per row and one more
     row_of_unit: np.ndarray
     copies: np.ndarray  # per unit
-    value: np.ndarray  # per row: the price of a record that waits, without mu
+    value: np.ndarray  # per unit: the price of a record that waits, without mu
     most_withheld: int
     nowhere: int  # the slot of records that wait
     withheld: int  # the slot of withheld records
@@ -94,7 +94,7 @@ class Assignment(NamedTuple):
 
 def new_assignment(offers: Offers, n_records: int) -> Assignment:
     """An assignment in which every record waits. Units without copies stand for no records."""
-    n_rows, n_slots = len(offers.value), len(offers.cost)
+    n_rows, n_slots = len(offers.unit_start) - 1, len(offers.cost)
     state = Assignment(
         head=np.full(len(offers.copies), -1, dtype=np.int64),
         pieces=_records(n_records + 1, _PIECE),
@@ -173,16 +173,16 @@ def _remove(state, unit, slot, copies):
 
 
 @lean
-def price(offers, state, row, slot):
-    """Cost of a record of a row in a slot, or its price if it waits."""
+def price(offers, state, unit, slot):
+    """Cost of a record of a unit in a slot, or its price if it waits."""
     if slot == offers.nowhere:
-        return offers.value[row] + state.figures[0].mu
+        return offers.value[unit] + state.figures[0].mu
     return offers.cost[slot]
 
 
 @lean
 def _shift(offers, promises, state, unit, old, new, copies):
-    nowhere, row = offers.nowhere, offers.row_of_unit[unit]
+    nowhere = offers.nowhere
     _remove(state, unit, old, copies)
     _add(state, unit, new, copies)
     state.adds[old].closing = state.adds[new].closing = np.nan
@@ -195,7 +195,7 @@ def _shift(offers, promises, state, unit, old, new, copies):
             recount(promises, unit, new, copies)
     real = (0.0 if new == nowhere else offers.cost[new]) - (0.0 if old == nowhere else offers.cost[old])
     state.figures[0].real_cost += copies * real
-    searched = price(offers, state, row, new) - price(offers, state, row, old)
+    searched = price(offers, state, unit, new) - price(offers, state, unit, old)
     state.figures[0].searched_cost += copies * searched
 
 

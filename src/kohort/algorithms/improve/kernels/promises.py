@@ -20,6 +20,7 @@ __all__ = [
     "drop_tally",
     "recount",
     "shortfall",
+    "too_frequent",
 ]
 
 DISTINCT, MOST, TOGETHER, CLOSE, ENTROPY, WITHIN = 0, 1, 2, 3, 4, 5
@@ -113,3 +114,26 @@ def _amount(promises, rule, counts, size):
     if kind == WITHIN:
         return total
     return total - limit * size
+
+
+@lean
+def too_frequent(promises, slot, size):
+    """A value of which a slot has too many records, by the first broken rule about shares, or -1."""
+    counts = promises.tally[promises.tally_of[slot]]
+    for rule in range(len(promises.rules)):
+        kind = promises.rules[rule].kind
+        if kind == DISTINCT or _amount(promises, rule, counts, size) <= _NEAR:
+            continue
+        worst, most = -1, 0.0
+        for value in range(promises.rules[rule].first_value, promises.rules[rule].end_value):
+            if counts[value] == 0 or not promises.listed[rule, value]:
+                continue
+            amount = float(counts[value])
+            if kind == CLOSE:
+                amount -= promises.share[value] * size
+            elif kind == WITHIN:
+                amount -= promises.high[rule, value] * size
+            if amount > most:
+                worst, most = value, amount
+        return worst
+    return -1

@@ -6,11 +6,11 @@ import numpy as np
 
 from kohort.algorithms.improve.kernels.assignment import move, price, undo_last
 from kohort.algorithms.improve.kernels.open_slots import can_spare
-from kohort.algorithms.improve.kernels.promises import shortfall
+from kohort.algorithms.improve.kernels.promises import shortfall, too_frequent
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["EPSILON", "cheapest_filler", "fill"]
+__all__ = ["EPSILON", "cheapest_filler", "fill", "trim"]
 
 EPSILON = 1e-9  # smaller changes are rounding: the cost of a record is at most about 1
 
@@ -28,7 +28,7 @@ def cheapest_filler(offers, promises, state, q, missing):
             while piece >= 0:
                 slot = state.pieces[piece].slot
                 if slot != q and (slot >= offers.nowhere or state.slots[slot].n_records > promises.k):
-                    added = offers.cost[q] - price(offers, state, row, slot)
+                    added = offers.cost[q] - price(offers, state, unit, slot)
                     if added >= -EPSILON:
                         least = min(least, max(added, 0.0))
                         n_spare += state.pieces[piece].copies
@@ -81,7 +81,42 @@ def _fillers(offers, promises, state, q):
                 slot = state.pieces[piece].slot
                 if slot != q and (slot >= offers.nowhere or state.slots[slot].n_records > promises.k):
                     units[n], slots[n] = unit, slot
-                    added[n] = offers.cost[q] - price(offers, state, row, slot)
+                    added[n] = offers.cost[q] - price(offers, state, unit, slot)
                     n += 1
                 piece = state.pieces[piece].next_of_unit
     return units[:n], slots[:n], added[:n]
+
+
+@lean
+def trim(offers, promises, state, q):
+    """Let records of too frequent values wait again, those of least price first, until q satisfies the rules.
+
+    Returns whether it does. A slot that has fewer than k records, or too few values, is left as it is.
+    """
+    size = state.slots[q].n_records
+    missing = shortfall(promises, q, size)
+    while missing > 0:
+        value = too_frequent(promises, q, size) if size > promises.k else -1
+        unit = _cheapest_to_wait(offers, promises, state, q, value)
+        if unit < 0:
+            return False
+        move(offers, promises, state, unit, q, offers.nowhere, 1)
+        size -= 1
+        now = shortfall(promises, q, size)
+        if now >= missing:
+            return False
+        missing = now
+    return True
+
+
+@lean
+def _cheapest_to_wait(offers, promises, state, q, value):
+    """The unit with this value in slot q that waits at the lowest price; -1 if there is none."""
+    found, least, piece = -1, np.inf, state.slots[q].first
+    while piece >= 0 and value >= 0:
+        unit = state.pieces[piece].unit
+        for own in promises.value[unit]:
+            if own == value and offers.value[unit] < least:
+                found, least = unit, offers.value[unit]
+        piece = state.pieces[piece].after
+    return found

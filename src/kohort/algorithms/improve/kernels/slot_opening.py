@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.improve.kernels.assignment import log_is_full, move, price, undo
+from kohort.algorithms.improve.kernels.assignment import log_is_full, move, price, undo, undo_last
 from kohort.algorithms.improve.kernels.open_slots import (
     can_spare,
     cheapest_place,
@@ -12,7 +12,7 @@ from kohort.algorithms.improve.kernels.open_slots import (
     leaving,
     sync_lists,
 )
-from kohort.algorithms.improve.kernels.slot_filling import EPSILON, cheapest_filler, fill
+from kohort.algorithms.improve.kernels.slot_filling import EPSILON, cheapest_filler, fill, trim
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import sorted_copy
 
@@ -40,14 +40,32 @@ def try_open(offers, promises, state, q, scratch):
     if log_is_full(state, 3 * len(state.pieces)):  # each piece is taken, or placed, or fills up, at most once
         return False
     entry, before = state.figures[0].logged, state.figures[0].searched_cost
+    n_waiting = state.slots[offers.nowhere].n_records
     _take(offers, promises, state, q)
     done = _close_donors(offers, promises, state, scratch[:n_donors])
-    done = done and fill(offers, promises, state, q)
+    done = done and _keeps_rules(offers, promises, state, q, before, n_waiting)
     if not done or state.figures[0].searched_cost - before > -EPSILON:
         undo(offers, promises, state, entry)
         return False
     sync_lists(offers, state, entry)
     return True
+
+
+@kernel
+def _keeps_rules(offers, promises, state, q, before, n_waiting):
+    """Make slot q satisfy the rules; return whether it does.
+
+    Records of too frequent values wait again if the cost is then still below `before`, and fewer than
+    `n_waiting` records wait; else it is filled up.
+    """
+    entry = state.figures[0].logged
+    if len(promises.rules) > 0 and n_waiting > 0:
+        kept = trim(offers, promises, state, q) and state.slots[offers.nowhere].n_records < n_waiting
+        if kept and state.figures[0].searched_cost - before < -EPSILON:
+            return True
+        while state.figures[0].logged > entry:
+            undo_last(offers, promises, state)
+    return fill(offers, promises, state, q)
 
 
 @lean
@@ -62,7 +80,7 @@ def _look(offers, state, q, scratch):
             piece = state.head[unit]
             while piece >= 0:
                 slot = state.pieces[piece].slot
-                won = price(offers, state, row, slot) - offers.cost[q]
+                won = price(offers, state, unit, slot) - offers.cost[q]
                 if won > EPSILON and slot != q:
                     copies = state.pieces[piece].copies
                     if state.slots[slot].touched != stamp:
@@ -168,7 +186,7 @@ def _take(offers, promises, state, q):
                     state.pieces[piece].copies,
                     state.pieces[piece].next_of_unit,
                 )
-                if slot != q and price(offers, state, row, slot) - offers.cost[q] > EPSILON:
+                if slot != q and price(offers, state, unit, slot) - offers.cost[q] > EPSILON:
                     if slot < nowhere and state.slots[slot].touched == stamp:
                         copies = min(copies, state.slots[slot].taken)
                         copies = can_spare(promises, state, unit, copies, slot)
