@@ -101,7 +101,8 @@ def _grown(coded: Coded, bucket: Bucket, plan: _Plan) -> EvenGroups:
     ranges = np.stack([leaves[seeds], leaves[seeds]]).astype(np.int32)
     pool = (start, np.concatenate(people).astype(np.int64))
     found = fill_vacancies(coded.cell_costs, leaves, ranges, np.stack([cell, kind]), pool, len(pool[1]) + 1)
-    members = [np.append(seeds[group], found[cell == group]) for group in range(len(stayed))]
+    parts = np.split(found, np.cumsum(wanted.sum(axis=1))[:-1])
+    members = [np.append(first_one, others) for first_one, others in zip(seeds, parts)]
     return EvenGroups(members, _listed(plan.joining, values), _listed(plan.false, values))
 
 

@@ -44,8 +44,9 @@ def joined(
     asked = np.array(sorted(vacancies), dtype=np.int64).T.copy()
     found = fill_vacancies(coded.cell_costs, leaves, ranges, asked, (start, pool), _COMPARED)
     extended = list(groups)
-    for group in np.unique(asked[0]).tolist():
-        extended[group] = np.append(groups[group], found[asked[0] == group])
+    affected, first = np.unique(asked[0], return_index=True)
+    for group, entering in zip(affected.tolist(), np.split(found, first[1:])):
+        extended[group] = np.append(groups[group], entering)
     return extended, np.setdiff1d(newcomers, found)
 
 
