@@ -80,9 +80,11 @@ class MInvariance:
         found = Stayed()
         for bucket in balanced_buckets(self.standing, k, self.counterfeits):
             made, before = even_groups(coded, bucket, k), len(found.groups)
-            found.groups += made.members
-            found.signature += [bucket.signature] * len(made.members)
+            found.groups += [*made.members, *(kept.people for kept in bucket.kept)]
+            found.signature += [bucket.signature] * (len(made.members) + len(bucket.kept))
             found.vacancies += [(before + group, value) for group, value in made.vacancies]
+            for group, kept in enumerate(bucket.kept, before + len(made.members)):
+                found.vacancies += [(group, value) for value in kept.missing.elements()]
             found.counterfeits += [(before + group, value) for group, value in made.counterfeits]
         return found
 
