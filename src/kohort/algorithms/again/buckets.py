@@ -1,8 +1,9 @@
 """Who stayed, by signature: how many people of each value there will be, and who or what makes up for others.
 
-A **bucket** is all people of a signature. In every release it has as many records of each of its values.
-Where those who stayed have some values more often than others, newcomers join who have the missing ones, then
-counterfeits are published, as far as they are allowed, and whoever is still too many has to wait.
+A **bucket** is all people of a signature. In every release it has as many records of each of its values. A
+group of the last release is kept where newcomers can complete it. Where the others have some values more
+often than others, newcomers join who have the missing ones, then counterfeits are published, as far as they
+are allowed, and whoever is still too many has to wait.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """m-invariance: the sensitive values around everybody are the same in all releases (Xiao and Tao, 2007).
 
 A person's **signature** is the set of sensitive values in the group of their first release. Later they are
-only ever in groups with the same signature, in each of which all values are equally frequent. People are put
-together anew in every release. Where a value is missing among those who stayed, newcomers who have it join,
-then counterfeits are published, as many as are allowed; whoever is still too many waits. The other newcomers
-form groups of their own, chosen by prices among all signatures.
+only ever in groups with the same signature, in each of which all values are equally frequent. Newcomers
+complete groups in which somebody is missing. Others are put together anew: where a value is missing among
+them, newcomers who have it join, then counterfeits are published, as many as are allowed; whoever is still
+too many waits. The other newcomers form groups of their own, chosen by prices among all signatures.
 """
 
 from __future__ import annotations
