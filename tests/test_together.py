@@ -297,3 +297,15 @@ def test_sensitive_columns_may_stand_in_another_order():
         ledger = make_release(Dataset(table), request).tied.ledger
     assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]
     assert (ledger.entries[0].value == ledger.entries[1].value).all()
+
+
+def test_a_newcomer_completes_the_group_that_somebody_left():
+    young = {"a": (20, "flu"), "b": (21, "cold"), "c": (22, "flu"), "d": (23, "cold")}
+    old = {"e": (60, "flu"), "f": (61, "cold"), "g": (62, "flu"), "h": (63, "cold")}
+    published = Published([ko.KAnonymity(4), ko.LDiversity("ill", 2)], again="m-invariance")
+    published.publish(young | old)
+    newcomers = {"m": (22, "flu"), "n": (41, "flu"), "o": (42, "cold"), "p": (43, "flu"), "q": (44, "cold")}
+    del young["a"]
+    published.publish(young | old | newcomers)
+    groups = [set(people) for people, _ in classes_of(published)[1]]
+    assert {"b", "c", "d", "m"} in groups and {"e", "f", "g", "h"} in groups

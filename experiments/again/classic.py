@@ -23,11 +23,11 @@ class Classic(MInvariance):
     """Xiao and Tao (2007): division, balancing, assignment; then groups of near people in every bucket."""
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
-        """Groups within the buckets; nobody changes buckets, and who joins is not chosen by nearness."""
+        """Groups within the buckets, grown and improved as with prices; nobody changes buckets."""
         coded, kinds = problem.coded, self.standing.kind_of_record.astype(np.int64)
         stayed = self.stayed(coded, problem.k)
         newcomers = self.standing.newcomers
-        groups, left = joined(coded, kinds, stayed.groups, stayed.vacancies, newcomers, compared=1)
+        groups, left = joined(coded, kinds, stayed.groups, stayed.vacancies, newcomers)
         signature = list(stayed.signature)
         pool: dict[int, list[int]] = {}
         for record in left.tolist():

@@ -2,9 +2,9 @@
 
     python -m experiments.again.invariance [releases]
 
-writes docs/figures/again-invariance.csv. `spread` is the measure of the papers on m-invariance by column
-generation: the share, in percent, of the squared deviations from the mean that lies within groups, here over
-the standardized numbers of the leaves of each quasi-identifier.
+writes docs/figures/again-invariance.csv. `spread` is a measure from 0 to 100 as in work on microaggregation:
+the share, in percent, of the squared deviations from the mean that lies within groups, here over the
+standardized numbers of the leaves of each quasi-identifier.
 """
 
 from __future__ import annotations

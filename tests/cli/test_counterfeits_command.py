@@ -130,7 +130,11 @@ def test_an_order_file_that_hides_a_person_among_the_counterfeits_is_found(folde
         ("counterfeits: 20", "counterfeits: many", "counterfeits: this must be a whole number from 0"),
         ("again: m-invariance", "again: history-keeping", "'counterfeits' are for again: m-invariance"),
         ("counterfeits: 20", "counterfeits: 20\nshuffle: false", "would be recognized in the original order"),
-        ("  ward: {role: insensitive}", "  ward: {role: identifier, treatment: mask}", "published as mask"),
+        (
+            "  ward: {role: insensitive}",
+            "  ward: {role: identifier, treatment: mask}",
+            "with the treatment mask",
+        ),
         ("k: 4,", "k: 100,", "is that of k = 100 records"),
     ],
 )

@@ -16,9 +16,9 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.errors import counted
 from kohort.problem.models import KAnonymity, Model
 from kohort.verification.demands import Demands, Original
-from kohort.verification.verdict import Check
+from kohort.verification.verdict import Check, Verdict
 
-__all__ = ["SetApart", "check_number", "numbered_apart", "set_apart"]
+__all__ = ["SetApart", "check_number", "counting_people", "numbered_apart", "set_apart"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +111,13 @@ def numbered_apart(persons: np.ndarray | None, genuine: np.ndarray | None) -> np
     found[genuine] = persons
     found[~genuine] = int(persons.max(initial=-1)) + 1 + np.arange(int((~genuine).sum()))
     return found
+
+
+def counting_people(verdict: Verdict, alone: Verdict) -> Verdict:
+    """A verdict with what is about numbers of people taken from one on the records of people alone.
+
+    alone  by the models that are not about values: these are judged with counterfeits
+    """
+    own = iter(alone.models)
+    models = tuple(next(own) if model.attribute is None else model for model in verdict.models)
+    return replace(verdict, models=models, people=alone.people, risk=alone.risk)

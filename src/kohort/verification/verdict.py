@@ -106,15 +106,6 @@ class Verdict:
     def holds(self) -> bool:
         return all(model.holds for model in self.models) and all(c.holds is not False for c in self.checks)
 
-    def counting_people(self, alone: Verdict) -> Verdict:
-        """This verdict, with what is about numbers of people taken from one on the records of people alone.
-
-        alone  by the models that are not about values: these are judged with counterfeits
-        """
-        own = iter(alone.models)
-        models = tuple(next(own) if model.attribute is None else model for model in self.models)
-        return replace(self, models=models, people=alone.people, risk=alone.risk)
-
     def cautioned(self, *cautions: Caution) -> Verdict:
         """This verdict with more cautions added."""
         return replace(self, cautions=(*self.cautions, *cautions))

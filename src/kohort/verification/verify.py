@@ -20,7 +20,7 @@ from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.averages import lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.counterfeits import numbered_apart, set_apart
+from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
 from kohort.verification.holders import Holders, holders_of
 from kohort.verification.items import verify_baskets, with_items
@@ -91,7 +91,7 @@ def verify(
     classes, verdict = judge.judged(published, numbered_apart(whose.persons, apart.genuine), number)
     if apart.genuine is not None:  # numbers of people, and every cost, are those of people alone
         classes, alone = judge.of_numbers().judged(apart.published, whose.persons)
-        verdict = verdict.counting_people(alone)
+        verdict = counting_people(verdict, alone)
     if shown is not None and demands.km is not None:
         holders = _holders(published, demands, shown)
         levels = _levels(demands, original, found)

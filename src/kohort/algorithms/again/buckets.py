@@ -1,8 +1,9 @@
 """Who stayed, by signature: how many people of each value there will be, and who or what makes up for others.
 
-A **bucket** is all people of a signature. In every release it has as many records of each of its values.
-Where those who stayed have some values more often than others, newcomers join who have the missing ones, then
-counterfeits are published, as far as they are allowed, and whoever is still too many has to wait.
+A **bucket** is all people of a signature. In every release it has as many records of each of its values. A
+group of the last release is kept where newcomers can complete it. Where the others have some values more
+often than others, newcomers join who have the missing ones, then counterfeits are published, as far as they
+are allowed, and whoever is still too many has to wait.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ __all__ = ["Bucket", "Signature", "balanced_buckets"]
 Signature = tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class KeptGroup:
+    """Those who stayed of a group, and how many newcomers of each value join them."""
+
+    people: np.ndarray
+    missing: Counter
+
+
 @dataclass(frozen=True)
 class Bucket:
     """The people of a signature who stayed, and how many records of each value are published.
@@ -27,16 +36,18 @@ class Bucket:
     people        those who stayed, by value
     size          records of each value
     counterfeits  how many of them are counterfeits, by value
+    kept          groups of the last release, of further people, with what is missing in them
     """
 
     signature: Signature
     people: dict[int, list[int]]
     size: int
     counterfeits: Counter = field(default_factory=Counter)
+    kept: tuple[KeptGroup, ...] = ()
 
     @property
     def largest(self) -> int:
-        return max(map(len, self.people.values()))
+        return max(map(len, self.people.values()), default=0)
 
     def shown(self, value: int) -> list[int]:
         """Those who stayed and are published; the last ones of a value wait where they are too many."""
@@ -59,30 +70,58 @@ def balanced_buckets(standing: Standing, k: int, allowed: int) -> list[Bucket]:
     """
     newcomers = Counter(standing.kind_of_record[standing.newcomers].tolist())
     found = []
-    for signature, people in sorted(_stayed(standing).items(), key=lambda item: -_number(item[1])):
-        reach = [len(people.get(value, ())) + newcomers[value] for value in signature]
-        bucket = Bucket(signature, people, 0)
+    spare = Counter({value: number // 2 for value, number in newcomers.items()})  # others balance buckets
+    for signature, records in sorted(_stayed(standing).items(), key=lambda item: (-len(item[1]), item[0])):
+        bucket = _parted(standing, signature, records, k, spare)
+        joining = sum((group.missing for group in bucket.kept), Counter())
+        spare, newcomers = spare - joining, newcomers - joining
+        reach = [len(bucket.people.get(value, ())) + newcomers[value] for value in signature]
         bucket = replace(bucket, size=min(bucket.largest, *reach))
         newcomers -= Counter({value: bucket.missing(value) for value in signature})
         found.append(bucket)
     if allowed:
         found = _with_counterfeits(found, newcomers, frozenset(standing.kind_of_record.tolist()), k, allowed)
-    return [bucket for bucket in found if bucket.n_shown(k)]
+    return [bucket for bucket in found if bucket.kept or bucket.n_shown(k)]
 
 
-def _stayed(standing: Standing) -> dict[Signature, dict[int, list[int]]]:
-    """The records of those who were published before, by signature and value."""
-    found: dict[Signature, dict[int, list[int]]] = {}
+def _stayed(standing: Standing) -> dict[Signature, list[int]]:
+    """The records of those who were published before, by signature."""
+    found: dict[Signature, list[int]] = {}
     for record in np.flatnonzero(standing.signature_of_record >= 0).tolist():
         signature = standing.signatures[standing.signature_of_record[record]]
-        value = int(standing.kind_of_record[record])
-        if value in signature:  # else it has changed, and no group fits
-            found.setdefault(signature, {}).setdefault(value, []).append(record)
+        if int(standing.kind_of_record[record]) in signature:  # else it has changed, and no group fits
+            found.setdefault(signature, []).append(record)
     return found
 
 
-def _number(people: dict[int, list[int]]) -> int:
-    return sum(map(len, people.values()))
+def _parted(
+    standing: Standing, signature: Signature, records: Sequence[int], k: int, spare: Counter
+) -> Bucket:
+    """The people of a signature: in groups that newcomers can complete, and the others with one of these.
+
+    With one of them the others are enough for a group, whoever else is missing.
+
+    spare  the newcomers of each value who may complete groups
+    """
+    groups: dict[int, list[int]] = {}
+    for record in records:
+        groups.setdefault(int(standing.group_of_record[record]), []).append(record)
+    kept: list[KeptGroup] = []
+    others: list[int] = []
+    for group in sorted(groups.values(), key=lambda group: -len(group)):
+        times = Counter(standing.kind_of_record[group].tolist())
+        missing = Counter({value: max(times.values()) - times[value] for value in signature})
+        if len(group) + missing.total() >= k and missing <= spare:
+            kept.append(KeptGroup(np.array(group, dtype=np.int64), +missing))
+            spare = spare - missing
+        else:
+            others += group
+    if others and kept:
+        others += kept.pop(0).people.tolist()  # the largest
+    people: dict[int, list[int]] = {}
+    for record in others:
+        people.setdefault(int(standing.kind_of_record[record]), []).append(record)
+    return Bucket(signature, people, 0, kept=tuple(kept))
 
 
 def _with_counterfeits(

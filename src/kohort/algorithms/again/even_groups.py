@@ -54,26 +54,34 @@ class _Plan(NamedTuple):
 def _plan(bucket: Bucket, n_groups: int, k: int) -> _Plan | None:
     """How many of whom each group gets; None if a group had fewer than k people.
 
-    What is missing of a value is missing in the groups from which least is missing so far, so that all have
-    about as many people who stayed.
+    Counterfeits are in as few groups as possible, since the others can be put together anew. Newcomers join
+    the groups that have most people who stayed.
     """
     sizes = np.full(n_groups, bucket.size // n_groups) + (np.arange(n_groups) < bucket.size % n_groups)
-    stayed = np.repeat(sizes[:, None], len(bucket.signature), axis=1)
-    false = _moved(stayed, [bucket.counterfeits[value] for value in bucket.signature])
-    if (stayed.sum(axis=1) < k).any():
+    people = np.repeat(sizes[:, None], len(bucket.signature), axis=1)
+    false = _taken(people, [bucket.counterfeits[value] for value in bucket.signature], k, fewest_first=True)
+    if false is None:
         return None
-    joining = _moved(stayed, [bucket.missing(value) for value in bucket.signature])
-    return _Plan(stayed, joining, false)
+    stayed = people - false
+    joining = _taken(stayed, [bucket.missing(value) for value in bucket.signature], 0, fewest_first=False)
+    assert joining is not None
+    return _Plan(stayed - joining, joining, false)
 
 
-def _moved(left: np.ndarray, numbers: list[int]) -> np.ndarray:
-    """Take as many of each value away as `numbers` says, and tell from which groups."""
-    taken = np.zeros_like(left)
+def _taken(people: np.ndarray, numbers: list[int], least: int, *, fewest_first: bool) -> np.ndarray | None:
+    """From which groups so many people of each value are taken, each of which keeps the `least` people.
+
+    fewest_first  whether the group with the fewest people that can spare one comes first, or that with most
+    """
+    taken = np.zeros_like(people)
     for place, number in enumerate(numbers):
         for _ in range(number):
-            group = int(np.where(left[:, place] > 0, left.sum(axis=1), -1).argmax())
-            left[group, place] -= 1
-            taken[group, place] += 1
+            left = (people - taken).sum(axis=1)
+            able = np.flatnonzero((people[:, place] > taken[:, place]) & (left > least))
+            if not len(able):
+                return None
+            order = left[able] if fewest_first else -left[able]
+            taken[able[order.argmin()], place] += 1
     return taken
 
 
@@ -93,7 +101,8 @@ def _grown(coded: Coded, bucket: Bucket, plan: _Plan) -> EvenGroups:
     ranges = np.stack([leaves[seeds], leaves[seeds]]).astype(np.int32)
     pool = (start, np.concatenate(people).astype(np.int64))
     found = fill_vacancies(coded.cell_costs, leaves, ranges, np.stack([cell, kind]), pool, len(pool[1]) + 1)
-    members = [np.append(seeds[group], found[cell == group]) for group in range(len(stayed))]
+    parts = np.split(found, np.cumsum(wanted.sum(axis=1))[:-1])
+    members = [np.append(first_one, others) for first_one, others in zip(seeds, parts)]
     return EvenGroups(members, _listed(plan.joining, values), _listed(plan.false, values))
 
 

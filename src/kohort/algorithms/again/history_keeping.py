@@ -2,7 +2,8 @@
 
 Groups of earlier releases are never split. A place that somebody left is taken over by a newcomer with the
 same sensitive values, the nearest one, so that nobody sees from the release who has gone; a cell in which a
-place stays vacant, or that no longer keeps a model, rests: its people are withheld until it can be filled.
+place stays vacant, or of a large one the block with that place, or that no longer keeps a model, rests: its
+people are withheld until it can be filled.
 """
 
 from __future__ import annotations

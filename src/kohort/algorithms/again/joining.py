@@ -25,13 +25,10 @@ def joined(
     groups: Groups,
     vacancies: Sequence[tuple[int, int]],
     newcomers: np.ndarray,
-    *,
-    compared: int = _COMPARED,
 ) -> tuple[Groups, np.ndarray]:
     """The groups with the nearest newcomers in their vacancies, and the newcomers who are left.
 
     vacancies  group and value of each; there are newcomers for all of them
-    compared   how many newcomers are compared for a vacancy
     """
     if not vacancies:
         return groups, newcomers
@@ -45,10 +42,11 @@ def joined(
         ]
     )
     asked = np.array(sorted(vacancies), dtype=np.int64).T.copy()
-    found = fill_vacancies(coded.cell_costs, leaves, ranges, asked, (start, pool), compared)
+    found = fill_vacancies(coded.cell_costs, leaves, ranges, asked, (start, pool), _COMPARED)
     extended = list(groups)
-    for group in np.unique(asked[0]).tolist():
-        extended[group] = np.append(groups[group], found[asked[0] == group])
+    affected, first = np.unique(asked[0], return_index=True)
+    for group, entering in zip(affected.tolist(), np.split(found, first[1:])):
+        extended[group] = np.append(groups[group], entering)
     return extended, np.setdiff1d(newcomers, found)
 
 

@@ -1,10 +1,10 @@
 """m-invariance: the sensitive values around everybody are the same in all releases (Xiao and Tao, 2007).
 
 A person's **signature** is the set of sensitive values in the group of their first release. Later they are
-only ever in groups with the same signature, in each of which all values are equally frequent. People are put
-together anew in every release. Where a value is missing among those who stayed, newcomers who have it join,
-then counterfeits are published, as many as are allowed; whoever is still too many waits. The other newcomers
-form groups of their own, chosen by prices among all signatures.
+only ever in groups with the same signature, in each of which all values are equally frequent. Newcomers
+complete groups in which somebody is missing. Others are put together anew: where a value is missing among
+them, newcomers who have it join, then counterfeits are published, as many as are allowed; whoever is still
+too many waits. The other newcomers form groups of their own, chosen by prices among all signatures.
 """
 
 from __future__ import annotations
@@ -80,9 +80,11 @@ class MInvariance:
         found = Stayed()
         for bucket in balanced_buckets(self.standing, k, self.counterfeits):
             made, before = even_groups(coded, bucket, k), len(found.groups)
-            found.groups += made.members
-            found.signature += [bucket.signature] * len(made.members)
+            found.groups += [*made.members, *(kept.people for kept in bucket.kept)]
+            found.signature += [bucket.signature] * (len(made.members) + len(bucket.kept))
             found.vacancies += [(before + group, value) for group, value in made.vacancies]
+            for group, kept in enumerate(bucket.kept, before + len(made.members)):
+                found.vacancies += [(group, value) for value in kept.missing.elements()]
             found.counterfeits += [(before + group, value) for group, value in made.counterfeits]
         return found
 

@@ -29,6 +29,7 @@ __all__ = ["priced_groups"]
 
 _ROUNDS = 6  # of growing groups and pricing them
 _RAISES, _SLOWER, _FIRST_STEP = 60, 0.93, 0.03  # of prices in a round; the first by this share of the cost
+_AT_ONCE = 20_000  # people who are looked at together
 _PAIRS = 20_000_000  # people that are looked at in a round; there are fewer seeds where people are many
 
 
@@ -46,7 +47,12 @@ def priced_groups(
     values  the value of each of the people
     shape   how many values m a group has, and how many people of each
     family  the signatures that groups may have; without any, all may be
+
+    Many people are cut into parts, by the order of their quasi-identifiers, and who is left of all of them
+    is looked at again.
     """
+    if len(people) > _AT_ONCE:
+        return _in_parts(coded, people, values, shape, run, seed, family)
     there, number = np.unique(values, return_inverse=True)
     number = number.astype(np.int64)
     if not len(people) or np.count_nonzero(np.bincount(number) >= shape[1]) < shape[0]:
@@ -62,6 +68,30 @@ def priced_groups(
     left = np.ones(len(people), dtype=bool)
     left[found] = False
     return [people[group] for group in found], people[left]
+
+
+def _in_parts(
+    coded: Coded,
+    people: np.ndarray,
+    values: np.ndarray,
+    shape: tuple[int, int],
+    run: Run,
+    seed: int,
+    family: Collection[Signature],
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Groups of people who are too many to be looked at together; see `priced_groups`."""
+    order = np.lexsort(coded.searched_leaves()[people].T[::-1])
+    groups: list[np.ndarray] = []
+    left = np.empty(0, dtype=np.int64)
+    for part in np.array_split(order, -(-len(people) // _AT_ONCE)):
+        found, rest = priced_groups(coded, people[part], values[part], shape, run, seed, family)
+        groups += found
+        left = np.append(left, rest)
+    if len(left) > _AT_ONCE:
+        return groups, left
+    again = np.isin(people, left)
+    found, left = priced_groups(coded, people[again], values[again], shape, run, seed, family)
+    return [*groups, *found], left
 
 
 def _columns(

@@ -35,6 +35,7 @@ class Standing:
     cell_of_place    places with the same number look alike in all earlier releases
     signature_of_record, signatures  for m-invariance: the number of each person's signature, -1 for
                      newcomers; and the signatures, each the kinds of values that it has
+    group_of_record  for m-invariance: a number for the group that each person was last in, -1 for newcomers
     earlier          the sensitive values that each earlier release showed
     """
 
@@ -45,6 +46,7 @@ class Standing:
     cell_of_place: np.ndarray
     signature_of_record: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     signatures: tuple[tuple[int, ...], ...] = ()
+    group_of_record: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     earlier: tuple[EarlierValues, ...] = ()
 
     @property

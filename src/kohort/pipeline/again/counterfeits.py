@@ -52,12 +52,12 @@ def refuse_counterfeits(prepared: Prepared) -> None:
             "Counterfeits would be recognized in the original order of the records. Set shuffle: auto, or "
             "counterfeits: 0."
         )
-    replaced = [n for n, how in request.treatments.items() if how in ("pseudonym", "mask", "shift")]
-    for name in replaced:
-        raise UnsupportedError(
-            f"Column {name!r} is published as {request.treatments[name]}, which a counterfeit has no value "
-            "for. Drop the column, or set counterfeits: 0."
-        )
+    for name, how in request.treatments.items():
+        if how in ("pseudonym", "mask", "shift"):
+            raise UnsupportedError(
+                f"Column {name!r} is published with the treatment {how}, and a counterfeit has no value "
+                "for that. Drop the column, or set counterfeits: 0."
+            )
     for name in prepared.untouched_others:
         if not _common(prepared, name, np.arange(prepared.dataset.n_records)).any():
             raise InputError(

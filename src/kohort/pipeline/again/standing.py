@@ -75,18 +75,21 @@ def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray, _: byt
     """What m-invariance needs: the set of values in the group that somebody was last published in."""
     number_of: dict[tuple[int, ...], int] = {}
     of_person = np.full(len(ledger.people), -1, dtype=np.int64)
+    last_group, n_groups = of_person.copy(), 0
     for entry in ledger.entries:
         pairs = np.unique(np.column_stack([entry.place, entry.value[:, 0]]), axis=0)
         starts = np.searchsorted(pairs[:, 0], np.arange(int(entry.place.max()) + 1))
         sets = [tuple(part.tolist()) for part in np.split(pairs[:, 1], starts[1:])]
         numbers = np.array([number_of.setdefault(values, len(number_of)) for values in sets])
         of_person[entry.of_people.person] = numbers[entry.of_people.place]
+        last_group[entry.of_people.person] = n_groups + entry.of_people.place
+        n_groups += len(sets)
     known = person >= 0
-    signature = np.full(len(person), -1, dtype=np.int64)
-    signature[known] = of_person[person[known]]
+    signature, group = np.full(len(person), -1, dtype=np.int64), np.full(len(person), -1, dtype=np.int64)
+    signature[known], group[known] = of_person[person[known]], last_group[person[known]]
     no_places = np.empty(0, dtype=np.int64)
     place = np.where(known, 0, -1)
-    return Standing(place, known, value[:, 0], no_places, no_places, signature, tuple(number_of))
+    return Standing(place, known, value[:, 0], no_places, no_places, signature, tuple(number_of), group)
 
 
 def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray, key: bytes) -> Standing:
