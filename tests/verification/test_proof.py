@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 
 import kohort as ko
-from by_definition.dual_prices import slack_by_definition
+from by_definition.dual_prices import allowances_by_definition, slack_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
@@ -110,9 +110,11 @@ def test_every_closed_record_is_checked_by_definition(problem):
     proof = prices.proof(closed)
     check_dual_proof(problem, proof, bound)
     wrong = replace(proof, prices=proof.prices + RNG.random(len(proof.prices)) * cost.max())
-    counts = problem.rows.counts
+    counts, allowed = problem.rows.counts, allowances_by_definition(proof.cuts, len(closed))
     expected = max(
-        -slack_by_definition(wrong.prices[closed.support(q)], counts[closed.support(q)], cost[q], problem.k)
+        -slack_by_definition(
+            wrong.prices[closed.support(q)], counts[closed.support(q)], cost[q], problem.k, allowed[q]
+        )
         for q in range(len(closed))
     )
     assert _worst_excess(problem, wrong, cost) == pytest.approx(max(expected, 0.0), abs=1e-12)

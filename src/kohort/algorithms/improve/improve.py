@@ -231,7 +231,7 @@ def _priced(
     cost, star = record_costs(problem, closed), problem.coded.star_cost
     pricing = run.share_of_time(_SHARE_FOR_BOUND)
     covering = None if pool is None else pool.submit(_cover, problem, closed, pricing.in_silence())
-    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds)
+    prices = dual_prices(problem, closed, cost, pricing, rounds=rounds or 150)
     return _Priced(closed, cost, star, prices, None if covering is None else covering.result())
 
 
