@@ -57,6 +57,8 @@ class DualProof:
     nodes   closed records by attributes: a node of each attribute's hierarchy
     start   per closed record and one more: the distinct rows under it are rows[start[i]:start[i + 1]]
     level   per closed record a guess at its k-th highest price: a good one makes checking fast
+    settled a higher bound, in the units of the cost, or None: the least cost by integer programming over the
+            closed records that the prices do not exclude from every release of less cost
     """
 
     prices: np.ndarray
@@ -65,3 +67,4 @@ class DualProof:
     rows: np.ndarray
     level: np.ndarray
     cuts: OpeningCuts = field(default_factory=OpeningCuts.none, kw_only=True)
+    settled: float | None = field(default=None, kw_only=True)

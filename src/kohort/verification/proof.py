@@ -29,7 +29,8 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
 
     O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
-    records that cost more than every price need no check.
+    records that cost more than every price need no check. A bound that integer programming settled is taken
+    from HiGHS; the prices that it rests on are checked.
     """
     node_costs = _node_costs(problem)
     cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
@@ -44,6 +45,7 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
+    proven = max(proven, proof.settled or 0.0)
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise _refuted("it is above the sum of the prices")

@@ -13,7 +13,7 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, OpeningCuts
 
-__all__ = ["DualPrices", "dual_bound", "dual_prices", "feasible_prices"]
+__all__ = ["DualPrices", "dual_bound", "dual_prices", "feasible_prices", "total_bound"]
 
 ROUNDS = 150
 _ROUNDING = 1e-9
@@ -61,15 +61,21 @@ def dual_bound(problem: Problem, prices: DualPrices, star: float) -> float | Non
     """A lower bound on the cost of any release, in the units of the chosen cost; None if it is not monotone.
 
     star  cost of a withheld record
+    """
+    if not problem.cost.monotone:
+        return None
+    return in_measured_units(problem, total_bound(problem, prices, star))
+
+
+def total_bound(problem: Problem, prices: DualPrices, star: float) -> float:
+    """A lower bound on the total cost of all records, for a monotone cost.
 
     Withheld records need no group: the bound counts the records of highest price, as many as may be withheld,
     at the cost of a withheld record. Cuts hold all the same: fewer records are left for groups.
     """
-    if not problem.cost.monotone:
-        return None
     copies = problem.rows.counts
     total = float(np.dot(copies, prices.of_row)) - prices.cuts.total
-    excess = np.repeat(np.maximum(prices.of_row - star, 0.0), copies)
     if problem.max_withheld:
+        excess = np.repeat(np.maximum(prices.of_row - star, 0.0), copies)
         total -= float(np.sort(excess)[-problem.max_withheld :].sum())
-    return in_measured_units(problem, max(total * (1 - _ROUNDING), 0.0))
+    return max(total * (1 - _ROUNDING), 0.0)
