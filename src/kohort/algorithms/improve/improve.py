@@ -163,7 +163,7 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
         search = _first_search(priced, given, run, construct=groups is None and not short)
         priced = refining.result()
     search.reprice(priced.prices)
-    bound, proof = _search_on(search, priced, run, asked=seconds is not None)
+    bound, proof = _search_on(search, priced, run, seconds)
     search.check()
     found = Groups(search.groups(), bound=bound, proof=proof)
     return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
@@ -185,7 +185,7 @@ def _first_search(priced: StagedPrices, given: Groups, run: Run, *, construct: b
 
 
 def _search_on(
-    search: AssignmentSearch, priced: StagedPrices, run: Run, *, asked: bool
+    search: AssignmentSearch, priced: StagedPrices, run: Run, seconds: float | None
 ) -> tuple[float | None, DualProof | None]:
     """The rest of the search; returns the bound and the proof of it.
 
@@ -194,10 +194,10 @@ def _search_on(
     problem = priced.problem
     turns = SearchTurns(search, priced.prices, priced.bound)
     if problem.max_withheld:
-        turns.go_on(run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), asked=asked)
+        turns.go_on(run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), seconds=seconds)
         search.withhold()
         search.improve(run)
-    turns.go_on(run, asked=asked)
+    turns.go_on(run, seconds=seconds)
     if turns.bound is None:
         return None, None
     settled = turns.bound if turns.bound != priced.bound else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.improve.assignment_search import AssignmentSearch
+from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
 from kohort.algorithms.improve.exact_choice import MOST_CHOICES, settle
 from kohort.algorithms.improve.group_search import regrouped
 from kohort.algorithms.improve.heat import Heat
 from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.improve.recombination import recombined
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
@@ -25,11 +26,12 @@ _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost excee
 _SHARE_FOR_SETTLING, _SECONDS_TO_SETTLE = 0.5, 5.0  # of the time that is left, and without a time limit
 _FEW_CHOICES = 5_000  # of rows and closed records, that are settled without a time limit
 _ROUNDING = 1e-9
-_HOT = 0.002  # times k: what a round may add at first, as a share of the cost of `*`
+_HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
 _LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
-_HOT_SHARE = 0.85  # of the time that is left
-_TURNS = (0.3, 0.6, 0.9)  # shares of the hot time after which groups are rebuilt without closed records
-_SHARE_FOR_REGROUPING = 0.15  # of the time that is left
+_HOT_SHARE = 0.6  # of the time that is left
+_SECONDS_TO_ANNEAL = 15.0  # with less time, no round adds to the cost
+_WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
+_SHARE_FOR_REGROUPING = 0.5  # of the time that is left
 
 
 class SearchTurns:
@@ -39,18 +41,24 @@ class SearchTurns:
         self.search, self.problem, self.prices, self.bound = search, search.problem, prices, bound
         self.number = 0
 
-    def go_on(self, run: Run, *, asked: bool) -> None:
-        """Ruin and recreate; where a time limit was asked for, with heat that falls as time passes.
+    def go_on(self, run: Run, *, seconds: float | None) -> None:
+        """Ruin and recreate until nothing is won any more or the time is up.
+
+        seconds  the time limit that was asked for, or None
 
         Where few closed records can still be opened, the choice among them is settled, which ends the search.
         """
         self._ruin(run, WORTH_IT)
-        if not asked:
+        if seconds is None:
             self._settle(run.at_most(_SECONDS_TO_SETTLE), _FEW_CHOICES)
             return
         self._settle(run.share_of_time(_SHARE_FOR_SETTLING), MOST_CHOICES)
-        self._anneal(run.share_of_time(_HOT_SHARE))
-        self._ruin(run, WORTH_ANY_TIME)
+        before = np.inf
+        while self.search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
+            before = self.search.total
+            if seconds >= _SECONDS_TO_ANNEAL:
+                self._anneal(run.share_of_time(_HOT_SHARE))
+            self._alternate(run)
         self._settle(run, MOST_CHOICES)
 
     def _settle(self, run: Run, most: int) -> None:
@@ -62,21 +70,33 @@ class SearchTurns:
             self.bound = bound
 
     def _anneal(self, run: Run) -> None:
-        """Rounds that may add to the cost, and in between turns without closed records. Keeps the best."""
+        """Rounds that may add to the cost, less and less as time passes. Keeps the best of every region."""
         search, slots = self.search, len(self.search.open_slots)
         rounds = max(_LEAST_ROUNDS, _PATIENCE * slots // _STRETCHES)
-        heat = Heat(run, _HOT * self.problem.k, n_stretches=max(1, _LONG * slots // rounds))
-        near, best, turns = search.near(), (search.total, search.pieces()), list(_TURNS)
+        heat = Heat(run, _HOT * self.problem.k**0.5, n_stretches=max(1, _LONG * slots // rounds))
+        near, best = search.near(), (search.total, search.pieces())
         while not heat.is_out and not self.is_done(run):
             run.report(self._standing(best[0]), run.gone)
             ruin_in_halves(search, near, self._seed(rounds), rounds, run, heat.now())
             heat.n_made += 1
-            if turns and heat.gone >= turns[0]:
-                turns.pop(0)
-                self._regroup(run)
-            best = min(best, (search.total, search.pieces()), key=lambda found: found[0])
+            best = self._better(best[1])
         if best[0] < search.total:
             search.hold(best[1])
+
+    def _better(self, best: AssignedPieces) -> tuple[float, AssignedPieces]:
+        """The cheaper of an assignment and the present one in each region that both have; and its cost."""
+        offers = self.search.offers
+        total, pieces = recombined(best, self.search.pieces(), offers.cost, len(offers.copies))
+        return total * self.search.scale, pieces
+
+    def _alternate(self, run: Run) -> None:
+        """Rounds that add nothing to the cost, in turns with closed records and without."""
+        search, before = self.search, np.inf
+        while search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
+            before = search.total
+            self._ruin(run, _WORTH_A_TURN)
+            if not search.offers.most_withheld and not self.is_done(run):
+                self._regroup(run)
 
     def _seed(self, rounds: int) -> int:
         self.number += 1
@@ -85,8 +105,6 @@ class SearchTurns:
     def _regroup(self, run: Run) -> None:
         """A turn without closed records."""
         search, turn = self.search, run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
-        if search.offers.most_withheld or self.is_done(run):
-            return
         groups = regrouped(self.problem, Groups(search.groups()), turn, WORTH_IT)
         if search.cost_of(groups) < search.total:
             search.start_from(groups)
