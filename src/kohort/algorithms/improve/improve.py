@@ -44,10 +44,10 @@ _SHARE_FOR_REGROUPING = 0.75  # of the time, where it is short
 _SHARE_FOR_WITHHOLDING = 0.3
 _SECONDS_PER_RECORD = 0.0001  # time is short if there is less than this: mining would take most of it
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
-_IN_REGIONS = (
-    "This table was searched region by region, without closed records; the bound is the weaker one, from "
-    "nearest records."
-)
+_SHARE_FOR_LARGE_BOUND = 0.4  # of the time
+_MOST_ROWS_OF_LARGE = 150_000_000  # under closed records: larger tables have to do with the weaker bound
+_IN_REGIONS = "This table was searched region by region, without closed records."
+_WEAK_BOUND = "The bound is the weaker one, from nearest records."
 _TOO_MANY = (
     "This table has too many closed records to search them in the time and memory allowed. The search broke "
     "groups up and rebuilt them without closed records, and the bound is the weaker one, from nearest "
@@ -145,8 +145,8 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     run = run.at_most(SECONDS) if seconds is None else run
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if _is_large(problem):
-        found = replace(regrouped_in_regions(problem, given, run, worth), notes=(_IN_REGIONS,))
-        return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+        searching = run.share_of_time(1 - _SHARE_FOR_LARGE_BOUND)
+        return _with_bound(problem, regrouped_in_regions(problem, given, searching, worth), run, seconds)
     if not _can_mine(problem):
         found = regrouped(problem, given, run, worth)
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
@@ -215,6 +215,18 @@ def _is_short(problem: Problem, seconds: float | None) -> bool:
     If so, groups are ruined and recreated from the start, while closed records are still mined and priced.
     """
     return seconds is not None and seconds < _SECONDS_PER_RECORD * problem.n_records
+
+
+def _with_bound(problem: Problem, found: Groups, run: Run, seconds: float | None) -> Groups:
+    """Groups of a large table with a bound from prices over all closed records, or else a weaker one."""
+    priced = None
+    if _can_mine(problem) and not has_wide_hierarchies(problem) and not run.out_of_time:
+        priced = first_prices(problem, run, seconds, beside=True, most_rows=_MOST_ROWS_OF_LARGE)
+    if priced is not None and priced.bound is not None:
+        notes = (_IN_REGIONS,)
+        return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=notes)
+    found = replace(found, notes=(f"{_IN_REGIONS} {_WEAK_BOUND}",))
+    return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
 
 
 def _weak_bound(problem: Problem, run: Run) -> float | None:

@@ -64,14 +64,21 @@ class StagedPrices:
 
 
 def first_prices(
-    problem: Problem, run: Run, seconds: float | None, *, beside: bool = False
+    problem: Problem,
+    run: Run,
+    seconds: float | None,
+    *,
+    beside: bool = False,
+    most_rows: int = _MOST_SUPPORT_ROWS,
 ) -> StagedPrices | None:
     """Mine the closed records and find first prices; None if they are too many, or take too long to mine.
 
-    seconds  the time limit that was asked for, or None
-    beside   whether a search without closed records runs meanwhile, so that no time is lost by mining
+    seconds    the time limit that was asked for, or None
+    beside     whether no search needs this time, so that none is lost by mining
+    most_rows  how many rows closed records may have under them in all: memory is 4 bytes each, and more
     """
-    closed = _mined(problem, run.share_of_time(_SHARE_BESIDE if beside else _SHARE_FOR_MINING))
+    share = _SHARE_BESIDE if beside else _SHARE_FOR_MINING
+    closed = _mined(problem, most_rows, run.share_of_time(share))
     if closed is None:
         return None
     cost = record_costs(problem, closed)
@@ -87,13 +94,13 @@ def _rounds_in(seconds: float, closed: ClosedRecords) -> int:
     return int(_SHARE_FOR_ROUNDS * seconds * _ROWS_PER_SECOND / max(len(closed.rows), 1))
 
 
-def _mined(problem: Problem, run: Run) -> ClosedRecords | None:
+def _mined(problem: Problem, most_rows: int, run: Run) -> ClosedRecords | None:
     """All closed records with their supports, or None if they are too many or the time is up."""
     closed = mine(
         MinedRows.of(problem),
         problem.k,
         max_records=_MOST_RECORDS,
-        max_support_rows=_MOST_SUPPORT_ROWS,
+        max_support_rows=most_rows,
         run=run,
     )
     return closed if closed.complete and closed.has_supports else None
