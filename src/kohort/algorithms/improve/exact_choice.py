@@ -32,12 +32,21 @@ def openable_records(search: AssignmentSearch, prices: DualPrices) -> np.ndarray
     return np.flatnonzero(openable)
 
 
-def settle(search: AssignmentSearch, prices: DualPrices, run: Run, most: int = MOST_CHOICES) -> float | None:
+def settle(
+    search: AssignmentSearch,
+    prices: DualPrices,
+    run: Run,
+    *,
+    most: int = MOST_CHOICES,
+    most_nodes: int | None = None,
+) -> float | None:
     """Find the least cost among all releases, where few closed records are left to choose from.
 
     Leaves the search with the better assignment, if one is found. Returns a lower bound on the total cost of
     any release, or None where there are more than `most` choices, where other models than k-anonymity must be
     satisfied, where records may be withheld later, or where HiGHS found no bound in time.
+
+    most_nodes  how many nodes of its search tree HiGHS examines at most; None: as many as there is time for
     """
     problem = search.problem
     other_models = any(model.attribute is not None for model in problem.models)
@@ -48,7 +57,13 @@ def settle(search: AssignmentSearch, prices: DualPrices, run: Run, most: int = M
         return None
     choices = _Choices.of(problem, search, records)
     before = search.total
-    found = solve_program(choices.program(), run, start=choices.start(search), doing="settling the choice")
+    found = solve_program(
+        choices.program(),
+        run,
+        start=choices.start(search),
+        doing="settling the choice",
+        most_nodes=most_nodes,
+    )
     if found.x is not None and found.value * search.scale < before - _ROUNDING * max(before, search.scale):
         search.hold(choices.pieces(found.x))
     bound = found.bound * search.scale

@@ -23,8 +23,8 @@ _LEAST_ROUNDS = 500
 _STRETCHES = 4  # stretches that these rounds are made in, so that few slots are halved in many ways
 _MANY_SLOTS = 1000
 _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
-_SHARE_FOR_SETTLING, _SECONDS_TO_SETTLE = 0.5, 5.0  # of the time that is left, and without a time limit
-_FEW_CHOICES = 5_000  # of rows and closed records, that are settled without a time limit
+_SHARE_FOR_SETTLING = 0.5  # of the time that is left
+_FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and closed records, and work
 _ROUNDING = 1e-9
 _HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
 _LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
@@ -50,21 +50,21 @@ class SearchTurns:
         """
         self._ruin(run, WORTH_IT)
         if seconds is None:
-            self._settle(run.at_most(_SECONDS_TO_SETTLE), _FEW_CHOICES)
+            self._settle(run, most=_FEW_CHOICES, most_nodes=_FEW_NODES)
             return
-        self._settle(run.share_of_time(_SHARE_FOR_SETTLING), MOST_CHOICES)
+        self._settle(run.share_of_time(_SHARE_FOR_SETTLING))
         before = np.inf
         while self.search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
             before = self.search.total
             if seconds >= _SECONDS_TO_ANNEAL:
                 self._anneal(run.share_of_time(_HOT_SHARE))
             self._alternate(run)
-        self._settle(run, MOST_CHOICES)
+        self._settle(run)
 
-    def _settle(self, run: Run, most: int) -> None:
+    def _settle(self, run: Run, *, most: int = MOST_CHOICES, most_nodes: int | None = None) -> None:
         if self.is_done(run, near_enough=_ROUNDING):
             return
-        settled = settle(self.search, self.prices, run, most)
+        settled = settle(self.search, self.prices, run, most=most, most_nodes=most_nodes)
         bound = None if settled is None else in_measured_units(self.problem, settled)
         if bound is not None and bound > (self.bound or 0.0):
             self.bound = bound
