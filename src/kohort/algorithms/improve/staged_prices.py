@@ -17,11 +17,10 @@ __all__ = ["StagedPrices", "first_prices"]
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _SHARE_FOR_MINING, _SHARE_FOR_PRICES = 0.35, 0.35  # of the time that is left
 _SHARE_BESIDE = 0.6  # of the time: for mining, where something else is done meanwhile
-_SHARE_FOR_ROUNDS = 0.22  # of the time limit, at the speed below
+_SHARE_FOR_ROUNDS = 0.25  # of the time limit, at the speed below
 _ROWS_PER_SECOND = 1.4e9  # rows under closed records times rounds; few records are visited in most rounds
 _FIRST_ROUNDS, _FEWEST_ROUNDS = 30, 12
 _SECOND_ROUNDS, _MOST_ROUNDS = 60, 600  # without a time limit, and with any
-_SECOND_STEP = 0.02  # share of the greatest cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class StagedPrices:
             rounds = min(_rounds_in(seconds, self.closed) - self.loop.rounds, _MOST_ROUNDS)
         if rounds < _SECOND_ROUNDS:
             return self
-        self.loop.raise_prices(rounds, run, first_step=_SECOND_STEP)
+        self.loop.raise_prices(rounds, run)
         refined = replace(self, prices=feasible_prices(self.loop))
         return refined if (refined.bound or 0.0) >= (self.bound or 0.0) else self
 

@@ -21,7 +21,7 @@ from kohort.recoding.proof import OpeningCuts
 __all__ = ["PriceLoop"]
 
 _ALL = 10  # one round in 10 visits all closed records
-FIRST_STEP, _LAST_STEP = 0.06, 0.015  # shares of the greatest cost; the last one is divided by the rounds
+FIRST_STEP, _LAST_STEP = 0.06, 0.045  # shares of the greatest cost; the last one is divided by the rounds
 _FIRST_CUTS, _LAST_CUTS, _CUTS_EVERY = 0.25, 0.85, 0.05  # shares of the rounds after which cuts are searched
 _EXACT = 0.01  # slacks up to this share of the greatest cost are computed exactly
 
