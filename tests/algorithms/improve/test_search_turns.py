@@ -44,7 +44,7 @@ def test_annealing_keeps_the_best_and_every_promise(problem):
     turns._anneal(Run(time_limit=1.5, progress=noted))
     audit(search)
     search.check()
-    assert search.total <= min(costs) < costs[0]
+    assert search.total <= min(costs) + 1e-9 < costs[0]
     groups = search.groups()
     assert problem.satisfied(groups, slice(None), int(groups.max()) + 1).all()
 

@@ -19,7 +19,7 @@ from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.search_turns import WORTH_ANY_TIME, WORTH_IT, SearchTurns
 from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
-from kohort.algorithms.improve.staged_prices import StagedPrices, first_prices
+from kohort.algorithms.improve.staged_prices import StagedPrices, first_prices, low_prices
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.subset_bound import subset_bound
@@ -45,7 +45,6 @@ _SHARE_FOR_WITHHOLDING = 0.3
 _SECONDS_PER_RECORD = 0.0001  # time is short if there is less than this: mining would take most of it
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
 _SHARE_FOR_LARGE_BOUND = 0.4  # of the time
-_MOST_ROWS_OF_LARGE = 150_000_000  # under closed records: larger tables have to do with the weaker bound
 _IN_REGIONS = "This table was searched region by region, without closed records."
 _WEAK_BOUND = "The bound is the weaker one, from nearest records."
 _TOO_MANY = (
@@ -221,7 +220,7 @@ def _with_bound(problem: Problem, found: Groups, run: Run, seconds: float | None
     """Groups of a large table with a bound from prices over all closed records, or else a weaker one."""
     priced = None
     if _can_mine(problem) and not has_wide_hierarchies(problem) and not run.out_of_time:
-        priced = first_prices(problem, run, seconds, beside=True, most_rows=_MOST_ROWS_OF_LARGE)
+        priced = low_prices(problem, run, seconds)
     if priced is not None and priced.bound is not None:
         notes = (_IN_REGIONS,)
         return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=notes)

@@ -12,9 +12,10 @@ from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 
-__all__ = ["StagedPrices", "first_prices"]
+__all__ = ["StagedPrices", "first_prices", "low_prices"]
 
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
+_HIGHEST_OF_LARGE, _MOST_ROWS_OF_LARGE = 0.3, 150_000_000  # share of the cost of `*`; 4 bytes and more each
 _SHARE_FOR_MINING, _SHARE_FOR_PRICES = 0.35, 0.35  # of the time that is left
 _SHARE_BESIDE = 0.6  # of the time: for mining, where something else is done meanwhile
 _SHARE_FOR_ROUNDS = 0.25  # of the time limit, at the speed below
@@ -63,25 +64,59 @@ class StagedPrices:
 
 
 def first_prices(
-    problem: Problem,
-    run: Run,
-    seconds: float | None,
-    *,
-    beside: bool = False,
-    most_rows: int = _MOST_SUPPORT_ROWS,
+    problem: Problem, run: Run, seconds: float | None, *, beside: bool = False
 ) -> StagedPrices | None:
     """Mine the closed records and find first prices; None if they are too many, or take too long to mine.
 
-    seconds    the time limit that was asked for, or None
-    beside     whether no search needs this time, so that none is lost by mining
-    most_rows  how many rows closed records may have under them in all: memory is 4 bytes each, and more
+    seconds  the time limit that was asked for, or None
+    beside   whether a search without closed records runs meanwhile, so that no time is lost by mining
     """
-    share = _SHARE_BESIDE if beside else _SHARE_FOR_MINING
-    closed = _mined(problem, most_rows, run.share_of_time(share))
-    if closed is None:
+    mining = run.share_of_time(_SHARE_BESIDE if beside else _SHARE_FOR_MINING)
+    closed = mine(
+        MinedRows.of(problem),
+        problem.k,
+        max_records=_MOST_RECORDS,
+        max_support_rows=_MOST_SUPPORT_ROWS,
+        run=mining,
+    )
+    return _priced(problem, closed, run, seconds, np.inf)
+
+
+def low_prices(problem: Problem, run: Run, seconds: float | None) -> StagedPrices | None:
+    """Prices of a large table, none higher than a share of what `*` costs; None if that takes too long.
+
+    Closed records that cost no less cannot be violated by such prices. They have most of the rows under
+    them, and are not kept.
+    """
+    highest = _HIGHEST_OF_LARGE * problem.coded.star_cost
+
+    def is_cheap(nodes: np.ndarray) -> np.ndarray:
+        cheap: np.ndarray = _costs_of(problem, nodes) < highest
+        return cheap
+
+    closed = mine(
+        MinedRows.of(problem),
+        problem.k,
+        max_records=_MOST_RECORDS,
+        max_support_rows=_MOST_ROWS_OF_LARGE,
+        wanted=is_cheap,
+        run=run.share_of_time(_SHARE_BESIDE),
+    )
+    return _priced(problem, closed, run, seconds, highest)
+
+
+def _costs_of(problem: Problem, nodes: np.ndarray) -> np.ndarray:
+    """The cost of one record published as the nodes of each row."""
+    return sum((cost[node] for cost, node in zip(problem.coded.node_costs, nodes.T)), np.zeros(len(nodes)))
+
+
+def _priced(
+    problem: Problem, closed: ClosedRecords, run: Run, seconds: float | None, highest: float
+) -> StagedPrices | None:
+    if not (closed.complete and closed.has_supports):
         return None
     cost = record_costs(problem, closed)
-    loop = PriceLoop(problem, closed, cost)
+    loop = PriceLoop(problem, closed, cost, highest=highest)
     rounds = _FIRST_ROUNDS
     if seconds is not None:
         rounds = int(np.clip(_rounds_in(seconds, closed), _FEWEST_ROUNDS, _FIRST_ROUNDS))
@@ -91,15 +126,3 @@ def first_prices(
 
 def _rounds_in(seconds: float, closed: ClosedRecords) -> int:
     return int(_SHARE_FOR_ROUNDS * seconds * _ROWS_PER_SECOND / max(len(closed.rows), 1))
-
-
-def _mined(problem: Problem, most_rows: int, run: Run) -> ClosedRecords | None:
-    """All closed records with their supports, or None if they are too many or the time is up."""
-    closed = mine(
-        MinedRows.of(problem),
-        problem.k,
-        max_records=_MOST_RECORDS,
-        max_support_rows=most_rows,
-        run=run,
-    )
-    return closed if closed.complete and closed.has_supports else None

@@ -34,14 +34,22 @@ class PriceLoop:
     release opens it: where that is more than any release can, cuts are added.
     """
 
-    def __init__(self, problem: Problem, closed: ClosedRecords, cost: np.ndarray) -> None:
+    def __init__(
+        self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, *, highest: float = np.inf
+    ) -> None:
+        """Start with the cost of the cheapest closed record over each row.
+
+        cost     cost of one record published as each closed record
+        highest  no price is higher: so closed records that cost no less need not be known
+        """
         copies = problem.rows.counts.astype(np.int64)
         self.closed, self.k = closed, problem.k
         self.priced = PricedRecords(closed.start, closed.rows, cost, copies, problem.k)
         self.scale = float(
             cost.max()
         )  # 0: prices stay 0; any other step would leave only its rounding errors
-        self.y = cheapest_over(self.priced)
+        self.highest = highest
+        self.y = np.minimum(cheapest_over(self.priced), highest)
         self.level = cost - FIRST_STEP * self.scale
         self.slack = np.zeros(len(cost))
         self._near = 0.0  # slack up to which closed records are visited in every round
@@ -83,7 +91,7 @@ class PriceLoop:
     def _round(self, step: float, *, all_records: bool) -> None:
         self.rounds += 1
         self._steps += step
-        self.y += step
+        np.minimum(self.y + step, self.highest, out=self.y)
         prices = self._cut_prices
         np.maximum(prices.price - step * prices.weight * self._cuts.most, 0.0, out=prices.price)
         if all_records:
