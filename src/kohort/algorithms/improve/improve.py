@@ -144,25 +144,40 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     run = run.at_most(SECONDS) if seconds is None else run
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if _is_large(problem):
-        searching = run.share_of_time(1 - _SHARE_FOR_LARGE_BOUND)
+        searching = run.share_of_time(1 - _SHARE_FOR_LARGE_BOUND) if _has_low_prices(problem) else run
         return _with_bound(problem, regrouped_in_regions(problem, given, searching, worth), run, seconds)
     if not _can_mine(problem):
         found = regrouped(problem, given, run, worth)
         return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+    return _by_closed_records(problem, given, run, seconds, construct=groups is None)
+
+
+def _by_closed_records(
+    problem: Problem, given: Groups, run: Run, seconds: float | None, *, construct: bool
+) -> Groups:
+    """Groups that a search over closed records found, with a bound; without them where they are too many.
+
+    given      groups that satisfy every model
+    construct  whether to begin with groups that are built from the prices instead
+    """
     short = _is_short(problem, seconds)
     with ThreadPoolExecutor(1) as pool, run.until_failure() as running:  # for the other core
         if short:
             beside = running.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
-            regrouping = pool.submit(regrouped, problem, given, beside, worth)
+            regrouping = pool.submit(regrouped, problem, given, beside, WORTH_ANY_TIME)
         priced = first_prices(problem, running, seconds, beside=short)
         given = regrouping.result() if short else given
         if priced is None:
-            return replace(regrouped(problem, given, run, worth), notes=(_TOO_MANY,))
+            worth = WORTH_IT if seconds is None else WORTH_ANY_TIME
+            return replace(regrouped(problem, given, running, worth), notes=(_TOO_MANY,))
         refining = pool.submit(priced.refined, running.in_silence(), seconds)
-        search = _first_search(priced, given, run, construct=groups is None and not short)
+        search = _first_search(priced, given, run, construct=construct and not short)
+        turns = SearchTurns(search, priced.prices, priced.bound)
+        if seconds is not None:
+            turns.ruin(run, WORTH_IT)
         priced = refining.result()
-    search.reprice(priced.prices)
-    bound, proof = _search_on(search, priced, run, seconds)
+    turns.reprice(priced.prices, priced.bound)
+    bound, proof = _search_on(turns, priced, run, seconds)
     search.check()
     found = Groups(search.groups(), bound=bound, proof=proof)
     return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
@@ -184,18 +199,16 @@ def _first_search(priced: StagedPrices, given: Groups, run: Run, *, construct: b
 
 
 def _search_on(
-    search: AssignmentSearch, priced: StagedPrices, run: Run, seconds: float | None
+    turns: SearchTurns, priced: StagedPrices, run: Run, seconds: float | None
 ) -> tuple[float | None, DualProof | None]:
     """The rest of the search; returns the bound and the proof of it.
 
     Records are withheld late: earlier, a group could still take them.
     """
-    problem = priced.problem
-    turns = SearchTurns(search, priced.prices, priced.bound)
-    if problem.max_withheld:
+    if priced.problem.max_withheld:
         turns.go_on(run.share_of_time(1 - _SHARE_FOR_WITHHOLDING), seconds=seconds)
-        search.withhold()
-        search.improve(run)
+        turns.search.withhold()
+        turns.search.improve(run)
     turns.go_on(run, seconds=seconds)
     if turns.bound is None:
         return None, None
@@ -219,13 +232,18 @@ def _is_short(problem: Problem, seconds: float | None) -> bool:
 def _with_bound(problem: Problem, found: Groups, run: Run, seconds: float | None) -> Groups:
     """Groups of a large table with a bound from prices over all closed records, or else a weaker one."""
     priced = None
-    if _can_mine(problem) and not has_wide_hierarchies(problem) and not run.out_of_time:
+    if _has_low_prices(problem) and not run.out_of_time:
         priced = low_prices(problem, run, seconds)
     if priced is not None and priced.bound is not None:
         notes = (_IN_REGIONS,)
         return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=notes)
     found = replace(found, notes=(f"{_IN_REGIONS} {_WEAK_BOUND}",))
     return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
+
+
+def _has_low_prices(problem: Problem) -> bool:
+    """Whether prices can prove a bound for a large table, if there is time and memory."""
+    return problem.cost.monotone and _can_mine(problem) and not has_wide_hierarchies(problem)
 
 
 def _weak_bound(problem: Problem, run: Run) -> float | None:

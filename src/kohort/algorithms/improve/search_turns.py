@@ -23,7 +23,7 @@ _LEAST_ROUNDS = 500
 _STRETCHES = 4  # stretches that these rounds are made in, so that few slots are halved in many ways
 _MANY_SLOTS = 1000
 _NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
-_SHARE_FOR_SETTLING = 0.5  # of the time that is left
+_SHARE_FOR_SETTLING = 0.25  # of the time that is left
 _FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and closed records, and work
 _ROUNDING = 1e-9
 _HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
@@ -41,6 +41,11 @@ class SearchTurns:
         self.search, self.problem, self.prices, self.bound = search, search.problem, prices, bound
         self.number = 0
 
+    def reprice(self, prices: DualPrices, bound: float | None) -> None:
+        """Go on with other prices, and the bound that they prove."""
+        self.prices, self.bound = prices, bound
+        self.search.reprice(prices)
+
     def go_on(self, run: Run, *, seconds: float | None) -> None:
         """Ruin and recreate until nothing is won any more or the time is up.
 
@@ -48,7 +53,7 @@ class SearchTurns:
 
         Where few closed records can still be opened, the choice among them is settled, which ends the search.
         """
-        self._ruin(run, WORTH_IT)
+        self.ruin(run, WORTH_IT)
         if seconds is None:
             self._settle(run, most=_FEW_CHOICES, most_nodes=_FEW_NODES)
             return
@@ -94,7 +99,7 @@ class SearchTurns:
         search, before = self.search, np.inf
         while search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
             before = search.total
-            self._ruin(run, _WORTH_A_TURN)
+            self.ruin(run, _WORTH_A_TURN)
             if not search.offers.most_withheld and not self.is_done(run):
                 self._regroup(run)
 
@@ -110,7 +115,7 @@ class SearchTurns:
             search.start_from(groups)
             search.improve(run, far=False)
 
-    def _ruin(self, run: Run, worth: float) -> None:
+    def ruin(self, run: Run, worth: float) -> None:
         """Ruin and recreate until the time is up, the bound is near, or less than `worth` is won."""
         search = self.search
         near = search.near()
