@@ -28,10 +28,10 @@ _FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and 
 _ROUNDING = 1e-9
 _HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
 _LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
-_HOT_SHARE = 0.6  # of the time that is left
+_HOT_SHARE = 0.7  # of the time that is left
 _SECONDS_TO_ANNEAL = 15.0  # with less time, no round adds to the cost
 _WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
-_SHARE_FOR_REGROUPING = 0.5  # of the time that is left
+_SHARE_FOR_REGROUPING = 0.3  # of the time that is left
 
 
 class SearchTurns:
@@ -95,11 +95,11 @@ class SearchTurns:
         return total * self.search.scale, pieces
 
     def _alternate(self, run: Run) -> None:
-        """Rounds that add nothing to the cost, in turns with closed records and without."""
+        """Rounds that add nothing to the cost, with closed records and without, while these win enough."""
         search, before = self.search, np.inf
-        while search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
-            before = search.total
+        while search.total < before * (1 - _WORTH_A_TURN) and not self.is_done(run):
             self.ruin(run, _WORTH_A_TURN)
+            before = search.total
             if not search.offers.most_withheld and not self.is_done(run):
                 self._regroup(run)
 
