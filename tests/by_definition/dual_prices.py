@@ -1,10 +1,14 @@
 """Prices that no group of k records or more can pay, by definition."""
 
 
-def slack_by_definition(prices, copies, cost, k):
-    """The cost of a closed record minus the mean of the k largest prices of the records under it."""
+def slack_by_definition(prices, copies, cost, k, allowance=0.0):
+    """What is left for each of k records of the allowance of a closed record, after its dearest group.
+
+    If it is not below 0, no group of k records or more has prices that exceed its cost by more.
+    """
     records = sorted((p for p, n in zip(prices, copies) for _ in range(n)), reverse=True)
-    return cost - sum(records[:k]) / k
+    excess = max(sum(p - cost for p in records[:size]) for size in range(k, len(records) + 1))
+    return (allowance - excess) / k
 
 
 def shortfall_by_definition(promises, values, k):
@@ -33,3 +37,12 @@ def shortfall_by_definition(promises, values, k):
         ][int(kind)]
         missing += amount if amount > 1e-9 else 0  # so near is near enough
     return missing
+
+
+def allowances_by_definition(cuts, n_records):
+    """Per closed record: the sum of the prices of the cuts that it is a member of."""
+    allowed = [0.0] * n_records
+    for number, price in enumerate(cuts.price):
+        for member in cuts.members[cuts.start[number] : cuts.start[number + 1]]:
+            allowed[member] += price
+    return allowed

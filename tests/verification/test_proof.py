@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 
 import kohort as ko
-from by_definition.dual_prices import slack_by_definition
+from by_definition.dual_prices import allowances_by_definition, slack_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
-from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
+from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices, feasible_prices
 from kohort.errors import InternalError, UnsupportedError
 from kohort.verification import check_dual_proof
 from kohort.verification.proof import _worst_excess
@@ -110,9 +110,11 @@ def test_every_closed_record_is_checked_by_definition(problem):
     proof = prices.proof(closed)
     check_dual_proof(problem, proof, bound)
     wrong = replace(proof, prices=proof.prices + RNG.random(len(proof.prices)) * cost.max())
-    counts = problem.rows.counts
+    counts, allowed = problem.rows.counts, allowances_by_definition(proof.cuts, len(closed))
     expected = max(
-        -slack_by_definition(wrong.prices[closed.support(q)], counts[closed.support(q)], cost[q], problem.k)
+        -slack_by_definition(
+            wrong.prices[closed.support(q)], counts[closed.support(q)], cost[q], problem.k, allowed[q]
+        )
         for q in range(len(closed))
     )
     assert _worst_excess(problem, wrong, cost) == pytest.approx(max(expected, 0.0), abs=1e-12)
@@ -120,13 +122,13 @@ def test_every_closed_record_is_checked_by_definition(problem):
 
 def test_corrupted_prices_never_become_a_certificate(monkeypatch):
     """Seen before: wrong prices were certified as a bound."""
-    honest = dual_prices
+    honest = feasible_prices
 
-    def wrong_prices(*arguments, **options):
-        prices = honest(*arguments, **options)
+    def wrong_prices(loop):
+        prices = honest(loop)
         return replace(prices, of_row=prices.of_row * 1.02 + 1e-6)
 
-    monkeypatch.setattr("kohort.algorithms.proofs.model_prices.dual_prices", wrong_prices)
+    monkeypatch.setattr("kohort.algorithms.improve.staged_prices.feasible_prices", wrong_prices)
     with pytest.raises(InternalError, match="proof of the lower bound"):
         ko.anonymize(
             pa.table(COLUMNS), quasi_identifiers=HIERARCHIES, privacy=[ko.KAnonymity(5)], algorithm="improve"

@@ -44,17 +44,25 @@ class Solution:
 
 
 def solve_program(
-    program: Program, run: Run, *, start: np.ndarray | None = None, doing: str | None = None
+    program: Program,
+    run: Run,
+    *,
+    start: np.ndarray | None = None,
+    doing: str | None = None,
+    most_nodes: int | None = None,
 ) -> Solution:
     """Solve a program with one thread, so that the result is the same on every machine.
 
-    start   a known solution to start from
-    doing   the name under which progress is reported: the share of the gap that is closed
+    start       a known solution to start from
+    doing       the name under which progress is reported: the share of the gap that is closed
+    most_nodes  how many nodes of the search tree are examined at most
     """
     import highspy  # slow to import, and needed by few algorithms
 
     scale = _LARGEST_COST / max(float(np.abs(program.cost).max(initial=0.0)), 1e-300)
     solver = _prepared(highspy, program, scale, run)
+    if most_nodes is not None:
+        solver.setOptionValue("mip_max_nodes", most_nodes)
     if start is not None:
         known = highspy.HighsSolution()
         known.col_value = start.tolist()

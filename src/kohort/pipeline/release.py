@@ -33,6 +33,8 @@ from kohort.version import __version__
 
 __all__ = ["VerifiedRelease"]
 
+_ROUNDING = 2e-9  # bounds are lowered by 1e-9 of them, so that rounding never lifts one above the least cost
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedRelease(HoldsOriginal):
@@ -157,11 +159,13 @@ class VerifiedRelease(HoldsOriginal):
 
     @property
     def gap(self) -> float | None:
-        """How far the cost is above the bound, as a share of the bound."""
+        """How far the cost is above the bound, as a share of the bound; 0 where only rounding is between."""
         if self.bound is None:
             return None
+        if self.cost - self.bound <= _ROUNDING * self.cost:
+            return 0.0
         if self.bound == 0:
-            return 0.0 if self.cost == 0 else None
+            return None
         return self.cost / self.bound - 1
 
     @property

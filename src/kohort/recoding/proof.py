@@ -1,26 +1,64 @@
-"""Evidence for a lower bound that anybody can check: prices of records and closed records."""
+"""Evidence for a lower bound that anybody can check: prices of records, closed records, and cuts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["DualProof", "ModelProof"]
+__all__ = ["DualProof", "ModelProof", "OpeningCuts"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpeningCuts:
+    """Sets of closed records of which no release can open more than some number, and a price of each set.
+
+    Every open closed record has k records of its own. A set with fewer than (most + 1) * k records under its
+    members in all has at most `most` of them open; one where any two members have fewer than 2k records under
+    them together has at most one open.
+
+    start     per cut and one more: its members are members[start[c]:start[c + 1]]
+    members   closed records
+    most      per cut: how many members can be open
+    pairwise  per cut: whether any two members have too few records for both; else all members together do
+    price     per cut, at least 0: by so much the prices of a group may exceed the cost of a member
+    """
+
+    start: np.ndarray
+    members: np.ndarray
+    most: np.ndarray
+    pairwise: np.ndarray
+    price: np.ndarray
+
+    @classmethod
+    def none(cls) -> OpeningCuts:
+        whole = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros(1, dtype=np.int64), whole, whole, np.zeros(0, dtype=bool), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.most)
+
+    @property
+    def total(self) -> float:
+        """What all allowances of a release can add up to at most."""
+        return float(np.dot(self.price, self.most))
 
 
 @dataclass(frozen=True, eq=False)
 class DualProof:
-    """Prices of distinct rows that no group of k or more records can pay.
+    """Prices of distinct rows that no group of k or more records can pay, but for the allowances of cuts.
 
-    A group is published as a closed record Q or as something that costs more. If the k highest prices of the
-    records under Q add up to at most k times what a record pays for Q, and that holds for every Q, the sum of
-    all prices is a lower bound on the cost of any release.
+    A group is published as a closed record Q or as something that costs more. If the prices of every group of
+    k or more records under Q exceed the group's cost by at most the sum of the prices of the cuts that have Q
+    as a member, and that holds for every Q, the sum of all prices, minus price * most of all cuts, is a lower
+    bound on the cost of any release.
 
     prices  per distinct row of the problem
     nodes   closed records by attributes: a node of each attribute's hierarchy
     start   per closed record and one more: the distinct rows under it are rows[start[i]:start[i + 1]]
     level   per closed record a guess at its k-th highest price: a good one makes checking fast
+    settled a higher bound, in the units of the cost, or None: the least cost by integer programming over the
+            closed records that the prices do not exclude from every release of less cost
     """
 
     prices: np.ndarray
@@ -28,6 +66,8 @@ class DualProof:
     start: np.ndarray
     rows: np.ndarray
     level: np.ndarray
+    cuts: OpeningCuts = field(default_factory=OpeningCuts.none, kw_only=True)
+    settled: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

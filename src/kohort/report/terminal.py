@@ -118,6 +118,8 @@ def _beside_the_best(facts: dict[str, Any]) -> str:
         return "."
     if facts["gap"] > 1:
         return f"; no release can lose less than {number(facts['bound'])}."
+    if facts["gap"] == 0:
+        return ", the least possible: this is proven optimal."
     return f", at most {facts['gap']:.1%} more than the best possible."
 
 

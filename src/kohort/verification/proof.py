@@ -15,6 +15,7 @@ from kohort.errors import InternalError
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof
+from kohort.verification.proof_of_cuts import allowances, what_cuts_take, why_cuts_fail
 
 __all__ = ["check_dual_proof"]
 
@@ -28,7 +29,8 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
 
     O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
-    records that cost more than every price need no check.
+    records that cost more than every price need no check. A bound that integer programming settled is taken
+    from HiGHS; the prices that it rests on are checked.
     """
     node_costs = _node_costs(problem)
     cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
@@ -36,12 +38,14 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
         raise _refuted("a price or a cost is not a number")
     _check_supports(problem, proof)
-    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, prices, node_costs))
+    failing = why_cuts_fail(problem, proof)
+    if failing is not None:
+        raise _refuted(failing)
+    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, proof, node_costs))
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise _refuted("records under some closed record are priced above its cost")
-    proven = max(
-        _total(problem, prices, _withheld_cost(problem)), 0.0
-    )  # no cost is negative, whatever the prices
+    proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
+    proven = max(proven, proof.settled or 0.0)
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise _refuted("it is above the sum of the prices")
@@ -65,11 +69,15 @@ def _withheld_cost(problem: Problem) -> float:
     return sum(w * problem.cost.cell(a.star()).item() for a, w in zip(problem.attributes, problem.weights))
 
 
-def _total(problem: Problem, prices: np.ndarray, star: float) -> float:
-    """The sum of all prices, where withheld records pay at most what `*` costs, in the units of the cost."""
-    of_record = np.sort(np.repeat(prices, problem.rows.counts))
+def _total(problem: Problem, proof: DualProof) -> float:
+    """The sum of all prices, without what cuts take, in the units of the cost.
+
+    Withheld records pay at most what `*` costs.
+    """
+    of_record = np.sort(np.repeat(proof.prices, problem.rows.counts))
     withheld = of_record[len(of_record) - problem.max_withheld :]
-    total = float(of_record.sum() - np.maximum(withheld - star, 0.0).sum())
+    excess = np.maximum(withheld - _withheld_cost(problem), 0.0).sum()
+    total = float(of_record.sum() - excess) - what_cuts_take(proof)
     in_cells = problem.cost.name == "suppressions"
     return total * len(problem.attributes) if in_cells else total / problem.n_records
 
@@ -92,22 +100,28 @@ def _check_supports(problem: Problem, proof: DualProof) -> None:
 
 
 def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float:
-    """The largest excess of the mean of the k highest prices under a closed record over its cost, or 0."""
-    worst, k = 0.0, problem.k
+    """By how much the prices of a group under a closed record exceed cost and allowance, at most, or 0.
+
+    Counted for each of k records. A group has k records or more: all that are priced above the cost, and the
+    highest of the others where these are fewer than k.
+    """
+    worst, k, allowance = 0.0, problem.k, allowances(proof)
     doubtful = np.flatnonzero(cost < proof.prices.max(initial=-np.inf))
     for chosen in _portions(doubtful, np.diff(proof.start)):
         segment, price, copies = _under(proof, chosen, problem.rows.counts)
-        level = proof.level[chosen]
+        level = np.minimum(proof.level[chosen], cost[chosen])
         above = np.bincount(segment, copies * np.maximum(price - level[segment], 0.0), minlength=len(chosen))
-        excess = level + above / k - cost[chosen]  # no less than the true excess, whatever the level
-        unsure = np.flatnonzero(~(excess <= 0.0))
+        # no less than the true excess, whatever the level: a group of k or more has k times cost - level
+        excess = level - cost[chosen] + (above - allowance[chosen]) / k
+        unsure = chosen[np.flatnonzero(~(excess <= 0.0))]
         if len(unsure):
-            exact = _highest_means(*_under(proof, chosen[unsure], problem.rows.counts), len(unsure), k)
-            worst = max(worst, float((exact - cost[chosen[unsure]]).max()))
+            under = _under(proof, unsure, problem.rows.counts)
+            exact = (_highest_excess(*under, cost[unsure], k) - allowance[unsure]) / k
+            worst = max(worst, float(exact.max()))
     return worst
 
 
-def _worst_excess_of_neighbours(problem: Problem, prices: np.ndarray, node_costs: list[np.ndarray]) -> float:
+def _worst_excess_of_neighbours(problem: Problem, proof: DualProof, node_costs: list[np.ndarray]) -> float:
     """By how much the mean price of k records exceeds the cost of publishing them alike, at most, or 0.
 
     For k records that follow each other when all are sorted by the columns in some order.
@@ -127,8 +141,25 @@ def _worst_excess_of_neighbours(problem: Problem, prices: np.ndarray, node_costs
             ),
             np.zeros(len(groups)),
         )
-        worst = max(worst, float((prices[groups].mean(axis=1) - cost).max(initial=0.0)))
+        excess = proof.prices[groups].mean(axis=1) - cost
+        too_dear = np.flatnonzero(excess > 0.0)
+        allowed = _allowed(problem, proof, leaves[groups[too_dear]]) / k
+        worst = max(worst, float((excess[too_dear] - allowed).max(initial=0.0)))
     return worst
+
+
+def _allowed(problem: Problem, proof: DualProof, leaves: np.ndarray) -> np.ndarray:
+    """The allowance of groups, given by the leaves of their records: that of the closed record they are."""
+    allowance = allowances(proof)
+    priced = np.flatnonzero(allowance)
+    known = {tuple(nodes): allowance[q] for q, nodes in zip(priced, proof.nodes[priced].tolist())}
+    nodes = []
+    for attribute, leaf in zip(problem.attributes, np.moveaxis(leaves, 2, 0)):
+        tree = attribute.domain
+        assert isinstance(tree, Hierarchy)
+        shared = tree.node(leaf.min(axis=1), leaf.max(axis=1))
+        nodes.append(np.where(tree.hidden[leaf].any(axis=1), 0, shared))
+    return np.array([known.get(tuple(group), 0.0) for group in np.array(nodes).T.tolist()])
 
 
 def _shared_cell_cost(problem: Problem, column: int, leaf: np.ndarray, of_node: np.ndarray) -> np.ndarray:
@@ -158,13 +189,17 @@ def _under(
     return segment, proof.prices[rows], counts[rows]
 
 
-def _highest_means(
-    segment: np.ndarray, price: np.ndarray, copies: np.ndarray, n_segments: int, k: int
+def _highest_excess(
+    segment: np.ndarray, price: np.ndarray, copies: np.ndarray, cost: np.ndarray, k: int
 ) -> np.ndarray:
-    """The mean of the k highest prices of each segment, where a price counts as often as it has copies."""
+    """By how much the prices of a group of k records or more exceed its cost at most, in each segment.
+
+    cost  per segment; a price counts as often as it has copies
+    """
     order = np.lexsort((-price, segment))
     segment, price, copies = segment[order], price[order], copies[order]
     before = np.cumsum(copies) - copies
-    first = np.searchsorted(segment, np.arange(n_segments))
+    first = np.searchsorted(segment, np.arange(len(cost)))
     taken = np.clip(k - (before - before[first][segment]), 0, copies)
-    return np.bincount(segment, taken * price, minlength=n_segments) / k
+    taken = np.where(price > cost[segment], copies, taken)
+    return np.bincount(segment, taken * (price - cost[segment]), minlength=len(cost))

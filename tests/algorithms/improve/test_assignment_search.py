@@ -165,7 +165,7 @@ def settled_searches(draw):
 
 def ruined(search, near, seed):
     args = search.offers, search.promises, search.state
-    slot_ruin.ruin_and_recreate(*args, near, seed, 0, search.scratch)  # no rounds: it only sets the seed
+    slot_ruin.ruin_and_recreate(*args, near, seed, 0, search.scratch, 0.0)  # no rounds: it only sets the seed
     search.state.figures[0].logged = 0
     return slot_ruin._ruin(*args, near, search.scratch)
 
@@ -246,7 +246,7 @@ def test_a_round_never_costs_more(search, seed):
     near = search.near()
     for number in range(8):
         before = search.state.figures[0].real_cost
-        args = search.offers, search.promises, search.state, near, seed + number, 1, search.scratch
+        args = search.offers, search.promises, search.state, near, seed + number, 1, search.scratch, 0.0
         n_better = slot_ruin.ruin_and_recreate(*args)
         assert search.state.figures[0].real_cost <= before
         assert n_better == (search.state.figures[0].real_cost < before)

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.assignment import audit, placed
-from by_definition.dual_prices import shortfall_by_definition, slack_by_definition
+from by_definition.dual_prices import (
+    allowances_by_definition,
+    shortfall_by_definition,
+    slack_by_definition,
+)
 from kohort.algorithms import Run
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
 from kohort.algorithms.closed_records.optimal import Optimal
@@ -60,10 +64,11 @@ def started(problem):
 @given(problems().filter(with_trees))
 def test_no_k_records_under_a_closed_record_can_pay_their_prices(problem):
     closed, cost, _, prices = started(problem)
-    counts = problem.rows.counts
+    counts, allowed = problem.rows.counts, allowances_by_definition(prices.cuts, len(closed))
     for q in range(len(closed)):
         rows = closed.support(q)
-        exact = slack_by_definition(prices.of_row[rows].tolist(), counts[rows].tolist(), cost[q], problem.k)
+        paid, copies = prices.of_row[rows].tolist(), counts[rows].tolist()
+        exact = slack_by_definition(paid, copies, cost[q], problem.k, allowed[q])
         assert exact >= -1e-9
         assert prices.slack[q] <= exact + 1e-9  # it is exact, or below
 

@@ -13,8 +13,9 @@ from by_definition.model_prices import dearest_group_by_definition
 from by_definition.optimum import least_total
 from kohort.algorithms import Run
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
+from kohort.algorithms.proofs.dual_bound import dual_prices
 from kohort.algorithms.proofs.measured_units import in_measured_units
-from kohort.algorithms.proofs.model_prices import ModelPrices, priced_bound, prices_of
+from kohort.algorithms.proofs.model_prices import ModelPrices, known_model_prices, priced_bound
 from kohort.algorithms.proofs.priced_rules import priced_rule
 from kohort.algorithms.proofs.priced_units import pricing_of
 from kohort.errors import InternalError, UnsupportedError
@@ -31,7 +32,8 @@ def priced(problem, rounds=30):
         assume(False)
     closed = mine_closed_records(problem)
     cost = record_costs(problem, closed)
-    return closed, cost, prices_of(problem, closed, cost, Run(), rounds)
+    known = known_model_prices(problem, closed, cost, Run(), rounds)
+    return closed, cost, known or dual_prices(problem, closed, cost, Run(), rounds=rounds)
 
 
 def priced_model(problem):

@@ -5,16 +5,18 @@ import pytest
 
 from by_definition.dual_prices import slack_by_definition
 from kohort.algorithms.proofs.kernels.dual_prices import (
+    CutPrices,
     PricedRecords,
+    cap_prices,
     cheapest_over,
-    lower_until_feasible,
-    slacks,
+    least_slacks,
 )
 from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
 from small_problems import problem_of
 
 
-def test_prices_are_capped_until_every_closed_record_can_pay_them():
+@pytest.mark.parametrize("allowance", [0.0, 0.02])
+def test_prices_are_capped_until_every_closed_record_can_pay_them(allowance):
     closed = PricedRecords(
         start=np.array([0, 3, 5]),
         rows=np.array([0, 1, 2, 0, 1], dtype=np.int32),
@@ -23,13 +25,16 @@ def test_prices_are_capped_until_every_closed_record_can_pay_them():
         k=2,
     )
     assert cheapest_over(closed).tolist() == [0.25, 0.25, 1.0]
-    prices, level = np.array([0.5, 0.3, 3.0]), np.zeros(2)
-    lower_until_feasible(closed, prices, level)
-    for q, slack in enumerate(slacks(closed, prices, level, np.inf)):
+    prices, level, slack = np.array([0.5, 0.3, 3.0]), np.zeros(2), np.zeros(2)
+    cut = CutPrices(np.array([0, 0, allowance > 0]), np.zeros(1, np.int64), np.array([allowance]), 0.6)
+    cap_prices(closed, cut, prices, level)
+    least_slacks(closed, cut, prices, level, np.arange(2), np.inf, slack)
+    for q in range(2):
         rows = closed.rows[closed.start[q] : closed.start[q + 1]]
-        expected = slack_by_definition(prices[rows], closed.copies[rows], closed.cost[q], 2)
-        assert slack == pytest.approx(expected) and slack >= -1e-12
+        expected = slack_by_definition(prices[rows], closed.copies[rows], closed.cost[q], 2, q * allowance)
+        assert slack[q] == pytest.approx(expected) and slack[q] >= -1e-12
     assert prices.max() > 1.0  # the others pay less than their share
+    assert prices[:2] == pytest.approx(0.25 + allowance / 3)
 
 
 def test_a_record_needs_the_nearest_second_value_where_its_group_agrees_in_no_column():

@@ -15,15 +15,17 @@ import numpy as np
 from kohort.algorithms.again.buckets import Signature
 from kohort.algorithms.again.kernels.growing import grow_columns, part_people
 from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.proofs.cuts import cut_prices
 from kohort.algorithms.proofs.kernels.dual_prices import (
     PricedRecords,
+    cap_prices,
     cheapest_over,
-    lower_until_feasible,
-    raise_prices,
-    slacks,
+    least_slacks,
+    repair_prices,
 )
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
+from kohort.recoding.proof import OpeningCuts
 
 __all__ = ["priced_groups"]
 
@@ -145,10 +147,12 @@ def _priced(
     price = cheapest_over(priced)
     price[np.isinf(price)] = cost.max()  # of people in no column
     step = _FIRST_STEP * float(cost.max())
-    level, near = cost - step, np.zeros(n_columns, dtype=bool)
+    level, lowered, slack = cost - step, np.zeros(n_columns), np.empty(n_columns)
+    uncut = cut_prices(OpeningCuts.none(), n_columns, size)
     for _ in range(_RAISES):
         price += step
-        raise_prices(priced, price, level, rng.permutation(n_columns), near, step)
+        repair_prices(priced, uncut, price, level, rng.permutation(n_columns), lowered)
         step *= _SLOWER
-    lower_until_feasible(priced, price, level)
-    return price, slacks(priced, price, level, float(cost.max()))
+    cap_prices(priced, uncut, price, level)
+    least_slacks(priced, uncut, price, level, np.arange(n_columns), float(cost.max()), slack)
+    return price, slack

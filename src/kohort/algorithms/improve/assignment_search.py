@@ -74,6 +74,12 @@ class AssignmentSearch:
         self.scratch = np.empty(problem.n_records + 2, dtype=np.int64)
         self._clear()
 
+    def reprice(self, prices: DualPrices) -> None:
+        """Let other prices tell which closed records are near. No record may wait."""
+        self.slack = prices.slack / self.scale
+        value = prices.of_units(self.unit_of_record, self.offers.row_of_unit) / self.scale
+        self.offers = self.offers._replace(value=value)
+
     def _clear(self) -> None:
         self.promises = promises_of(self.problem, self.unit_of_record, len(self.offers.cost))
         self.state = new_assignment(self.offers, self.problem.n_records)
@@ -226,8 +232,9 @@ class AssignmentSearch:
             wide=wide,
         )
 
-    def ruin_and_recreate(self, near: NearRecords, seed: int, rounds: int) -> None:
-        ruin_and_recreate(self.offers, self.promises, self.state, near, seed, rounds, self.scratch)
+    def ruin_and_recreate(self, near: NearRecords, seed: int, rounds: int, heat: float = 0.0) -> None:
+        """Rounds of ruin and recreate that add `heat`, a share of the cost of `*`, on average, or nothing."""
+        ruin_and_recreate(self.offers, self.promises, self.state, near, seed, rounds, self.scratch, heat)
 
     def check(self) -> None:
         """Raise InternalError unless the cost kept up to date by the moves is that of the assignment."""

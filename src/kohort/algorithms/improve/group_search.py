@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import floor
 
 import numpy as np
 
+from kohort.algorithms.improve.heat import Heat
 from kohort.algorithms.improve.kernels.group_counts import new_groups, total_cost
 from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
@@ -33,7 +33,6 @@ _MOST_GROUPS, _MOST_COUNTS = 3_500, 10_000_000  # in a part; a group has as many
 _HOT = 0.003  # what a round may add at first, as a share of the cost of k fully generalized records
 _LONG = 3_000  # times the number of groups: rounds until heat is 0, if the time is not up before
 _WORTH_HEATING = 0.001  # rounds are heated if a smaller share than this is worth going on
-_TIME_STEPS = 64  # steps in which heat falls with time
 _ROUNDING = 1e-6
 
 
@@ -62,7 +61,7 @@ def _lowered(
     n_groups, is_hot = int(group.max()) + 1, worth < _WORTH_HEATING
     rounds = max(500, _PATIENCE * n_groups) // (1 if is_hot else _STRETCHES)
     most = _HOT * problem.k * search.cost_of_nothing if is_hot else 0.0
-    heat = _Heat(run, most, n_stretches=max(1, _LONG * n_groups // rounds))
+    heat = Heat(run, most, n_stretches=max(1, _LONG * n_groups // rounds))
     best = total, group = search.stretch(group, (problem.seed, 0), 0, run, heat)
     totals = [total]
     while best[0] > 0 and not run.out_of_time:
@@ -84,38 +83,6 @@ def _standing(problem: Problem, total: float, n_kept: int) -> str:
     words = f"ruining and recreating groups: {total / problem.n_records:.4f}"
     reached = in_measured_units(problem, total) if n_kept == problem.n_records else None
     return words if reached is None else Standing(words, reached)
-
-
-class _Heat:
-    """How much a round may add to the cost, on average over the rounds that add anything.
-
-    Falls to 0 by the time limit, or earlier if many stretches of rounds are done before. Without a time limit
-    it is 0 throughout.
-    """
-
-    def __init__(self, run: Run, most: float, n_stretches: int) -> None:
-        self.run, self.seconds = run, run.seconds_left or 0.0
-        self.most = most if self.seconds else 0.0
-        self.n_stretches, self.n_made = n_stretches, 0
-
-    @property
-    def gone(self) -> float:
-        """The share of the time, or of the stretches, that has passed: the greater of the two.
-
-        Time is counted in few steps, so that the result of a very short search does not depend on it.
-        """
-        left = (self.run.seconds_left or 0.0) / self.seconds if self.seconds else 1.0
-        by_clock, by_stretches = floor((1 - left) * _TIME_STEPS) / _TIME_STEPS, self.n_made / self.n_stretches
-        if self.most and by_clock > by_stretches:
-            self.run.cut()
-        return min(1.0, max(by_clock, by_stretches))
-
-    @property
-    def is_out(self) -> bool:
-        return not self.most or self.gone >= 1
-
-    def now(self) -> float:
-        return self.most * (1 - self.gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +114,7 @@ class GroupSearch:
         return float(new_groups(self.cells, self.rows, together, 1, 1, 1).counts.cost[0])
 
     def stretch(
-        self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: _Heat
+        self, group: np.ndarray, seed: tuple[int, int], rounds: int, run: Run, heat: Heat
     ) -> tuple[float, np.ndarray]:
         """The total cost and the groups after `rounds` rounds in parts of the groups, on two cores."""
         parts = self._parts(group, np.random.default_rng(seed))

@@ -16,15 +16,19 @@ _LEAST_SLOTS = 40  # fewer are not halved
 _AT_A_TIME = 2_000  # records, about, that are dissolved between two looks at the clock
 
 
-def ruin_in_halves(search: AssignmentSearch, near: NearRecords, seed: int, rounds: int, run: Run) -> None:
+def ruin_in_halves(
+    search: AssignmentSearch, near: NearRecords, seed: int, rounds: int, run: Run, heat: float = 0.0
+) -> None:
     """Ruin and recreate for `rounds` rounds over both halves, or fewer when the time is up.
+
+    heat    what a round may add to the cost on average, as a share of the cost of `*`
 
     A record stays in its half, and a slot that both halves open becomes one slot in the end. Models survive
     unions, so it satisfies every model if both parts do. The result does not depend on the number of cores.
     """
     slots = search.open_slots
     if len(slots) < _LEAST_SLOTS:
-        _ruin(search, near, seed, rounds, run)
+        _ruin(search, near, seed, rounds, run, heat)
         return
     pieces, rng = search.pieces(), np.random.default_rng(seed)
     half = _halves(search, near, slots, pieces, rng)[pieces.slot]
@@ -34,8 +38,8 @@ def ruin_in_halves(search: AssignmentSearch, near: NearRecords, seed: int, round
     n_centres = [len(part.centre) for part in centres]
     shares = [rounds * n // sum(n_centres) for n in n_centres]
     with ThreadPoolExecutor(1) as pool, run.until_failure() as ruining:
-        other = pool.submit(_ruin, halves[1], centres[1], seed + 1, shares[1], ruining)
-        _ruin(halves[0], centres[0], seed, shares[0], ruining)
+        other = pool.submit(_ruin, halves[1], centres[1], seed + 1, shares[1], ruining, heat)
+        _ruin(halves[0], centres[0], seed, shares[0], ruining, heat)
         other.result()
     search.hold(AssignedPieces(*(np.concatenate(both) for both in zip(*(half.pieces() for half in halves)))))
 
@@ -72,9 +76,9 @@ def _centres(
     return [near._replace(centre=near.centre[of_near == h], wide=near.wide[of_wide == h]) for h in (0, 1)]
 
 
-def _ruin(search: AssignmentSearch, near: NearRecords, seed: int, rounds: int, run: Run) -> None:
+def _ruin(search: AssignmentSearch, near: NearRecords, seed: int, rounds: int, run: Run, heat: float) -> None:
     at_a_time = max(1, _AT_A_TIME // search.problem.k // 8)
     for done in range(0, rounds, at_a_time):
         if run.out_of_time:
             return
-        search.ruin_and_recreate(near, seed + 2 * done, min(at_a_time, rounds - done))
+        search.ruin_and_recreate(near, seed + 2 * done, min(at_a_time, rounds - done), heat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -104,14 +105,24 @@ def mine_closed_records(problem: Problem, *, k: int | None = None, run: Run | No
 
 
 def mine(
-    table: MinedRows, k: int, *, max_records: int = 2**62, max_support_rows: int = 2**62, run: Run
+    table: MinedRows,
+    k: int,
+    *,
+    max_records: int = 2**62,
+    max_support_rows: int = 2**62,
+    wanted: Callable[[np.ndarray], np.ndarray] | None = None,
+    run: Run,
 ) -> ClosedRecords:
     """All closed generalized records of a table with a support of at least k records.
 
     Stops, incomplete, at about `max_records` records or when the time is up; keeps no supports if they would
     hold more than `max_support_rows` rows in all.
+
+    wanted  tells which of some records are kept, given by their nodes; None: all. Those left out take no
+            memory for long
     """
     found, tasks = _first_records(table, k)
+    found = [_wanted_only(part, wanted, table.node_start) for part in found]
     budget = _Budget(max_records - len(found), max_support_rows)
     if budget.records_left < 0:
         found.append((*_nothing(len(table.node_start)), False))
@@ -121,6 +132,7 @@ def mine(
             return (*_nothing(len(task.above)), False)
         most = budget.most()
         mined = extend_closed(table.lineages, table.counts, k, task, most, budget.rows_left)
+        mined = _wanted_only(mined, wanted, table.node_start)
         budget.take(mined)
         return mined
 
@@ -131,6 +143,18 @@ def mine(
             run.report("mining closed records", (number + 1) / len(tasks))
             found.append(task.result())
     return _joined(found, table.node_start, with_supports=budget.rows_left > 0)
+
+
+def _wanted_only(
+    mined: tuple, wanted: Callable[[np.ndarray], np.ndarray] | None, node_start: np.ndarray
+) -> tuple:
+    """The records of a task that are wanted."""
+    if wanted is None:
+        return mined
+    nodes, weight, start, rows, complete = mined
+    kept, length = wanted(nodes - node_start.astype(np.int32)), np.diff(start)
+    rows = rows[np.repeat(kept, length)] if len(rows) else rows
+    return nodes[kept], weight[kept], np.concatenate([[0], np.cumsum(length[kept])]), rows, complete
 
 
 def _wait_for(task: Future, budget: _Budget, run: Run) -> None:

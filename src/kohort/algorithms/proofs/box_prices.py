@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kohort.algorithms.proofs.cuts import cut_prices
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, new_box_search
 from kohort.algorithms.proofs.kernels.dearest_boxes import dear_boxes
-from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, raise_prices
+from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, repair_prices
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
+from kohort.recoding.proof import OpeningCuts
 
 __all__ = ["box_prices"]
 
@@ -126,10 +128,10 @@ def _repair(rows: BoxRows, price: np.ndarray, pool: _Pool, since: int) -> None:
     """Lower prices until no box of the pool, from a number on, is priced above its cost."""
     if since < len(pool.cost):
         priced = pool.priced(rows.copies, rows.k, since)
-        order = np.arange(len(priced.cost))
-        keep = np.zeros(len(order), dtype=bool)
+        order, lowered = np.arange(len(priced.cost)), np.zeros(len(priced.cost))
+        uncut = cut_prices(OpeningCuts.none(), len(order), rows.k)
         for _ in range(3):
-            raise_prices(priced, price, priced.cost - 1e-3, order, keep, 0.0)
+            repair_prices(priced, uncut, price, priced.cost - 1e-3, order, lowered)
 
 
 def _raise(
@@ -142,11 +144,12 @@ def _raise(
 ) -> None:
     """Raise prices together, by less each time, and lower them where a box of the pool cannot pay."""
     priced = pool.priced(rows.copies, rows.k)
-    level, keep = priced.cost - 1e-3, np.zeros(len(priced.cost), dtype=bool)
+    level, lowered = priced.cost - 1e-3, np.zeros(len(priced.cost))
+    uncut = cut_prices(OpeningCuts.none(), len(level), rows.k)
     step = share * float(np.dot(price, rows.copies) / rows.copies.sum())
     for _ in range(_ROUNDS):
         np.minimum(price + step, highest, out=price)
-        raise_prices(priced, price, level, rng.permutation(len(priced.cost)), keep, step)
+        repair_prices(priced, uncut, price, level, rng.permutation(len(priced.cost)), lowered)
         step *= 0.93
     _repair(rows, price, pool, 0)
 

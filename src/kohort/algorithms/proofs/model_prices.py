@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.mining.closed_records import ClosedRecords
-from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound, dual_prices
+from kohort.algorithms.proofs.dual_bound import DualPrices, dual_bound
 from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, cheapest_over
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.priced_rules import CloseRule, PricedRule, priced_rule
@@ -16,7 +16,7 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, ModelProof
 
-__all__ = ["ModelPrices", "model_prices", "priced_bound", "prices_of"]
+__all__ = ["ModelPrices", "known_model_prices", "model_prices", "priced_bound"]
 
 _ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each step is 0.965 of the last one
@@ -56,13 +56,13 @@ class ModelPrices(DualPrices):
         )
 
 
-def prices_of(
+def known_model_prices(
     problem: Problem, closed: ClosedRecords, cost: np.ndarray, run: Run, rounds: int | None
-) -> DualPrices:
-    """Dual prices that know a privacy model of the problem where one can be priced, else k alone."""
+) -> ModelPrices | None:
+    """Dual prices that know a privacy model of the problem; None where none can be priced."""
     rule = priced_rule(problem)
     if rule is None or (isinstance(rule, CloseRule) and len(cost) * rule.n_classes > _MOST_CHARGES):
-        return dual_prices(problem, closed, cost, run, rounds=rounds)
+        return None
     return model_prices(problem, rule, closed, cost, run, rounds)
 
 

@@ -49,10 +49,11 @@ def most_under(start, rows, records, copies):
 
 
 @kernel
-def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
+def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch, heat):
     """Make `rounds` rounds of ruin and recreate; return how many of them lowered the cost.
 
-    Every record must have a place, and has one after each round.
+    Every record must have a place, and has one after each round. A round may add to the cost: `heat` on
+    average over rounds that may add anything; 0: nothing.
     """
     np.random.seed(seed)
     n_better = 0
@@ -71,7 +72,8 @@ def ruin_and_recreate(offers, promises, state, near, seed, rounds, scratch):
         sync_lists(offers, state, 0)
         if done:
             polish_slots(offers, promises, state, 0, scratch)
-        if not done or state.figures[0].real_cost > before + EPSILON:
+        most = before + EPSILON - heat * np.log(1.0 - np.random.random())
+        if not done or state.figures[0].real_cost > most:
             undo(offers, promises, state, 0)
         elif state.figures[0].real_cost < before - EPSILON:
             n_better += 1

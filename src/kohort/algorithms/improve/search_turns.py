@@ -1,0 +1,145 @@
+"""The long part of the search: ruin and recreate in turns, until nothing is won any more or time is up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
+from kohort.algorithms.improve.exact_choice import MOST_CHOICES, settle
+from kohort.algorithms.improve.group_search import regrouped
+from kohort.algorithms.improve.heat import Heat
+from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.improve.recombination import recombined
+from kohort.algorithms.proofs.dual_bound import DualPrices
+from kohort.algorithms.proofs.measured_units import in_measured_units
+from kohort.algorithms.run import Run, Standing
+from kohort.recoding.groups import Groups
+
+__all__ = ["WORTH_ANY_TIME", "WORTH_IT", "SearchTurns"]
+
+WORTH_IT, WORTH_ANY_TIME = 0.01, 0.00005  # worthwhile shares of the cost without a time limit, and with one
+_PATIENCE = 2  # times the open slots: rounds in which the cost must fall by a worthwhile share to go on
+_LEAST_ROUNDS = 500
+_STRETCHES = 4  # stretches that these rounds are made in, so that few slots are halved in many ways
+_MANY_SLOTS = 1000
+_NEAR_ENOUGH = 0.001  # share of the bound: the search stops when the cost exceeds the bound by less
+_SHARE_FOR_SETTLING = 0.25  # of the time that is left
+_FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and closed records, and work
+_ROUNDING = 1e-9
+_HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
+_LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
+_HOT_SHARE = 0.7  # of the time that is left
+_SECONDS_TO_ANNEAL = 15.0  # with less time, no round adds to the cost
+_WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
+_SHARE_FOR_REGROUPING = 0.3  # of the time that is left
+
+
+class SearchTurns:
+    """Turns of ruin and recreate, numbered so that no two have the same seed."""
+
+    def __init__(self, search: AssignmentSearch, prices: DualPrices, bound: float | None) -> None:
+        self.search, self.problem, self.prices, self.bound = search, search.problem, prices, bound
+        self.number = 0
+
+    def reprice(self, prices: DualPrices, bound: float | None) -> None:
+        """Go on with other prices, and the bound that they prove."""
+        self.prices, self.bound = prices, bound
+        self.search.reprice(prices)
+
+    def go_on(self, run: Run, *, seconds: float | None) -> None:
+        """Ruin and recreate until nothing is won any more or the time is up.
+
+        seconds  the time limit that was asked for, or None
+
+        Where few closed records can still be opened, the choice among them is settled, which ends the search.
+        """
+        self.ruin(run, WORTH_IT)
+        if seconds is None:
+            self._settle(run, most=_FEW_CHOICES, most_nodes=_FEW_NODES)
+            return
+        self._settle(run.share_of_time(_SHARE_FOR_SETTLING))
+        before = np.inf
+        while self.search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
+            before = self.search.total
+            if seconds >= _SECONDS_TO_ANNEAL:
+                self._anneal(run.share_of_time(_HOT_SHARE))
+            self._alternate(run)
+        self._settle(run)
+
+    def _settle(self, run: Run, *, most: int = MOST_CHOICES, most_nodes: int | None = None) -> None:
+        if self.is_done(run, near_enough=_ROUNDING):
+            return
+        settled = settle(self.search, self.prices, run, most=most, most_nodes=most_nodes)
+        bound = None if settled is None else in_measured_units(self.problem, settled)
+        if bound is not None and bound > (self.bound or 0.0):
+            self.bound = bound
+
+    def _anneal(self, run: Run) -> None:
+        """Rounds that may add to the cost, less and less as time passes. Keeps the best of every region."""
+        search, slots = self.search, len(self.search.open_slots)
+        rounds = max(_LEAST_ROUNDS, _PATIENCE * slots // _STRETCHES)
+        heat = Heat(run, _HOT * self.problem.k**0.5, n_stretches=max(1, _LONG * slots // rounds))
+        near, best = search.near(), (search.total, search.pieces())
+        while not heat.is_out and not self.is_done(run):
+            run.report(self._standing(best[0]), run.gone)
+            ruin_in_halves(search, near, self._seed(rounds), rounds, run, heat.now())
+            heat.n_made += 1
+            best = self._better(best[1])
+        if best[0] < search.total:
+            search.hold(best[1])
+
+    def _better(self, best: AssignedPieces) -> tuple[float, AssignedPieces]:
+        """The cheaper of an assignment and the present one in each region that both have; and its cost."""
+        offers = self.search.offers
+        total, pieces = recombined(best, self.search.pieces(), offers.cost, len(offers.copies))
+        return total * self.search.scale, pieces
+
+    def _alternate(self, run: Run) -> None:
+        """Rounds that add nothing to the cost, with closed records and without, while these win enough."""
+        search, before = self.search, np.inf
+        while search.total < before * (1 - _WORTH_A_TURN) and not self.is_done(run):
+            self.ruin(run, _WORTH_A_TURN)
+            before = search.total
+            if not search.offers.most_withheld and not self.is_done(run):
+                self._regroup(run)
+
+    def _seed(self, rounds: int) -> int:
+        self.number += 1
+        return self.problem.seed * 1_000_003 + 2 * self.number * rounds
+
+    def _regroup(self, run: Run) -> None:
+        """A turn without closed records."""
+        search, turn = self.search, run.share_of_time(_SHARE_FOR_REGROUPING).in_silence()
+        groups = regrouped(self.problem, Groups(search.groups()), turn, WORTH_IT)
+        if search.cost_of(groups) < search.total:
+            search.start_from(groups)
+            search.improve(run, far=False)
+
+    def ruin(self, run: Run, worth: float) -> None:
+        """Ruin and recreate until the time is up, the bound is near, or less than `worth` is won."""
+        search = self.search
+        near = search.near()
+        patience = max(_LEAST_ROUNDS, _PATIENCE * len(search.open_slots))
+        stretches = 1 if len(search.open_slots) >= _MANY_SLOTS else _STRETCHES
+        before = [np.inf] * stretches  # the costs before the last stretches
+        while search.total < before[0] * (1 - worth) and not self.is_done(run):
+            before = [*before[1:], search.total]
+            share = run.gone if worth < WORTH_IT else min(1.0, self.number / 4 / stretches)
+            run.report(self._standing(search.total), share)
+            ruin_in_halves(search, near, self._seed(patience), patience // stretches, run)
+
+    def is_done(self, run: Run, *, near_enough: float = _NEAR_ENOUGH) -> bool:
+        """Whether the time is up, or the cost exceeds the bound by so small a share that it may end."""
+        if run.out_of_time or self.search.total <= 0:
+            return True
+        reached = in_measured_units(self.problem, self.search.total)
+        return self.bound is not None and reached is not None and reached <= self.bound * (1 + near_enough)
+
+    def _standing(self, total: float) -> str:
+        words, reached = "ruining and recreating", in_measured_units(self.problem, total)
+        if reached is None:
+            return words
+        if not self.bound:
+            return Standing(words, reached)
+        known = f"{words}: {reached:.4f}, at least {self.bound:.4f}, gap {reached / self.bound - 1:.1%}"
+        return Standing(known, reached, self.bound)
