@@ -24,12 +24,12 @@ from kohort.recoding.proof import OpeningCuts
 __all__ = ["box_prices"]
 
 _SWEEPS, _ROUNDS, _PROOFS = 2, 60, 40
-_CAP = 90.0  # over k squared, times the mean cost: no price is higher, since dear boxes are hard to search
+_CAP = 75.0  # over k squared, times the mean cost: no price is higher, since dear boxes are hard to search
 _CUT = 0.8  # how far the highest prices are cut
 _SHARE_FOR_GENERATING = 0.5
 _NODES, _NODES_OF_PROOF, _MOST_NODES = 20, 500, 5_000
 _HIGHEST = 1.25  # times what a record costs in the release: higher prices are hard to prove
-_AT_A_TIME, _BATCH = 64, 2048
+_AT_A_TIME, _BATCH, _PROVEN_TOGETHER = 64, 2048, 512  # rows
 _TOLERANCE = 1e-9
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
 
@@ -162,7 +162,7 @@ def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, ru
     the cheapest box.
     """
     order = np.argsort(-price, kind="stable")
-    for start in range(0, len(order), _BATCH):
+    for start in range(0, len(order), _PROVEN_TOGETHER):
         if not _prove(rows, order, start, price, pool, run):
             later = order[start:]
             price[later] = np.minimum(price[later], least[later])
@@ -172,7 +172,7 @@ def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, ru
 
 def _prove(rows: BoxRows, order: np.ndarray, start: int, price: np.ndarray, pool: _Pool, run: Run) -> bool:
     """Prove the rows of a batch; whether there was time for it."""
-    left, nodes = order[start : start + _BATCH], _NODES_OF_PROOF
+    left, nodes = order[start : start + _PROVEN_TOGETHER], _NODES_OF_PROOF
     for _ in range(_PROOFS):
         before = len(pool.cost)
         bound, excess = _find(rows, left, price, order, nodes, pool, run)
