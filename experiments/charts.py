@@ -13,13 +13,14 @@ Record = dict[str, Any]
 
 
 class Panel(NamedTuple):
-    """One chart: a line per series of `records`, over x."""
+    """One chart: a line per series of `records`, over x. The axis of y begins at 0 if `from_zero` says so."""
 
     title: str
     records: Sequence[Record]
     x: str
     y: str
     series: str
+    from_zero: bool = True
 
 
 def write_csv(records: Sequence[Record], path: Path) -> None:
@@ -48,7 +49,7 @@ def _lines(panel: Panel) -> dict[str, Any]:
         "mark": {"type": "line", "point": True},
         "encoding": {
             "x": {"field": panel.x, "type": "quantitative", "scale": {"zero": False}},
-            "y": {"field": panel.y, "type": "quantitative"},
+            "y": {"field": panel.y, "type": "quantitative", "scale": {"zero": panel.from_zero}},
             "color": series,
             "strokeDash": series,
         },
