@@ -348,7 +348,7 @@ def gather_at(given, state, root):
     while size(state, given.nowhere):
         if try_open(given, state, root):
             continue
-        slots = open_slots(given, state)
+        slots = [slot for slot in open_slots(given, state) if slot != root]
         if not slots:
             return False
         dissolve(given, state, min(slots, key=lambda slot: size(state, slot)))

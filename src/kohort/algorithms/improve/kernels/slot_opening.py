@@ -282,7 +282,8 @@ def open_in_order(offers, promises, state, order, scratch):
 def gather_at(offers, promises, state, root, scratch):
     """Open a closed record over all rows for the waiting records, dissolving the smallest slots if it must.
 
-    Returns whether it could. Requires mu above every cost; otherwise the loop may not terminate.
+    Returns whether it could: under a model some may have to wait for ever. Requires mu above every cost;
+    otherwise the loop may not terminate.
     """
     nowhere = offers.nowhere
     while state.slots[nowhere].n_records > 0:
@@ -292,7 +293,7 @@ def gather_at(offers, promises, state, root, scratch):
         smallest = -1
         for slot in range(nowhere):
             size = state.slots[slot].n_records
-            if size > 0 and (smallest < 0 or size < state.slots[smallest].n_records):
+            if slot != root and size > 0 and (smallest < 0 or size < state.slots[smallest].n_records):
                 smallest = slot
         if smallest < 0:
             return False
