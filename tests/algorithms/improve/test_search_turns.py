@@ -66,6 +66,7 @@ def test_rounds_with_heat_may_add_to_the_cost_and_without_never_do(problem):
 
 
 def test_other_prices_change_what_is_near_and_nothing_else(problem):
+    problem = problem.varied(models=(ko.KAnonymity(3),))
     search, turns = started(problem)
     priced = first_prices(problem, Run(), None)
     refined = priced.refined(Run(), None)
@@ -75,6 +76,12 @@ def test_other_prices_change_what_is_near_and_nothing_else(problem):
     assert search.total == total and (search.groups() == groups).all()
     assert not np.array_equal(search.slack * search.scale, turns.prices.slack)
     audit(search)
+
+
+def test_prices_that_know_a_model_have_one_stage(problem):
+    priced = first_prices(problem, Run(), None)
+    assert priced.refined(Run(), None) is priced
+    assert priced.bound > first_prices(problem.varied(models=(ko.KAnonymity(3),)), Run(), None).bound
 
 
 def test_heat_falls_to_nothing_by_time_or_by_rounds():
@@ -90,6 +97,7 @@ def test_heat_falls_to_nothing_by_time_or_by_rounds():
 
 @pytest.mark.parametrize("seconds", [None, 1.0])
 def test_rounds_follow_from_the_limit_and_the_table_alone(problem, seconds):
+    problem = problem.varied(models=(ko.KAnonymity(3),))
     once, again = (first_prices(problem, Run(), seconds).refined(Run(), seconds) for _ in range(2))
     assert once.loop.rounds == again.loop.rounds
     assert (once.prices.of_row == again.prices.of_row).all()
