@@ -30,8 +30,6 @@ ADULT_LOSS: dict[str, dict[str, float]] = {
 Measured by `python -m experiments.promises`; docs/which-promise.md has the same figures, and says how.
 """
 
-BY_K = ("known-columns", "k-map")
-
 
 def models(json: Json = False) -> None:
     """List the privacy models: what each stops, what it does not, a usual value, its cost on Adult.
@@ -48,7 +46,7 @@ def models(json: Json = False) -> None:
 def _rows() -> list[dict[str, Any]]:
     """The facts about every model, by its name."""
     from kohort.algorithms import EVERY_ALGORITHM
-    from kohort.problem.models import ITEM_MODELS, MODELS
+    from kohort.problem.models import ITEM_MODELS, MODELS, Model
 
     everything: dict[str, Any] = {**MODELS, **ITEM_MODELS}
     return [
@@ -59,7 +57,7 @@ def _rows() -> list[dict[str, Any]]:
             "does_not_stop": model.leaves,
             "usual": model.typical,
             "algorithms": [n for n, algorithm in EVERY_ALGORITHM.items() if name in algorithm.models],
-            "by_k": name in BY_K,
+            "by_k": name not in ITEM_MODELS and model.of_table and model.enough_k is not Model.enough_k,
             "united": not (name in ITEM_MODELS or model.of_table or model.by_sampling),
             "loss_on_adult": ADULT_LOSS.get(name, {}),
         }

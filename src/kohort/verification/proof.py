@@ -17,7 +17,7 @@ from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof
 from kohort.verification.proof_of_cuts import allowances, what_cuts_take, why_cuts_fail
 
-__all__ = ["check_dual_proof"]
+__all__ = ["check_dual_proof", "check_supports", "node_costs", "portions", "refuted", "withheld_cost"]
 
 _ROUNDING = 1e-9
 _ROWS_AT_A_TIME = 4_000_000
@@ -32,38 +32,38 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     records that cost more than every price need no check. A bound that integer programming settled is taken
     from HiGHS; the prices that it rests on are checked.
     """
-    node_costs = _node_costs(problem)
-    cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs, proof.nodes.T)), np.zeros(1))
+    of_nodes = node_costs(problem)
+    cost = sum((of_node[nodes] for of_node, nodes in zip(of_nodes, proof.nodes.T)), np.zeros(1))
     prices = proof.prices
     if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
-        raise _refuted("a price or a cost is not a number")
-    _check_supports(problem, proof)
+        raise refuted("a price or a cost is not a number")
+    check_supports(problem, proof)
     failing = why_cuts_fail(problem, proof)
     if failing is not None:
-        raise _refuted(failing)
-    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, proof, node_costs))
+        raise refuted(failing)
+    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, proof, of_nodes))
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
-        raise _refuted("records under some closed record are priced above its cost")
+        raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
     proven = max(proven, proof.settled or 0.0)
     claimed = 0.0 if bound is None else bound
     if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
-        raise _refuted("it is above the sum of the prices")
+        raise refuted("it is above the sum of the prices")
 
 
-def _refuted(why: str) -> InternalError:
+def refuted(why: str) -> InternalError:
     return InternalError(
         f"The proof of the lower bound does not hold: {why}. The release was not made. Please report this."
     )
 
 
-def _node_costs(problem: Problem) -> list[np.ndarray]:
+def node_costs(problem: Problem) -> list[np.ndarray]:
     """Per attribute what a record pays for a cell published as each node, weights included."""
     assert isinstance(problem.cost, SeparableCost)
     return [w * problem.cost.cell(a.nodes()) for a, w in zip(problem.attributes, problem.weights)]
 
 
-def _withheld_cost(problem: Problem) -> float:
+def withheld_cost(problem: Problem) -> float:
     """What a withheld record pays: `*` in every column, weights included."""
     assert isinstance(problem.cost, SeparableCost)
     return sum(w * problem.cost.cell(a.star()).item() for a, w in zip(problem.attributes, problem.weights))
@@ -76,13 +76,13 @@ def _total(problem: Problem, proof: DualProof) -> float:
     """
     of_record = np.sort(np.repeat(proof.prices, problem.rows.counts))
     withheld = of_record[len(of_record) - problem.max_withheld :]
-    excess = np.maximum(withheld - _withheld_cost(problem), 0.0).sum()
+    excess = np.maximum(withheld - withheld_cost(problem), 0.0).sum()
     total = float(of_record.sum() - excess) - what_cuts_take(proof)
     in_cells = problem.cost.name == "suppressions"
     return total * len(problem.attributes) if in_cells else total / problem.n_records
 
 
-def _check_supports(problem: Problem, proof: DualProof) -> None:
+def check_supports(problem: Problem, proof: DualProof) -> None:
     """Check, for a sample of closed records, that the rows listed under them are those they cover."""
     leaves = problem.rows.leaves
     most = int(np.clip(_SAMPLED_CELLS // max(leaves.size, 1), _FEWEST_SAMPLED, _MOST_SAMPLED))
@@ -96,7 +96,7 @@ def _check_supports(problem: Problem, proof: DualProof) -> None:
             under &= ~tree.hidden[leaf] | (node == 0)
         said = proof.rows[proof.start[number] : proof.start[number + 1]]
         if not np.array_equal(np.sort(said), np.flatnonzero(under)):
-            raise _refuted("the rows under a closed record are not those that it covers")
+            raise refuted("the rows under a closed record are not those that it covers")
 
 
 def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float:
@@ -107,7 +107,7 @@ def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float
     """
     worst, k, allowance = 0.0, problem.k, allowances(proof)
     doubtful = np.flatnonzero(cost < proof.prices.max(initial=-np.inf))
-    for chosen in _portions(doubtful, np.diff(proof.start)):
+    for chosen in portions(doubtful, np.diff(proof.start)):
         segment, price, copies = _under(proof, chosen, problem.rows.counts)
         level = np.minimum(proof.level[chosen], cost[chosen])
         above = np.bincount(segment, copies * np.maximum(price - level[segment], 0.0), minlength=len(chosen))
@@ -121,7 +121,7 @@ def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float
     return worst
 
 
-def _worst_excess_of_neighbours(problem: Problem, proof: DualProof, node_costs: list[np.ndarray]) -> float:
+def _worst_excess_of_neighbours(problem: Problem, proof: DualProof, of_nodes: list[np.ndarray]) -> float:
     """By how much the mean price of k records exceeds the cost of publishing them alike, at most, or 0.
 
     For k records that follow each other when all are sorted by the columns in some order.
@@ -135,10 +135,7 @@ def _worst_excess_of_neighbours(problem: Problem, proof: DualProof, node_costs: 
         first = np.arange(0, len(records) - k + 1, -(-len(records) // most))
         groups = records[first[:, None] + np.arange(k)]
         cost = sum(
-            (
-                _shared_cell_cost(problem, j, leaves[groups, j], of_node)
-                for j, of_node in enumerate(node_costs)
-            ),
+            (_shared_cell_cost(problem, j, leaves[groups, j], of_node) for j, of_node in enumerate(of_nodes)),
             np.zeros(len(groups)),
         )
         excess = proof.prices[groups].mean(axis=1) - cost
@@ -172,7 +169,7 @@ def _shared_cell_cost(problem: Problem, column: int, leaf: np.ndarray, of_node: 
     return np.where(tree.hidden[leaf].any(axis=1), of_node[0], cost)
 
 
-def _portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
+def portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
     """Closed records in portions that have some million rows under them."""
     portion = np.cumsum(lengths[records]) // _ROWS_AT_A_TIME
     yield from np.split(records, np.flatnonzero(np.diff(portion)) + 1) if len(records) else ()

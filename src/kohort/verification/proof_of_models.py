@@ -17,12 +17,18 @@ from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, ModelProof
-from kohort.verification.proof import _check_supports, _node_costs, _refuted, _withheld_cost, check_dual_proof
+from kohort.verification.proof import (
+    check_dual_proof,
+    check_supports,
+    node_costs,
+    portions,
+    refuted,
+    withheld_cost,
+)
 
 __all__ = ["check_proof"]
 
 _ROUNDING = 1e-9
-_ROWS_AT_A_TIME = 4_000_000
 
 
 def check_proof(problem: Problem, proof: DualProof, bound: float | None) -> None:
@@ -30,18 +36,18 @@ def check_proof(problem: Problem, proof: DualProof, bound: float | None) -> None
     if not isinstance(proof, ModelProof):
         check_dual_proof(problem, proof, bound)
         return
-    cost = sum((of_node[nodes] for of_node, nodes in zip(_node_costs(problem), proof.nodes.T)), np.zeros(1))
+    cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs(problem), proof.nodes.T)), np.zeros(1))
     if not (np.isfinite(proof.prices).all() and np.isfinite(cost).all()):
-        raise _refuted("a price or a cost is not a number")
+        raise refuted("a price or a cost is not a number")
     units = _priced_units(problem, proof)
-    _check_supports(problem, proof)
+    check_supports(problem, proof)
     close = isinstance(units.model, TCloseness)
     worst = _worst_close_excess(problem, units, proof, cost) if close else _worst_excess(units, proof, cost)
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
-        raise _refuted("records under some closed record are priced above its cost")
+        raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof.prices[proof.unit_of_record]), 0.0)
     if not (0.0 if bound is None else bound) <= proven * (1 + _ROUNDING) + _ROUNDING:
-        raise _refuted("it is above the sum of the prices")
+        raise refuted("it is above the sum of the prices")
 
 
 class _Units(NamedTuple):
@@ -60,12 +66,12 @@ def _priced_units(problem: Problem, proof: ModelProof) -> _Units:
     model = next(m for m in _supported(problem) if m is not None)
     label, unit = _labels(problem, model), proof.unit_of_record
     if problem.persons is not None or len(unit) != problem.n_records:
-        raise _refuted("its prices are not those of the records")
+        raise refuted("its prices are not those of the records")
     _, first, copies = np.unique(unit, return_index=True, return_counts=True)
     row = problem.rows.of_record[first]
     alike = (row[unit] == problem.rows.of_record) & (label[first][unit] == label)
     if len(first) != len(proof.prices) or not alike.all() or (np.diff(row) < 0).any():
-        raise _refuted("records that differ share a price")
+        raise refuted("records that differ share a price")
     start = np.searchsorted(row, np.arange(len(problem.rows.counts) + 1))
     return _Units(start, proof.prices, copies, label[first], model, problem.k)
 
@@ -76,7 +82,7 @@ def _supported(problem: Problem) -> Iterator[Model]:
         yield from (m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal")
     yield from (m for m in problem.models if _share(m) is not None)
     yield from (m for m in problem.models if isinstance(m, LDiversity) and m.kind == "distinct")
-    raise _refuted("no privacy model has prices like these")
+    raise refuted("no privacy model has prices like these")
 
 
 def _share(model: Model) -> Fraction | None:
@@ -101,7 +107,7 @@ def _total(problem: Problem, of_record: np.ndarray) -> float:
     """The sum of all prices, where withheld records pay at most what `*` costs, in the units of the cost."""
     assert isinstance(problem.cost, SeparableCost)
     withheld = np.sort(of_record)[problem.n_records - problem.max_withheld :]
-    total = float(of_record.sum() - np.maximum(withheld - _withheld_cost(problem), 0.0).sum())
+    total = float(of_record.sum() - np.maximum(withheld - withheld_cost(problem), 0.0).sum())
     in_cells = problem.cost.name == "suppressions"
     return total * len(problem.attributes) if in_cells else total / problem.n_records
 
@@ -120,7 +126,7 @@ def _worst_excess(units: _Units, proof: ModelProof, cost: np.ndarray) -> float:
     """The greatest excess of the prices of a valid group over its cost, per record, or 0."""
     highest = np.maximum.reduceat(units.price, units.start[:-1])
     worst = 0.0
-    for chosen in _portions(_doubtful(units, proof, cost), np.diff(proof.start)):
+    for chosen in portions(_doubtful(units, proof, cost), np.diff(proof.start)):
         lowest = np.minimum(proof.level[chosen], cost[chosen])
         excess = _excesses(units, proof, chosen, cost[chosen], lowest, highest)
         unsure = np.flatnonzero(np.isnan(excess))
@@ -135,12 +141,6 @@ def _doubtful(units: _Units, proof: ModelProof, cost: np.ndarray) -> np.ndarray:
     """The closed records that some record under them is priced above: the others can pay for any group."""
     highest = np.maximum.reduceat(units.price, units.start[:-1])
     return np.flatnonzero(cost < np.maximum.reduceat(highest[proof.rows], proof.start[:-1]))
-
-
-def _portions(records: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
-    """Closed records in portions that have some million rows under them."""
-    portion = np.cumsum(lengths[records]) // _ROWS_AT_A_TIME
-    yield from np.split(records, np.flatnonzero(np.diff(portion)) + 1) if len(records) else ()
 
 
 def _excesses(
@@ -247,10 +247,10 @@ def _worst_close_excess(problem: Problem, units: _Units, proof: ModelProof, cost
     share, t = overall / overall.sum(), float(units.model.asked)
     size = _least_close_size(overall, units.model.asked, units.k)
     if proof.charge is None or proof.charge.shape != (len(cost), len(share)):
-        raise _refuted("it has no charges per closed record and value")
+        raise refuted("it has no charges per closed record and value")
     charge = np.maximum(proof.charge, 0.0)
     worst = 0.0
-    for chosen in _portions(_doubtful(units, proof, cost), np.diff(proof.start)):
+    for chosen in portions(_doubtful(units, proof, cost), np.diff(proof.start)):
         u = charge[chosen]
         extra = (t * u.max(axis=1) + u @ share)[:, None] - u
         rows_of, place = _spread(proof.start, chosen)
