@@ -1,5 +1,7 @@
 """Loss, bound, gap, seconds and memory: `python -m experiments.lowest --data FOLDER [--only adult ...]`.
 
+`--k 10 25` and `--limits 60` make some of the runs again; what is known of the others stays in the files.
+
 The folder holds arx-adult-hierarchies and nursery, coil2000_ticdata and census_income_kdd as .csv.zst.
 Each run has a process of its own, so that its peak memory is its own, and is compiled: what compiling took is
 left out of its seconds. Writes a CSV file per table, and a chart of loss against time.
@@ -8,12 +10,13 @@ left out of its seconds. Writes a CSV file per table, and a chart of loss agains
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import kohort as ko
@@ -24,7 +27,7 @@ from kohort.io.tables import read_table
 TABLES = ["adult", "adult-tight", "adult-sensitive", "adult-withheld", "nursery", "coil", "census"]
 KS = (2, 5, 10, 25, 50, 100, 200)
 PAPER_KS = (10, 30, 50, 75, 100, 150, 200)
-LIMITS = (5, 60)
+LIMITS = (5, 60, 300)
 OTHERS = ("mondrian", "k-anon-cf", "agglomerative", "sequential", "hilbert", "forest")
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 MODELS = {
@@ -51,7 +54,7 @@ def runs(table: str) -> Iterator[Record]:
             yield {"algorithm": "mondrian", "k": k, "limit": None}
     elif table == "adult-sensitive":
         for model in MODELS:
-            yield {"algorithm": "improve", "k": 5, "limit": 20, "model": model}
+            yield {"algorithm": "improve", "k": 5, "limit": 60, "model": model}
             yield {"algorithm": "mondrian", "k": 5, "limit": None, "model": model}
     elif table == "adult-withheld":
         for share in (0.0, 0.02):
@@ -60,7 +63,7 @@ def runs(table: str) -> Iterator[Record]:
         yield from ({"algorithm": name, "k": 10, "limit": 60} for name in ("mondrian", "auto"))
     else:
         for k in PAPER_KS:
-            yield from ({"algorithm": name, "k": k, "limit": 5} for name in ("k-anon-cf", "auto"))
+            yield from ({"algorithm": name, "k": k, "limit": 10} for name in ("k-anon-cf", "auto"))
 
 
 def asked(table: str, folder: Path) -> dict:
@@ -106,6 +109,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("KOHORT_DATA"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--only", nargs="*", default=TABLES)
+    parser.add_argument("--k", type=int, nargs="*", help="only the runs with these k")
+    parser.add_argument("--limits", type=float, nargs="*", help="only the runs with these time limits")
     parser.add_argument("--run", help="(for the runner itself)")
     options = parser.parse_args()
     if options.data is None:
@@ -114,24 +119,50 @@ def main() -> None:
         print(json.dumps(measure(options.only[0], options.data, json.loads(options.run))))
         return
     for table in options.only:
-        records = []
+        target = options.out / f"{table}.csv"
+        found = _known(target)
         for run in runs(table):
+            if not _is_asked(run, options):
+                continue
             command = [sys.executable, "-m", "experiments.lowest", "--data", str(options.data)]
             command += ["--only", table, "--run", json.dumps(run)]
             out = subprocess.run(command, capture_output=True, text=True, check=True)
-            records.append(json.loads(out.stdout))
-            print(table, records[-1], flush=True)
-            write_csv(records, options.out / f"{table}.csv")
+            found[_key(run)] = json.loads(out.stdout)
+            print(table, found[_key(run)], flush=True)
+            records = [found[_key(each)] for each in runs(table) if _key(each) in found]
+            write_csv(records, target)
         if table == "adult":
-            some = [record for record in records if record["k"] in (10, 100)]
-            panels = [
-                Panel(f"Adult, k = {k}: loss against seconds", [r for r in some if r["k"] == k], *AXES)
-                for k in (10, 100)
-            ]
+            panels = [_panel(k, _known(target).values()) for k in (10, 100)]
             write_svg(panels, options.out / "adult.svg")
 
 
-AXES = ("seconds", "loss", "algorithm")
+def _panel(k: int, records: Iterable[Record]) -> Panel:
+    shown = [
+        record | {"seconds": float(record["seconds"]), "loss": float(record["loss"])}
+        for record in records
+        if record["k"] == str(k)
+    ]
+    return Panel(f"Adult, k = {k}: loss against seconds", shown, "seconds", "loss", "algorithm")
+
+
+def _is_asked(run: Record, options: argparse.Namespace) -> bool:
+    of_k = options.k is None or run["k"] in options.k
+    return of_k and (options.limits is None or run["limit"] in options.limits)
+
+
+def _known(path: Path) -> dict[tuple, Record]:
+    """The results of earlier runs."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {_key(record): record for record in csv.DictReader(lines)}
+
+
+def _key(run: Record) -> tuple:
+    """What tells a run from the others, of the run itself or of a line of a file."""
+    names = ("algorithm", "k", "limit", "model", "suppression")
+    return tuple(str(run.get(name) or 0).removesuffix(".0") for name in names)
+
 
 if __name__ == "__main__":
     main()
