@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from kohort.cli.anonymize import Writing
     from kohort.cli.bundles import Job, Reading
     from kohort.cli.console import Output
+    from kohort.report.asked import Version
 
 __all__ = ["anonymize_on_spark"]
 
@@ -29,6 +30,7 @@ def anonymize_on_spark(
     """Anonymize a table on a cluster: solve, verify, write."""
     import time
 
+    from kohort.cli.files import command_to_copy
     from kohort.engines.spark.session import spark_session
     from kohort.engines.spark.source import format_of_path, source_of_path
     from kohort.io.read_spec import read_spec_file
@@ -37,11 +39,14 @@ def anonymize_on_spark(
     from kohort.publication.spark_release import ReleaseOnSpark, refuse_existing
 
     _refuse(events, writing, reading, ledger)
-    read = read_spec_file(spec).spec.overridden(**job.changes())
+    written = read_spec_file(spec)
+    read = written.spec.overridden(**job.changes())
     request = read.request(beside=spec.parent, key=None, **job.outside())
     key = None if writing.sign is None else read_private_key(writing.sign)
     target = _location(out)
     format_of_path(target)
+    command = command_to_copy("anonymize", data, "--spec", spec, "--out", out, **job.typed())
+    name = PurePosixPath(_location(data)).name
     with output.progress(time_limit=request.time_limit) as progress:
         if progress is not None:
             progress("starting Spark", 0.0)
@@ -51,9 +56,17 @@ def anonymize_on_spark(
         source = source_of_path(spark, _location(data))
         seconds = {"read": time.perf_counter() - start}
         made = make_spark_release(source, request, progress=progress, seconds=seconds)
-        facts = ReleaseOnSpark.from_verified(made).write(target, certificate=writing.certificate, key=key)
+        release = ReleaseOnSpark.from_verified(made, {"command": command, "spec": written.text, "data": name})
+        facts = release.write(
+            target,
+            report=writing.report,
+            report_version=cast("Version", writing.report_version),
+            certificate=writing.certificate,
+            key=key,
+            progress=progress,
+        )
     output.result(facts)
-    _show(output, facts, [target, *filter(None, [writing.certificate])])
+    _show(output, facts, [target, *filter(None, [writing.report, writing.certificate])])
 
 
 def _location(path: str) -> str:
@@ -64,11 +77,14 @@ def _location(path: str) -> str:
 def _refuse(events: Path | None, writing: Writing, reading: Reading, ledger: Path | None) -> None:
     """Refuse options that the Spark engine does not have."""
     from kohort.errors import InputError, UnsupportedError
+    from kohort.report.asked import check_report_path, check_version
 
+    check_version(writing.report_version)
+    if writing.report is not None:
+        check_report_path(writing.report)
     given: dict[str, Any] = {
         "events": events,
         "events-out": writing.events_out,
-        "report": writing.report,
         "salt": writing.salt,
         "maps": writing.maps,
         "order-file": writing.order_file,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, fields
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
+from kohort.algorithms import Progress
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import format_of_path
 from kohort.engines.spark.values import fingerprint
@@ -18,6 +19,9 @@ from kohort.files.outputs import Outputs
 from kohort.io.certificate import write_certificate
 from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.spark.release import SparkRelease
+from kohort.publication.judged import JudgedRelease
+from kohort.report.asked import check_report_path, check_version
+from kohort.report.html import write_report
 
 __all__ = ["ReleaseOnSpark", "refuse_existing"]
 
@@ -26,21 +30,47 @@ _WRITING = ("header", "sep", "escape")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseOnSpark(SparkRelease):
+class ReleaseOnSpark(JudgedRelease, SparkRelease):
     """A verified release on a cluster. `table` is a dataframe of Spark's; `write` writes it to a path.
 
-    loss, verdict, notes and facts() are those of every release. `close` lets Spark give up what it holds.
+    loss, verdict, notes, facts(), risk(), utility(), summary() and report() are those of every release; what
+    they need is counted on the cluster. `close` lets Spark give up what it holds.
     """
 
+    making: Mapping[str, str] = field(default_factory=dict)
+
     @classmethod
-    def from_verified(cls, made: SparkRelease) -> ReleaseOnSpark:
-        return cls(**{field.name: getattr(made, field.name) for field in fields(made)})
+    def from_verified(cls, made: SparkRelease, making: Mapping[str, str] | None = None) -> ReleaseOnSpark:
+        """A verified release with methods that judge and write it; `making` is what a report says of it."""
+        known = {field.name: getattr(made, field.name) for field in fields(made)}
+        return cls(**known, making=dict(making or {}))
+
+    def report(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> None:
+        """Write a page for people, HTML or PDF by its ending, to a file of this machine.
+
+        The internal version shows values of the original; the public one may go with the release. What needs
+        all records in one place is left out, with a sentence that says so.
+        """
+        check_report_path(path)
+        with Outputs([Path(path)]).drafts() as draft_of:
+            options = {"making": self.making, **more}
+            write_report(self, draft_of[Path(path)], version=version, **options)
 
     def write(
-        self, out: str | Path, *, certificate: str | Path | None = None, key: Any = None
+        self,
+        out: str | Path,
+        *,
+        report: str | Path | None = None,
+        report_version: Literal["internal", "public"] = "internal",
+        certificate: str | Path | None = None,
+        key: Any = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Write the release to a path that Spark writes (a folder of files), all of it or nothing.
 
+        report       a file of this machine for the report, and its version
         certificate  a file of this machine for the certificate
         key          the private key that signs it
 
@@ -48,21 +78,28 @@ class ReleaseOnSpark(SparkRelease):
         """
         out = str(out)
         kind, _ = format_of_path(out)
+        check_version(report_version)
+        if report is not None:
+            check_report_path(report)
         if kind == "csv" and self.request.formulas == "escape":
             raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
         spark = self.frame.sparkSession
         refuse_existing(spark, out)
-        beside = [] if certificate is None else [Path(certificate)]
-        beside += [signature_path(beside[0])] if beside and key is not None else []
+        signature = None if certificate is None or key is None else signature_path(Path(certificate))
+        beside = [Path(path) for path in (report, certificate, signature) if path is not None]
         start = time.perf_counter()
         with Outputs(beside).drafts() as draft_of, _draft(spark, out) as draft:
             self._write_records(draft)
             self.seconds["write"] = time.perf_counter() - start
+            if report is not None:
+                making = {**self.making, "release": PurePosixPath(out).name}
+                options = {"version": report_version, "making": making, "progress": progress}
+                write_report(self, draft_of[Path(report)], **options)
             facts = self.facts()
-            if beside:
-                write_certificate(facts, draft_of[beside[0]])
-            if len(beside) > 1:
-                sign_file(draft_of[beside[0]], draft_of[beside[1]], key)
+            if certificate is not None:
+                write_certificate(facts, draft_of[Path(certificate)])
+            if certificate is not None and signature is not None:
+                sign_file(draft_of[Path(certificate)], draft_of[signature], key)
         return facts
 
     def _write_records(self, draft: str) -> None:

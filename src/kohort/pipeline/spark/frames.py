@@ -44,4 +44,5 @@ def published_schema(prepared: SparkPrepared, records: Any) -> Any:
         for name in prepared.published_names
     ]
     fields += [StructField(f"{ORIGINAL}{number}", kinds[name]) for number, name in enumerate(quasi)]
+    fields += [StructField(ROW, LongType())]
     return StructType([*fields, *([StructField(PERSON, LongType())] if prepared.person is not None else [])])

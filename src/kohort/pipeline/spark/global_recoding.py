@@ -17,6 +17,7 @@ from kohort.algorithms import Run
 from kohort.data.column import Column
 from kohort.data.counted_column import CountedColumn
 from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
@@ -63,8 +64,8 @@ class GlobalJob:
                 columns[attribute.name] = labels.take(pa.array(place))
             shown = [columns[name] if name in columns else batch.column(name) for name in self.names]
             beside = [batch.column(attribute.name) for attribute in self.attributes]
-            names = [*self.names, *(f"{ORIGINAL}{number}" for number in range(len(beside)))]
-            yield pa.RecordBatch.from_arrays([*shown, *beside], names=names)
+            names = [*self.names, *(f"{ORIGINAL}{number}" for number in range(len(beside))), ROW]
+            yield pa.RecordBatch.from_arrays([*shown, *beside, batch.column(ROW)], names=names)
 
 
 def _counted(attribute: Attribute) -> CountedColumn:

@@ -88,12 +88,17 @@ def _arranged(prepared: SparkPrepared, made: Any) -> Any:
     from pyspark import StorageLevel
 
     labels = [F.col(quoted(attribute.name)) for attribute in prepared.attributes]
-    n_parts = -(-prepared.problem.n_records // _PER_PARTITION)  # the same on any number of executors
+    n_parts = parts_of(prepared.problem.n_records)
     shown = [F.col(quoted(f.name)) for f in made.schema.fields if _hashable(f)]
     digest = F.xxhash64(F.lit(prepared.request.seed), *shown)
     with spark_failures("publish the records"):
         arranged = made.repartition(n_parts, *labels).sortWithinPartitions(digest, *labels)
         return arranged.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def parts_of(n_records: int) -> int:
+    """How many partitions the published records have: the same on any number of executors."""
+    return -(-n_records // _PER_PARTITION)
 
 
 def _hashable(field: Any) -> bool:
@@ -135,4 +140,5 @@ def _release(
         order=PublishedOrder(request.shuffle, None, shuffled=True),
         frame=published.select(*shown),
         held=(published, prepared.source),
+        n_parts=parts_of(prepared.problem.n_records),
     )

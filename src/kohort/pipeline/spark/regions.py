@@ -75,6 +75,7 @@ class RegionJob:
         shown = [columns[name] if name in columns else table.column(name) for name in self.names]
         beside = [table.column(attribute.name) for attribute in self.problem.attributes]
         hidden = [f"{ORIGINAL}{number}" for number in range(len(beside))]
+        beside, hidden = [*beside, table.column(ROW)], [*hidden, ROW]
         if self.has_people:
             beside, hidden = [*beside, table.column(PERSON)], [*hidden, PERSON]
         return pa.Table.from_arrays([*shown, *beside], names=[*self.names, *hidden])

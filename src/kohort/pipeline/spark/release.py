@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from kohort.errors import UnsupportedError
+from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["SparkRelease"]
@@ -15,12 +17,21 @@ __all__ = ["SparkRelease"]
 class SparkRelease(VerifiedRelease):
     """A release that has passed its verification. `table` is a dataframe of Spark's.
 
-    frame  the published records, which Spark holds
-    held   what is held besides, until `close`
+    frame    the published records, which Spark holds
+    held     what is held besides, until `close`
+    n_parts  how many partitions of whole classes the published records have
     """
 
     frame: Any = None
     held: tuple[Any, ...] = ()
+    n_parts: int = 1
+
+    @cached_property
+    def sides(self) -> BeforeAfter:
+        """The original and the release for risk, utility and report: counts, and where to count."""
+        from kohort.pipeline.spark.sides import counted_sides
+
+        return counted_sides(self)
 
     @property
     def table(self) -> Any:
