@@ -73,7 +73,7 @@ class ReleaseOnSpark(SparkRelease):
             chosen = {name: value for name, value in options.items() if name in _WRITING}
             self.frame.write.format(kind).options(**chosen).mode("error").save(draft)
             written = spark.read.format(kind).options(**options).load(draft)
-        verified, found = fingerprint(self.frame, names), fingerprint(written, list(written.columns))
+        verified, found = self.fingerprint, fingerprint(written, list(written.columns))
         same = found == verified if kind in _EXACT else found[0] == verified[0]
         if written.columns != names or not same:
             raise InternalError(

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
-from kohort.engines.spark.values import fingerprint, quoted
+from kohort.engines.spark.values import fingerprint
 from kohort.errors import UnsupportedError
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice, choose
@@ -21,14 +20,19 @@ from kohort.pipeline.request import Request
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.pipeline.spark.solving import Made, solve_on_spark
-from kohort.pipeline.spark.verifying import Found, original_columns, verify_on_spark
+from kohort.pipeline.spark.verifying import (
+    Found,
+    opened_frame,
+    original_columns,
+    verified_parts,
+    verify_on_spark,
+)
 from kohort.recoding.groups import Groups
 from kohort.verification import checked_loss
 
 __all__ = ["RECORDS_PER_REGION", "make_spark_release"]
 
-RECORDS_PER_REGION = 500_000
-_PER_PARTITION = 250_000
+RECORDS_PER_REGION = 2_000_000
 
 
 def make_spark_release(
@@ -52,16 +56,19 @@ def make_spark_release(
     with clock("solve"):
         compile_ahead(choice.names)
         made = solve_on_spark(prepared, choice, records_per_region, run)
-    with clock("verify"):
-        run.report("solving, publishing and verifying", 0.0)
-        published = _arranged(prepared, made.records)
-        try:
-            found = verify_on_spark(prepared, published, before)
-            checked_loss(found.verified.loss or {})
-        except BaseException:
-            published.unpersist()  # what failed is not kept anywhere
-            raise
-    return _release(prepared, choice, made, found, published, clock)
+    try:
+        with clock("verify"):
+            run.report("solving, publishing and verifying", 0.0)
+            parts = verified_parts(prepared, made.pieces, made.arrangement)
+            try:
+                found = verify_on_spark(prepared, parts, made.arrangement, before)
+                checked_loss(found.verified.loss or {})
+            except BaseException:
+                parts.unpersist()  # what failed is not kept anywhere
+                raise
+    finally:
+        made.release()
+    return _release(prepared, choice, made, found, parts, clock)
 
 
 def _choice(prepared: SparkPrepared) -> Choice:
@@ -79,29 +86,8 @@ def _choice(prepared: SparkPrepared) -> Choice:
     return choice
 
 
-def _arranged(prepared: SparkPrepared, made: Any) -> Any:
-    """The published records in partitions of whole classes, which Spark holds.
-
-    Within a partition they are in an order that depends on what is published, and on the seed.
-    """
-    import pyspark.sql.functions as F
-    from pyspark import StorageLevel
-
-    labels = [F.col(quoted(attribute.name)) for attribute in prepared.attributes]
-    n_parts = -(-prepared.problem.n_records // _PER_PARTITION)  # the same on any number of executors
-    shown = [F.col(quoted(f.name)) for f in made.schema.fields if _hashable(f)]
-    digest = F.xxhash64(F.lit(prepared.request.seed), *shown)
-    with spark_failures("publish the records"):
-        arranged = made.repartition(n_parts, *labels).sortWithinPartitions(digest, *labels)
-        return arranged.persist(StorageLevel.MEMORY_AND_DISK)
-
-
-def _hashable(field: Any) -> bool:
-    return not field.name.startswith("_kohort_") and field.dataType.typeName() not in ("map", "variant")
-
-
 def _release(
-    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, published: Any, clock: Clock
+    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, parts: Any, clock: Clock
 ) -> SparkRelease:
     request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
@@ -113,7 +99,7 @@ def _release(
         *model_notes(prepared.problem),
         *formula_sentences(found.formulas, request),
     )
-    shown = [quoted(name) for name in prepared.published_names]
+    frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
     return SparkRelease(
         dataset=prepared.dataset,
         request=request,
@@ -133,6 +119,7 @@ def _release(
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
         order=PublishedOrder(request.shuffle, None, shuffled=True),
-        frame=published.select(*shown),
-        held=(published, prepared.source),
+        frame=frame,
+        fingerprint=found.shown,
+        held=(parts, prepared.source),
     )

@@ -15,11 +15,13 @@ __all__ = ["SparkRelease"]
 class SparkRelease(VerifiedRelease):
     """A release that has passed its verification. `table` is a dataframe of Spark's.
 
-    frame  the published records, which Spark holds
-    held   what is held besides, until `close`
+    frame        the published records; they are made from the parts that Spark holds, which were verified
+    fingerprint  of these records: see `kohort.engines.spark.values.fingerprint`
+    held         those parts, and what is held of the original, until `close`
     """
 
     frame: Any = None
+    fingerprint: tuple[int, int] = (0, 0)
     held: tuple[Any, ...] = ()
 
     @property
@@ -37,6 +39,6 @@ class SparkRelease(VerifiedRelease):
 
     def close(self) -> None:
         """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
-        published, source = self.held
-        published.unpersist()
+        parts, source = self.held
+        parts.unpersist()
         source.release()
