@@ -32,11 +32,16 @@ def anonymize_on_spark(
 
     from kohort.cli.files import command_to_copy
     from kohort.engines.spark.session import spark_session
-    from kohort.engines.spark.source import format_of_path, source_of_path
+    from kohort.engines.spark.source import format_of_path
     from kohort.io.read_spec import read_spec_file
     from kohort.io.signature import read_private_key
     from kohort.pipeline.spark.job import make_spark_release
-    from kohort.publication.spark_release import ReleaseOnSpark, refuse_existing
+    from kohort.publication.spark_release import (
+        ReleaseOnSpark,
+        has_lines,
+        open_on_spark,
+        refuse_existing,
+    )
 
     _refuse(events, writing, reading, ledger)
     written = read_spec_file(spec)
@@ -44,7 +49,8 @@ def anonymize_on_spark(
     request = read.request(beside=spec.parent, key=None, **job.outside())
     key = None if writing.sign is None else read_private_key(writing.sign)
     target = _location(out)
-    format_of_path(target)
+    if not has_lines(target, read.shape):
+        format_of_path(target)
     command = command_to_copy("anonymize", data, "--spec", spec, "--out", out, **job.typed())
     name = PurePosixPath(_location(data)).name
     with output.progress(time_limit=request.time_limit) as progress:
@@ -53,10 +59,11 @@ def anonymize_on_spark(
         spark = spark_session()
         refuse_existing(spark, target)
         start = time.perf_counter()
-        source = source_of_path(spark, _location(data))
+        source = open_on_spark(spark, _location(data), read.shape)
         seconds = {"read": time.perf_counter() - start}
         made = make_spark_release(source, request, progress=progress, seconds=seconds)
-        release = ReleaseOnSpark.from_verified(made, {"command": command, "spec": written.text, "data": name})
+        making = {"command": command, "spec": written.text, "data": name}
+        release = ReleaseOnSpark.from_verified(made, making, read.shape)
         facts = release.write(
             target,
             report=writing.report,

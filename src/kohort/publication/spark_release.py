@@ -6,24 +6,27 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from kohort.algorithms import Progress
+from kohort.engines.spark.baskets import as_lines, line_source
 from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.source import format_of_path
-from kohort.engines.spark.values import fingerprint
+from kohort.engines.spark.source import SparkSource, format_of_path, source_of_path
+from kohort.engines.spark.values import fingerprint, quoted
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
+from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.certificate import write_certificate
 from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.publication.judged import JudgedRelease
+from kohort.publication.spark_hashes import WHAT_IS_HASHED, sha256_of_folder
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.html import write_report
 
-__all__ = ["ReleaseOnSpark", "refuse_existing"]
+__all__ = ["ReleaseOnSpark", "has_lines", "open_on_spark", "refuse_existing"]
 
 _EXACT = ("parquet", "orc")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
@@ -38,12 +41,22 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
     """
 
     making: Mapping[str, str] = field(default_factory=dict)
+    shape: BasketShape | None = None
 
     @classmethod
-    def from_verified(cls, made: SparkRelease, making: Mapping[str, str] | None = None) -> ReleaseOnSpark:
-        """A verified release with methods that judge and write it; `making` is what a report says of it."""
+    def from_verified(
+        cls,
+        made: SparkRelease,
+        making: Mapping[str, str] | None = None,
+        shape: BasketShape | None = None,
+    ) -> ReleaseOnSpark:
+        """A verified release with methods that judge and write it.
+
+        making  what a report says of how it was made
+        shape   how files of nothing but baskets hold these; None for tables
+        """
         known = {field.name: getattr(made, field.name) for field in fields(made)}
-        return cls(**known, making=dict(making or {}))
+        return cls(**known, making=dict(making or {}), shape=shape)
 
     def report(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
@@ -77,7 +90,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         Returns the facts that the certificate holds. A path that exists already is refused.
         """
         out = str(out)
-        kind, _ = format_of_path(out)
+        kind = "text" if has_lines(out, self.shape) else format_of_path(out)[0]
         check_version(report_version)
         if report is not None:
             check_report_path(report)
@@ -91,11 +104,13 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         with Outputs(beside).drafts() as draft_of, _draft(spark, out) as draft:
             self._write_records(draft)
             self.seconds["write"] = time.perf_counter() - start
+            hashed = replace(self, notes=(*self.notes, WHAT_IS_HASHED))
+            hashes = {"input": None, "output": sha256_of_folder(spark, draft)}
             if report is not None:
                 making = {**self.making, "release": PurePosixPath(out).name}
                 options = {"version": report_version, "making": making, "progress": progress}
-                write_report(self, draft_of[Path(report)], **options)
-            facts = self.facts()
+                write_report(hashed, draft_of[Path(report)], **options, sha256=hashes)
+            facts = hashed.facts(sha256=hashes)
             if certificate is not None:
                 write_certificate(facts, draft_of[Path(certificate)])
             if certificate is not None and signature is not None:
@@ -104,19 +119,64 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
 
     def _write_records(self, draft: str) -> None:
         """Write the records, and compare what is there then with what was verified."""
+        if has_lines(draft, self.shape):
+            self._write_lines(draft)
+            return
         kind, options = format_of_path(draft)
         spark, names = self.frame.sparkSession, list(self.frame.columns)
         with spark_failures("write the release"):
             chosen = {name: value for name, value in options.items() if name in _WRITING}
             self.frame.write.format(kind).options(**chosen).mode("error").save(draft)
             written = spark.read.format(kind).options(**options).load(draft)
-        verified, found = fingerprint(self.frame, names), fingerprint(written, list(written.columns))
+        verified, found = self.fingerprint, fingerprint(written, list(written.columns))
         same = found == verified if kind in _EXACT else found[0] == verified[0]
         if written.columns != names or not same:
-            raise InternalError(
-                "The records that were written are not those that were verified. Nothing was published. "
-                "Please report this."
-            )
+            raise InternalError(_OTHERS)
+
+    def _write_lines(self, draft: str) -> None:
+        """Write one basket on each line, and read them again: the same items must be there."""
+        assert self.shape is not None and self.request.items is not None
+        column, separator = self.request.items.column, self.shape.separator_for(Path(draft))
+        spark = self.frame.sparkSession
+        with spark_failures("write the release"):
+            as_lines(self.frame, column, separator).write.mode("error").text(draft)
+            written = line_source(spark, draft, column, separator)
+        try:
+            found = fingerprint(written.frame, [column])
+        finally:
+            written.release()
+        if found != fingerprint(_without_missing(self.frame, column), [column]):
+            raise InternalError(_OTHERS)
+
+
+_OTHERS = (
+    "The records that were written are not those that were verified. Nothing was published. Please report "
+    "this."
+)
+
+
+def has_lines(path: str, shape: BasketShape | None) -> bool:
+    """Whether files hold one basket on each line: those of baskets alone, unless the ending says more."""
+    if shape is None:
+        return False
+    if shape.id is not None:
+        raise UnsupportedError("The Spark engine does not read long tables of baskets (id and item).")
+    return not path.rstrip("/").lower().endswith((".parquet", ".pq", ".orc", ".json", ".jsonl"))
+
+
+def open_on_spark(spark: Any, path: str, shape: BasketShape | None) -> SparkSource:
+    """The records at a path: those of a table, or baskets on lines."""
+    if shape is not None and has_lines(path, shape):
+        return line_source(spark, path, BASKETS, shape.separator_for(Path(path)))
+    return source_of_path(spark, path)
+
+
+def _without_missing(frame: Any, column: str) -> Any:
+    """The baskets with empty ones for those that are missing: lines do not tell them apart."""
+    import pyspark.sql.functions as F
+
+    empty = F.array().cast("array<string>")
+    return frame.select(F.coalesce(F.col(quoted(column)), empty).alias(column))
 
 
 def refuse_existing(spark: Any, out: str) -> None:

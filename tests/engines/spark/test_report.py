@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 
 import pyarrow as pa
@@ -11,7 +13,7 @@ import pytest
 import kohort as ko
 import kohort.spark
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.spark import job, sides
+from kohort.pipeline.spark import sides, solving
 from kohort.report.facts import report_facts
 
 N = 3_000
@@ -55,7 +57,7 @@ def path(folder, table):
 @pytest.fixture(autouse=True)
 def many_parts(monkeypatch):
     """Parts of about 400 records, so that figures are united, by workers and on the driver."""
-    monkeypatch.setattr(job, "_PER_PARTITION", 400)
+    monkeypatch.setattr(solving, "_PER_PART", 400)
     monkeypatch.setattr(sides, "_UNITED_AT_ONCE", 3)
 
 
@@ -90,7 +92,7 @@ def compared(facts: dict) -> dict:
 def test_figures_are_those_of_one_machine(spark, path, table, more):
     asked = ASKED | more
     made, local = kohort.spark.anonymize(path, **asked), ko.anonymize(table, **asked)
-    assert made.n_parts == 8
+    assert len(made.digests) == 8
     facts, expected = report_facts(made), report_facts(local)
     assert (facts["risk"]["withheld"] > 0) == ("suppression" in more)
     assert_same(compared(facts), compared(expected))
@@ -122,7 +124,13 @@ def test_reports_are_written_with_the_release(spark, path, tmp_path):
     made = kohort.spark.anonymize(path, **ASKED)
     out, page = tmp_path / "release.parquet", tmp_path / "report.html"
     made.write(out, report=page, certificate=tmp_path / "certificate.json")
+    lines = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(out.glob("part-*"))]
+    facts = json.loads((tmp_path / "certificate.json").read_text())
+    assert len(lines) == 8
+    assert facts["sha256"]["output"] == hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert "sha256sum part-*" in facts["notes"][-1]
     text = page.read_text()
+    assert facts["sha256"]["output"] in text
     assert "Can people be found?" in text
     assert "The riskiest classes" in text
     assert "The order of the records was not attacked" in text
@@ -187,7 +195,7 @@ def test_a_report_collects_nothing_that_grows_with_the_records(spark, folder, ta
     monkeypatch.setattr(sides, "MOST_DRAWN", 100)
     for times in (1, 8):
         taken.append(0)
-        monkeypatch.setattr(job, "_PER_PARTITION", 400 * times)
+        monkeypatch.setattr(solving, "_PER_PART", 400 * times)
         pq.write_table(pa.concat_tables([table] * times), folder / f"times-{times}.parquet")
         made = kohort.spark.anonymize(folder / f"times-{times}.parquet", **ASKED)
         report_facts(made)

@@ -173,8 +173,46 @@ def test_people_are_counted(spark, folder):
     assert facts["counted"] == "people"
     assert rows_of(collected(made.table)) == rows_of(local.arrow)
     made.close()
-    with pytest.raises(UnsupportedError, match="distinct l-diversity"):
-        kohort.spark.anonymize(folder / "visits.parquet", **(asked | {"privacy": DIVERSE}))
+    with pytest.raises(UnsupportedError, match="needs all 60,000 records in one region"):
+        kohort.spark.anonymize(
+            folder / "visits.parquet", **(asked | {"privacy": DIVERSE}), records_per_region=REGION
+        )
+    closeness = [*DIVERSE, ko.TCloseness("diagnosis", 0.5)]
+    with pytest.raises(UnsupportedError, match="compares classes with the whole table"):
+        kohort.spark.anonymize(folder / "visits.parquet", **(asked | {"privacy": closeness}))
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [DIVERSE, [ko.KAnonymity(5), ko.AlphaDeassociation("diagnosis", alpha=0.4)]],
+    ids=["frequency l", "alpha"],
+)
+def test_promises_about_shares_of_people(spark, folder, privacy):
+    visits = ko.datasets.generate_hospital(1_500, seed=4, visits=4_000).drop_columns(["procedures"])
+    pq.write_table(visits, folder / "few-visits.parquet")
+    asked = {
+        **ASKED,
+        "quasi_identifiers": {name: TREES[name] for name in ("sex", "age", "postcode")},
+        "identifiers": ["name"],
+        "insensitive": [],
+        "person": "patient_id",
+        "others": "keep",
+        "privacy": privacy,
+    }
+    made, local = (
+        kohort.spark.anonymize(folder / "few-visits.parquet", **asked),
+        ko.anonymize(visits, **asked),
+    )
+    facts, expected = made.facts(), local.facts()
+    names = ("classes", "smallest_class", "people", "smallest_class_people", "models", "parameters")
+    assert {name: facts[name] for name in names} == {name: expected[name] for name in names}
+    assert rows_of(collected(made.table)) == rows_of(local.arrow)
+    sensitive = made.problem.sensitive["diagnosis"]
+    whole = local.problem.sensitive["diagnosis"].context.overall
+    assert [n * int(whole.sum()) for n in sensitive.context.overall] == [
+        n * int(sensitive.context.overall.sum()) for n in whole.tolist()
+    ]
+    made.close()
 
 
 def test_csv_is_read_like_the_local_engine_reads_it(spark, folder, table):
@@ -316,11 +354,13 @@ def test_command_line(spark, path, tmp_path):
     spec.write_text(json.dumps({"attributes": roles, "privacy": {"k": 10}}))
     out = tmp_path / "release.parquet"
     command = ["anonymize", path, "--spec", spec, "--engine", "spark"]
-    done = run(*command, "--out", out, "--certificate", tmp_path / "certificate.json", "--json")
+    beside = ["--certificate", tmp_path / "certificate.json", "--report", tmp_path / "report.html"]
+    done = run(*command, "--out", out, *beside, "--json")
     assert done.exit == 0
     assert json.loads(done.out)["records"] == pq.read_table(out).num_rows == N
+    assert "kohort anonymize" in (tmp_path / "report.html").read_text()
     assert run(*command, "--out", out).exit == 2  # it exists
     gone = ["anonymize", tmp_path / "nowhere.parquet", *command[2:]]
     assert run(*gone, "--out", tmp_path / "c.parquet").exit == 2
-    assert run(*command, "--out", tmp_path / "b.parquet", "--report", tmp_path / "r.html").exit == 2
+    assert run(*command, "--out", tmp_path / "b.parquet", "--maps", tmp_path / "m.json").exit == 2
     assert not list(tmp_path.glob(".kohort-*"))

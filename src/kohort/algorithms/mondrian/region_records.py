@@ -17,7 +17,16 @@ from kohort.algorithms.mondrian.kernels.cut_table import SAMPLE, Rules, Sample
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.problem.encoding.layout import Tables
 
-__all__ = ["Block", "Lending", "NodeSample", "Question", "Questions", "cuts_of_samples", "stride_of"]
+__all__ = [
+    "Block",
+    "Lending",
+    "NodeSample",
+    "Question",
+    "Questions",
+    "cuts_of_samples",
+    "sizes_of_children",
+    "stride_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +63,8 @@ class Block:
         chosen  per region how many of its records are in earlier blocks, and the stride of its sample
         """
         nodes = self.nodes(tree)
-        order = np.argsort(nodes, kind="stable")
+        small = nodes.astype(np.int16) if tree.n_nodes < 1 << 15 else nodes  # these are sorted much faster
+        order = np.argsort(small, kind="stable")
         starts = np.searchsorted(nodes[order], np.arange(tree.n_nodes + 1))
         found = []
         for node, (before, stride) in chosen.items():
@@ -156,6 +166,10 @@ class Questions:
         attribute = np.array([question.attribute for question in self.asked])[which]
         return records, bin_of[first[which] + block.rows[records, attribute]]
 
+    def sizes(self, tree: RegionTree, block: Block) -> np.ndarray:
+        """The records of a block by bin."""
+        return np.bincount(self.bins(tree, block)[1], minlength=int(self.starts[-1]))
+
     def count(self, tree: RegionTree, block: Block, n_values: Mapping[str | None, int]) -> Counted:
         """The records of a block by bin, and by bin and value of each sensitive column.
 
@@ -179,3 +193,25 @@ class Questions:
 
 Counted = dict[str | None, tuple[np.ndarray, np.ndarray]]
 """Per sensitive column (None: by bin alone) the keys `bin * values + value` that occur, and how often."""
+
+
+def sizes_of_children(
+    tree: RegionTree, counted: Mapping[int, tuple[Question, np.ndarray]]
+) -> dict[int, np.ndarray]:
+    """Sizes of new regions that follow from how the regions were counted that they were cut from.
+
+    counted  per region that may have been cut: how it was counted, and the counts, of which the last axis
+             are bins
+
+    Not of the children of a cut that lent records: which these are does not follow from the counts.
+    """
+    arrays, found = tree.arrays, {}
+    for node, (question, counts) in counted.items():
+        if arrays.attribute[node] != question.attribute or arrays.last_lent[node] >= 0:
+            continue
+        first = arrays.first[node]
+        child = arrays.child[first : first + len(question.bin_of_leaf)]
+        for below in np.unique(child).tolist():
+            bins = np.unique(question.bin_of_leaf[child == below])
+            found[below] = counts[..., bins].sum(axis=-1)
+    return found

@@ -12,10 +12,9 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counted_column import CountedColumn, PartColumn
 from kohort.data.domain import STAR
-from kohort.engines.spark.coding import PERSON
+from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.source import ROW
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.spark.regions import ORIGINAL
 from kohort.problem.attribute import Attribute
 
 __all__ = ["Part", "PartReader"]
@@ -102,7 +101,7 @@ class PartReader:
         codes += [column.codes_of(table.column(column.name)) for column in self.sensitive]
         names = [*self.keys, *(f"sensitive{number}" for number in range(len(self.sensitive)))]
         columns = [pa.array(code, pa.int32()) for code in codes]
-        people = [table.column(PERSON)] if self.has_people else []
+        people = [pa.array(table.column(PERSON).to_numpy())] if self.has_people else []
         return pa.RecordBatch.from_arrays([*columns, *people], names=[*names, *([PERSON] * self.has_people)])
 
     def original_part(self, table: pa.Table) -> Part:
@@ -128,13 +127,5 @@ def _counted(column: Column) -> CountedColumn:
 
 
 def _of_codes(column: CountedColumn, codes: pa.ChunkedArray) -> PartColumn:
-    return PartColumn(
-        column.name,
-        column.kind,
-        codes.to_numpy(),
-        column.texts,
-        column.numbers,
-        column.listed,
-        column.apart,
-        column.counts,
-    )
+    shared = column.texts, column.numbers, column.listed, column.apart
+    return PartColumn(column.name, column.kind, codes.to_numpy(), *shared, column.counts)

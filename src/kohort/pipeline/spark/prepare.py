@@ -11,9 +11,10 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.engines.spark.coding import PERSON
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import count_people, count_values, quoted
-from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
+from kohort.errors import InputError, UnsupportedError, counted
 from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
 from kohort.pipeline.request import Request
+from kohort.pipeline.spark.people import refuse_for_people, spread_over_people
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.models import RiskLimit
@@ -21,7 +22,7 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["SparkPrepared", "prepare_on_spark"]
+__all__ = ["SparkPrepared", "prepare_on_spark", "refuse_on_spark"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class SparkPrepared:
 
 def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
-    _refuse(request)
+    refuse_on_spark(request)
     roles = settled_roles(CountedDataset(source.schema, 0, {}), request)
     quasi_identifiers = roles.having("quasi-identifier")
     refuse_many_attributes(len(quasi_identifiers))
@@ -77,6 +78,8 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         person = n_people = None
     refuse_nulls([dataset], request, roles)
     sensitive = sensitive_attributes(dataset, request, roles, None)
+    if person is not None:
+        sensitive = spread_over_people(frame, sensitive)
     attributes = build_attributes(dataset, request, roles)
     problem = Problem(
         attributes=attributes,
@@ -87,17 +90,20 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         seed=request.seed,
     )
     if person is not None:
-        _refuse_for_people(problem, n_people or 0)
+        refuse_for_people(problem, n_people or 0)
     return SparkPrepared(
         frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
     )
 
 
-def _refuse(request: Request) -> None:
-    """Refuse what the Spark engine does not do, with what to do instead."""
+def refuse_on_spark(request: Request, *, baskets: bool = False) -> None:
+    """Refuse what the Spark engine does not do, with what to do instead.
+
+    baskets  whether the records are nothing but baskets
+    """
     reason = None
-    if request.roles.having("items") or request.items is not None:
-        reason = "a column of items"
+    if not baskets and (request.roles.having("items") or request.items is not None):
+        reason = "a column of items beside quasi-identifiers"
     elif request.events is not None:
         reason = "a table of events beside that of people"
     elif request.linked_by is not None or request.roles.only("household") is not None:
@@ -144,18 +150,3 @@ def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[A
             "that tells people apart."
         )
     return source.frame.withColumn(PERSON, number), name, people
-
-
-def _refuse_for_people(problem: Problem, n_people: int) -> None:
-    """Refuse what is impossible, or not supported on a cluster, where people have several records."""
-    if problem.k > n_people:
-        raise InfeasibleError(
-            f"k = {problem.k} is impossible: the {problem.n_records} records of the table are of "
-            f"{n_people} people, so k can be at most {n_people}."
-        )
-    for model in problem.models:
-        if not model.survives_unions_of_people:
-            raise UnsupportedError(
-                f"Where people have several records, the Spark engine supports k-anonymity and distinct "
-                f"l-diversity, not {model.name} as asked: {model.describe_for_people()}. Use engine: local."
-            )

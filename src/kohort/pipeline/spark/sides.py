@@ -6,8 +6,8 @@ What comes to the driver are counts, and up to 20,000 records that are drawn to 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -20,10 +20,11 @@ from kohort.engines.spark.coding import PERSON
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import MOST_VALUES, quoted
-from kohort.engines.spark.workers import larger_batches, one_thread
+from kohort.engines.spark.workers import one_thread
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
 from kohort.pipeline.size_counts import SizeCounts
+from kohort.pipeline.spark.arranging import verified_tables
 from kohort.pipeline.spark.parts import Part, PartReader
 from kohort.pipeline.spark.release import SparkRelease
 
@@ -41,9 +42,9 @@ Batches = Iterator[pa.RecordBatch]
 class CountedSides(BeforeAfter):
     """Both sides of a release on a cluster: the values and labels of columns, counted.
 
-    frame    the published records with their originals beside them, in partitions of whole classes
-    reader   reads partitions on workers
-    n_parts  how many partitions there are
+    frame    the published records with what goes along with them
+    parts    the same in parts of whole classes, as Spark holds them, and their `digests`
+    reader   reads them on workers
     people   how many people the records are of; None where every record is that of another person
     n_hidden how many records are withheld as `*`
     """
@@ -51,8 +52,9 @@ class CountedSides(BeforeAfter):
     in_parts: ClassVar[bool] = True
 
     frame: Any = None
+    parts: Any = None
+    digests: Mapping[int, bytes] = field(default_factory=dict)
     reader: PartReader | None = None
-    n_parts: int = 1
     people: int | None = None
     n_hidden: int = 0
 
@@ -90,37 +92,43 @@ class CountedSides(BeforeAfter):
 
         with spark_failures("count the classes"):
             found = self._over_parts(lambda part: _packed(count(part.sides)), "found binary", by)
-            if self.n_parts > _UNITED_AT_ONCE:
-                found = found.repartition(-(-self.n_parts // _UNITED_AT_ONCE))
+            if len(self.digests) > _UNITED_AT_ONCE:
+                found = found.repartition(-(-len(self.digests) // _UNITED_AT_ONCE))
                 found = found.mapInArrow(united, "found binary")
             return unite(_unpacked(found.toArrow().to_batches()))
 
     def _over_parts(self, work: Callable[[Part], pa.RecordBatch], schema: str, by: Side) -> Any:
         """A dataframe of what workers find in each part, which holds whole classes of a side."""
-        reader = self.reader
+        reader, digests = self.reader, self.digests
         assert reader is not None
-        read = reader.part if by == "after" else reader.original_part
 
-        def worked(batches: Batches) -> Batches:
+        def published(batches: Batches) -> Batches:
+            one_thread()
+            for table in verified_tables(batches, digests):
+                yield work(reader.part(table))
+
+        def original(batches: Batches) -> Batches:
             one_thread()
             if records := [batch for batch in batches if batch.num_rows]:
-                yield work(read(pa.Table.from_batches(records)))
+                yield work(reader.original_part(pa.Table.from_batches(records)))
 
-        return (self.frame if by == "after" else self._originals).mapInArrow(worked, schema)
+        if by == "after":
+            return self.parts.select("part", "packed").mapInArrow(published, schema)
+        return self._originals.mapInArrow(original, schema)
 
     @cached_property
     def _originals(self) -> Any:
         """The original in codes, in partitions that hold whole classes of it."""
-        reader = self.reader
+        reader, digests = self.reader, self.digests
         assert reader is not None
 
         def code(batches: Batches) -> Batches:
             one_thread()
-            for batch in larger_batches(batches):
-                yield reader.coded(batch)
+            for table in verified_tables(batches, digests):
+                yield reader.coded(table)
 
-        coded = self.frame.mapInArrow(code, reader.coded_schema)
-        return coded.repartition(self.n_parts, *reader.keys)
+        coded = self.parts.select("part", "packed").mapInArrow(code, reader.coded_schema)
+        return coded.repartition(len(digests), *reader.keys)
 
     def drawn(self) -> BeforeAfter:
         import pyspark.sql.functions as F
@@ -202,7 +210,7 @@ def _unpacked(batches: Iterator[pa.RecordBatch] | Sequence[pa.RecordBatch]) -> l
 
 def counted_sides(release: SparkRelease) -> CountedSides:
     """Both sides of a release on a cluster; the labels of each quasi-identifier are counted for it."""
-    frame = release.held[0]
+    frame = release.with_originals
     sensitive = tuple(
         _counted(release.dataset.sensitive_column(n)) for n in release.roles.having("sensitive")
     )
@@ -219,7 +227,8 @@ def counted_sides(release: SparkRelease) -> CountedSides:
         n_records=release.dataset.n_records,
         frame=frame,
         reader=reader,
-        n_parts=release.n_parts,
+        parts=release.held[0],
+        digests=release.digests,
         people=people,
         n_hidden=n_hidden,
     )
