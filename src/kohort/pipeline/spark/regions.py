@@ -18,7 +18,7 @@ from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpac
 from kohort.engines.spark.workers import one_thread
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.publish import labelled
-from kohort.pipeline.spark.arranging import Pieces
+from kohort.pipeline.spark.arranging import LABELS, Pieces
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
@@ -26,21 +26,23 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["DEALT", "RegionJob", "label_of_group", "region_problem"]
 
+REGION = "_kohort_region"
 DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is dealt out to workers: a region each, or a chunk of one that is one group and may be large.
+    """What is dealt out to workers: small regions together, and large ones that are one group in chunks.
 
-    nodes    the region of each unit
-    first    per node of the tree its first unit
-    largest  records of the table that the records of a chunk are among; 0: the region is no group
+    n_units  how many there are
+    first    per node of the tree its unit, or its first one
+    chunked  per node, whether it is one group
+    largest  records of the table that the records of a chunk are among
     keys     per unit the number by which Spark deals it out
     """
 
-    nodes: tuple[int, ...]
+    n_units: int
     first: np.ndarray
     chunked: np.ndarray
     largest: int
@@ -48,14 +50,20 @@ class Units:
 
     @classmethod
     def of(cls, regions: Regions, n_records: int, largest: int) -> Units:
-        """The units of a table; a region that is one group has a chunk for every `largest` of its records."""
-        nodes: list[int] = []
+        """The units of a table, with up to `largest` records each."""
         first = np.zeros(regions.tree.n_nodes, dtype=np.int64)
         chunked = np.zeros(regions.tree.n_nodes, dtype=bool)
+        n_units, room = 0, 0
         for node in sorted(regions.sizes):
-            first[node], chunked[node] = len(nodes), node in regions.finished
-            nodes += [node] * (-(-n_records // largest) if chunked[node] else 1)
-        return cls(tuple(nodes), first, chunked, largest)
+            chunked[node] = node in regions.finished
+            if chunked[node]:
+                first[node], room = n_units, 0
+                n_units += -(-n_records // largest)
+                continue
+            if regions.sizes[node] > room:
+                n_units, room = n_units + 1, largest
+            first[node], room = n_units - 1, room - regions.sizes[node]
+        return cls(n_units, first, chunked, largest)
 
     def of_records(self, node: np.ndarray, number: np.ndarray) -> np.ndarray:
         """The unit of each record, given its region and its number in the table."""
@@ -90,9 +98,9 @@ class RegionJob:
                 yield self._dealt(pickle.loads(block.as_buffer()), unpacked(beside.as_buffer()))
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
-        unit = self.units.of_records(block.nodes(self.regions.tree), block.number)
-        order, start = sorted_by(unit, len(self.units.nodes))
-        ordered = beside.take(pa.array(order)).combine_chunks()
+        node = block.nodes(self.regions.tree)
+        order, start = sorted_by(self.units.of_records(node, block.number), self.units.n_units)
+        ordered = beside.append_column(REGION, pa.array(node)).take(pa.array(order)).combine_chunks()
         found = np.flatnonzero(np.diff(start)).tolist()
         return pa.RecordBatch.from_pydict(
             {
@@ -115,7 +123,26 @@ class RegionJob:
         for unit in sorted(dealt):
             in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
             beside = joined_tables([unpacked(records) for _, records in in_order])
-            yield self.pieces.dealt(self._labels(self.units.nodes[unit], beside), beside)
+            place = beside.column_names.index(REGION)
+            node = beside.column(place).to_numpy()
+            beside = beside.remove_column(place)
+            yield self.pieces.dealt(self._labels_of_unit(node, beside), beside)
+
+    def _labels_of_unit(self, node: np.ndarray, beside: pa.Table) -> dict[str, pa.DictionaryArray]:
+        """The labels of all records of a unit, whose regions are solved one after the other."""
+        order, start = sorted_by(node, self.regions.tree.n_nodes)
+        nodes = np.flatnonzero(np.diff(start))
+        if len(nodes) == 1:
+            return self._labels(int(nodes[0]), beside)
+        ordered, back = beside.take(pa.array(order)).combine_chunks(), np.empty_like(order)
+        back[order] = np.arange(len(order))
+        found = [
+            pa.table(self._labels(int(n), ordered.slice(start[n], start[n + 1] - start[n]).combine_chunks()))
+            for n in nodes
+        ]
+        alike = [_with_wide_codes(table) for table in found]
+        labels = joined_tables(alike).take(pa.array(back)).combine_chunks()
+        return {name: labels.column(name).chunk(0) for name in labels.column_names}
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
@@ -132,6 +159,11 @@ class RegionJob:
             a.name: labelled(recoding.apply(a), recoding.withheld, self.null_is_star)
             for a in problem.attributes
         }
+
+
+def _with_wide_codes(table: pa.Table) -> pa.Table:
+    """The same labels, with the type of codes that all regions can share."""
+    return table.cast(pa.schema([(name, LABELS) for name in table.column_names]))
 
 
 def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Problem:

@@ -28,7 +28,7 @@ from kohort.recoding.groups import Groups
 
 __all__ = ["Made", "solve_on_spark"]
 
-_PER_PART = 250_000  # records, about, of a part that a worker verifies
+_PER_PART = 500_000  # records, about, of a part that a worker verifies
 _MOST_IMPROVED = 500_000  # records of a region, for searches that hold more of each
 _MOST_TOGETHER = 100_000  # records of a region, for algorithms that are not for large tables
 
@@ -146,7 +146,7 @@ def _rules(problem: Problem, choice: Choice) -> RegionRules:
 def _units(prepared: SparkPrepared, regions: Regions, largest: int) -> Units:
     units = Units.of(regions, prepared.problem.n_records, largest)
     with spark_failures("deal out the records"):
-        return replace(units, keys=partition_keys(prepared.frame.sparkSession, len(units.nodes)))
+        return replace(units, keys=partition_keys(prepared.frame.sparkSession, units.n_units))
 
 
 def _labels_of_groups(
@@ -168,5 +168,5 @@ def _published(records: SparkRecords, job: RegionJob) -> Any:
     """The published records by class; workers will solve the regions for it, each in a partition."""
     with spark_failures("solve and publish the regions"):
         dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
-        solved = dealt.repartition(len(job.units.nodes), "key").mapInArrow(job.solve, PIECES)
+        solved = dealt.repartition(job.units.n_units, "key").mapInArrow(job.solve, PIECES)
         return solved.repartition(len(job.pieces.keys), "key")
