@@ -18,10 +18,13 @@ import pyarrow as pa
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
 from kohort.algorithms.mondrian.region_records import (
+    Borrowing,
+    FirstPeople,
     Lending,
     Question,
     Questions,
     cuts_of_samples,
+    records_to_borrow,
     sizes_of_children,
     stride_of,
 )
@@ -191,6 +194,19 @@ class SparkRecords:
         for node, piece in zip(found["node"], found["found"]):
             pieces[node].append(pickle.loads(piece))
         return {node: _first_of(pieces[node], lending[node][2]) for node in lending}
+
+    def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
+        def first(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                found = block.first_people(tree, asked)
+                yield _batch([node for node, _ in found], [pickle.dumps(people, 5) for _, people in found])
+
+        with spark_failures("find the first people of regions"):
+            found = self._pass(first, _FOUND).toArrow().to_pydict()
+        pieces: dict[int, list[FirstPeople]] = defaultdict(list)
+        for node, piece in zip(found["node"], found["found"]):
+            pieces[node].append(pickle.loads(piece))
+        return {question.node: records_to_borrow(pieces[question.node], question.k) for question in asked}
 
 
 _FOUND = "node long, found binary"
