@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import format_of_path
 from kohort.engines.spark.values import fingerprint
-from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.certificate import write_certificate
 from kohort.io.signature import sign_file, signature_path
@@ -106,7 +106,7 @@ def _draft(spark: Any, out: str) -> Iterator[str]:
                     f"{out} could not be written: something is there by now. Nothing was written."
                 )
     except BaseException:
-        with spark_failures(f"remove the draft of {out}"):
+        with suppress(KohortError), spark_failures(f"remove the draft of {out}"):
             files.delete(place, True)
         raise
 

@@ -30,7 +30,7 @@ from kohort.algorithms.mondrian.region_records import (
 )
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.engines.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 
@@ -56,12 +56,12 @@ class SparkRecords:
         columns = [*map(quoted, coder.names), ROW]
         with spark_failures("code the records"):
             self.blocks = frame.select(*columns).mapInArrow(coded_blocks(coder, size), BLOCKS)
-            if hold:
-                self.blocks = self.blocks.persist(StorageLevel.MEMORY_AND_DISK)
+            if hold:  # on disk: a partition may have more bytes than there is memory to spare
+                self.blocks = self.blocks.persist(StorageLevel.DISK_ONLY)
 
     def release(self) -> None:
         """Let Spark give up the blocks."""
-        self.blocks.unpersist()
+        give_up(self.blocks)
 
     def _pass(self, look: Any, schema: str) -> Any:
         """A dataframe of what a function finds in the blocks, without what is beside them."""
@@ -101,10 +101,10 @@ class SparkRecords:
 
         Nothing where the whole table is one region: then it is the number of the block's first record.
         """
+        counted, self._counted = self._counted, {}
         if tree.n_nodes == 1:
             return {}
-        derived = sizes_of_children(tree, self._counted)
-        self._counted = {}
+        derived = sizes_of_children(tree, counted)
         unknown = [node for node in nodes if node not in derived]
         derived |= self._sizes_by_block(tree, unknown) if unknown else {}
         in_block = np.stack([derived[node] for node in nodes], axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
+from kohort.engines.spark.failures import give_up
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import fingerprint
 from kohort.errors import UnsupportedError
@@ -64,7 +65,7 @@ def make_spark_release(
                 found = verify_on_spark(prepared, parts, made.arrangement, before)
                 checked_loss(found.verified.loss or {})
             except BaseException:
-                parts.unpersist()  # what failed is not kept anywhere
+                give_up(parts)  # what failed is not kept anywhere
                 raise
     finally:
         made.release()

@@ -24,7 +24,19 @@ from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["DEALT", "RegionJob", "label_of_group", "region_problem"]
+__all__ = [
+    "DEALT",
+    "REGION",
+    "RegionJob",
+    "Units",
+    "by_region",
+    "dealt_records",
+    "joined_regions",
+    "label_of_group",
+    "labels_of",
+    "region_problem",
+    "units_in",
+]
 
 REGION = "_kohort_region"
 DEALT = "key long, unit long, first long, records binary"
@@ -99,50 +111,15 @@ class RegionJob:
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
         node = block.nodes(self.regions.tree)
-        order, start = sorted_by(self.units.of_records(node, block.number), self.units.n_units)
-        ordered = beside.append_column(REGION, pa.array(node)).take(pa.array(order)).combine_chunks()
-        found = np.flatnonzero(np.diff(start)).tolist()
-        return pa.RecordBatch.from_pydict(
-            {
-                "key": pa.array([self.units.keys[unit] for unit in found], pa.int64()),
-                "unit": pa.array(found, pa.int64()),
-                "first": pa.array([block.first] * len(found), pa.int64()),
-                "records": pa.array(
-                    [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found], pa.binary()
-                ),
-            }
-        )
+        table = beside.append_column(REGION, pa.array(node))
+        return dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
-        for batch in batches:
-            for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
-                dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
-        for unit in sorted(dealt):
-            in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
-            beside = joined_tables([unpacked(records) for _, records in in_order])
-            place = beside.column_names.index(REGION)
-            node = beside.column(place).to_numpy()
-            beside = beside.remove_column(place)
-            yield self.pieces.dealt(self._labels_of_unit(node, beside), beside)
-
-    def _labels_of_unit(self, node: np.ndarray, beside: pa.Table) -> dict[str, pa.DictionaryArray]:
-        """The labels of all records of a unit, whose regions are solved one after the other."""
-        order, start = sorted_by(node, self.regions.tree.n_nodes)
-        nodes = np.flatnonzero(np.diff(start))
-        if len(nodes) == 1:
-            return self._labels(int(nodes[0]), beside)
-        ordered, back = beside.take(pa.array(order)).combine_chunks(), np.empty_like(order)
-        back[order] = np.arange(len(order))
-        found = [
-            pa.table(self._labels(int(n), ordered.slice(start[n], start[n + 1] - start[n]).combine_chunks()))
-            for n in nodes
-        ]
-        alike = [_with_wide_codes(table) for table in found]
-        labels = joined_tables(alike).take(pa.array(back)).combine_chunks()
-        return {name: labels.column(name).chunk(0) for name in labels.column_names}
+        for table in units_in(batches):
+            solved = [(self._labels(node, region), region) for node, region in by_region(table)]
+            yield self.pieces.dealt(*joined_regions(solved))
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
@@ -151,19 +128,76 @@ class RegionJob:
                 name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
                 for name, label in self.labels[node].items()
             }
+        problem, groups = self.solved(table)
+        return labels_of(problem, groups, self.null_is_star)
+
+    def solved(self, table: pa.Table) -> tuple[Problem, Groups]:
+        """A region as a problem, and its groups."""
         problem = region_problem(self.problem, table, has_people=self.has_people)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
-            recoding = self.solver.solve(problem, run)
-        return {
-            a.name: labelled(recoding.apply(a), recoding.withheld, self.null_is_star)
-            for a in problem.attributes
+            groups = self.solver.solve(problem, run)
+        assert isinstance(groups, Groups)
+        return problem, groups
+
+
+def dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
+    """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
+    order, start = sorted_by(unit, units.n_units)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    found = np.flatnonzero(np.diff(start)).tolist()
+    records = [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([units.keys[unit] for unit in found], pa.int64()),
+            "unit": pa.array(found, pa.int64()),
+            "first": pa.array([first] * len(found), pa.int64()),
+            "records": pa.array(records, pa.binary()),
         }
+    )
 
 
-def _with_wide_codes(table: pa.Table) -> pa.Table:
-    """The same labels, with the type of codes that all regions can share."""
-    return table.cast(pa.schema([(name, LABELS) for name in table.column_names]))
+def units_in(batches: Batches) -> Iterator[pa.Table]:
+    """The records of each unit that was dealt out to a partition, in order."""
+    dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    for batch in batches:
+        for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
+            dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
+    for unit in sorted(dealt):
+        in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
+        yield joined_tables([unpacked(records) for _, records in in_order])
+
+
+def by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The records of each region of a unit, in order, without the column that says which it is."""
+    place = table.column_names.index(REGION)
+    node = table.column(place).to_numpy()
+    table = table.remove_column(place)
+    if (node == node[0]).all():
+        yield int(node[0]), table
+        return
+    order, start = sorted_by(node, int(node.max()) + 1)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    for one in np.flatnonzero(np.diff(start)).tolist():
+        yield one, ordered.slice(start[one], start[one + 1] - start[one]).combine_chunks()
+
+
+def joined_regions(
+    solved: list[tuple[dict[str, pa.DictionaryArray], pa.Table]],
+) -> tuple[dict[str, pa.DictionaryArray], pa.Table]:
+    """The labels of several regions together, and their records."""
+    if len(solved) == 1:
+        return solved[0]
+    kinds = pa.schema([(name, LABELS) for name in solved[0][0]])  # codes of one type
+    labels = joined_tables([pa.table(found).cast(kinds) for found, _ in solved])
+    return {name: labels.column(name).chunk(0) for name in labels.column_names}, joined_tables(
+        [records for _, records in solved]
+    )
+
+
+def labels_of(problem: Problem, groups: Groups, null_is_star: bool) -> dict[str, pa.DictionaryArray]:
+    """The published values of a region, by quasi-identifier."""
+    return {a.name: labelled(groups.apply(a), groups.withheld, null_is_star) for a in problem.attributes}
 
 
 def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kohort.engines.spark.failures import give_up
 from kohort.errors import UnsupportedError
 from kohort.pipeline.release import VerifiedRelease
 
@@ -40,5 +41,5 @@ class SparkRelease(VerifiedRelease):
     def close(self) -> None:
         """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
         parts, source = self.held
-        parts.unpersist()
+        give_up(parts)
         source.release()

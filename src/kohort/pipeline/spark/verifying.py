@@ -87,7 +87,7 @@ def verified_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangemen
 
     check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
     with spark_failures("publish the records"):
-        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.MEMORY_AND_DISK)
+        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.DISK_ONLY)
 
 
 _PARTS = "part long, packed binary, found binary"
