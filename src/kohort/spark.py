@@ -29,6 +29,7 @@ def anonymize(
     data: Any,
     *,
     spec: str | Path | Mapping[str, Any] | None = None,
+    key: bytes | None = None,
     order_by: Sequence[str] = (),
     records_per_region: int = RECORDS_PER_REGION,
     progress: Any = None,
@@ -42,6 +43,8 @@ def anonymize(
         A dataframe of Spark's, or a path that Spark reads.
     spec
         A release spec (file or mapping) instead of the options of `kohort.anonymize`.
+    key
+        The secret of pseudonyms, which executors get, too.
     order_by
         Of a dataframe: the columns to sort it by first. Its records have no order of their own, so they are
         sorted by these and then by all other columns; then the release does not depend on partitions.
@@ -54,7 +57,7 @@ def anonymize(
 
     Returns a release whose `table` is a dataframe of Spark's, and whose `write` writes it to a path.
     """
-    request, shape = _request(spec, options)
+    request, shape = _request(spec, key, options)
     with shown_progress(progress) as report:
         source = _source(data, order_by, shape)
         try:
@@ -66,20 +69,20 @@ def anonymize(
 
 
 def _request(
-    spec: str | Path | Mapping[str, Any] | None, options: Mapping[str, Any]
+    spec: str | Path | Mapping[str, Any] | None, key: bytes | None, options: Mapping[str, Any]
 ) -> tuple[Request, BasketShape | None]:
     """What is asked for, and how files of nothing but baskets hold these; None for tables."""
     if spec is not None:
         if options:
             raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
         read, beside = spec_and_folder(spec)
-        return read.request(beside=beside, key=None, engine="spark"), read.shape
+        return read.request(beside=beside, key=key, engine="spark"), read.shape
     known = inspect.signature(api.anonymize).parameters
     for name in options:
         if name not in known or name in _NOT_HERE:
             raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
     given = {name: parameter.default for name, parameter in known.items()}
-    return request_of({**given, **options, "engine": "spark"}, {}), None
+    return request_of({**given, **options, "key": key, "engine": "spark"}, {}), None
 
 
 def _source(data: Any, order_by: Sequence[str], shape: BasketShape | None) -> SparkSource:

@@ -26,11 +26,13 @@ def anonymize_on_spark(
     reading: Reading,
     output: Output,
     ledger: Path | None,
+    key_file: Path | None,
 ) -> None:
     """Anonymize a table on a cluster: solve, verify, write."""
     import time
 
     from kohort.cli.files import command_to_copy
+    from kohort.cli.secret import secret_key
     from kohort.engines.spark.session import spark_session
     from kohort.engines.spark.source import format_of_path
     from kohort.io.read_spec import read_spec_file
@@ -46,8 +48,8 @@ def anonymize_on_spark(
     _refuse(events, writing, reading, ledger)
     written = read_spec_file(spec)
     read = written.spec.overridden(**job.changes())
-    request = read.request(beside=spec.parent, key=None, **job.outside())
-    key = None if writing.sign is None else read_private_key(writing.sign)
+    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    signing = None if writing.sign is None else read_private_key(writing.sign)
     target = _location(out)
     if not has_lines(target, read.shape):
         format_of_path(target)
@@ -63,17 +65,18 @@ def anonymize_on_spark(
         seconds = {"read": time.perf_counter() - start}
         made = make_spark_release(source, request, progress=progress, seconds=seconds)
         making = {"command": command, "spec": written.text, "data": name}
-        release = ReleaseOnSpark.from_verified(made, making, read.shape)
+        release = ReleaseOnSpark.from_verified(made, making, read.shape, written.sha256)
         facts = release.write(
             target,
             report=writing.report,
             report_version=cast("Version", writing.report_version),
             certificate=writing.certificate,
-            key=key,
+            key=signing,
+            maps=writing.maps,
             progress=progress,
         )
     output.result(facts)
-    _show(output, facts, [target, *filter(None, [writing.report, writing.certificate])])
+    _show(output, facts, [target, *filter(None, [writing.report, writing.certificate, writing.maps])])
 
 
 def _location(path: str) -> str:
@@ -93,7 +96,6 @@ def _refuse(events: Path | None, writing: Writing, reading: Reading, ledger: Pat
         "events": events,
         "events-out": writing.events_out,
         "salt": writing.salt,
-        "maps": writing.maps,
         "order-file": writing.order_file,
         "hierarchies": writing.hierarchies,
         "dossier": writing.dossier,

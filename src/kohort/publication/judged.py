@@ -1,8 +1,11 @@
-"""How a release is judged, wherever its records are: its risk, its utility, and a summary."""
+"""How a release is judged, wherever its records are: its risk, its utility, a summary, and its maps."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+
+from kohort.pipeline.maps import Maps, maps_of
 
 if TYPE_CHECKING:
     from kohort.pipeline import VerifiedRelease
@@ -46,6 +49,12 @@ class JudgedRelease:
         from kohort.report.html import notebook_page
 
         return notebook_page(self._verified)
+
+    def value_maps(self, spec_sha256: str | None = None) -> Maps:
+        """The maps of every value; refused unless a value is published alike wherever it occurs."""
+        release = self._verified
+        maps = maps_of(release.request, release.problem, release.recoding, algorithm=release.algorithm)
+        return replace(maps, spec_sha256=spec_sha256)
 
     @property
     def _verified(self) -> VerifiedRelease:

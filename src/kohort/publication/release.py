@@ -15,7 +15,6 @@ from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
-from kohort.pipeline.maps import Maps, maps_of
 from kohort.publication.judged import JudgedRelease
 from kohort.publication.origin import DATAFRAME, Origin
 
@@ -294,11 +293,6 @@ class Release(JudgedRelease, VerifiedRelease):
         """Outputs of these files; what the release was made from is never replaced."""
         reads = [read.file if isinstance(read, DatabaseTable) else read for read in self.origin.reads]
         return Outputs([Path(path) for path in paths], reads=reads)
-
-    def value_maps(self, spec_sha256: str | None = None) -> Maps:
-        """The maps of every value; refused unless a value is published alike wherever it occurs."""
-        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        return replace(maps, spec_sha256=spec_sha256)
 
 
 def _path(name: str | Path | None) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -15,10 +15,11 @@ from kohort.engines.spark.baskets import as_lines, line_source
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource, format_of_path, source_of_path
 from kohort.engines.spark.values import fingerprint, quoted
-from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.certificate import write_certificate
+from kohort.io.maps import write_maps
 from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.publication.judged import JudgedRelease
@@ -42,6 +43,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
 
     making: Mapping[str, str] = field(default_factory=dict)
     shape: BasketShape | None = None
+    spec_sha256: str | None = None
 
     @classmethod
     def from_verified(
@@ -49,14 +51,16 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         made: SparkRelease,
         making: Mapping[str, str] | None = None,
         shape: BasketShape | None = None,
+        spec_sha256: str | None = None,
     ) -> ReleaseOnSpark:
         """A verified release with methods that judge and write it.
 
         making  what a report says of how it was made
         shape   how files of nothing but baskets hold these; None for tables
+        spec_sha256  the hash of the spec's file, for its maps
         """
         known = {field.name: getattr(made, field.name) for field in fields(made)}
-        return cls(**known, making=dict(making or {}), shape=shape)
+        return cls(**known, making=dict(making or {}), shape=shape, spec_sha256=spec_sha256)
 
     def report(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
@@ -79,6 +83,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         report_version: Literal["internal", "public"] = "internal",
         certificate: str | Path | None = None,
         key: Any = None,
+        maps: str | Path | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Write the release to a path that Spark writes (a folder of files), all of it or nothing.
@@ -86,6 +91,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         report       a file of this machine for the report, and its version
         certificate  a file of this machine for the certificate
         key          the private key that signs it
+        maps         a file of this machine that says how each value is published, for `ko.apply_maps`
 
         Returns the facts that the certificate holds. A path that exists already is refused.
         """
@@ -99,7 +105,8 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         spark = self.frame.sparkSession
         refuse_existing(spark, out)
         signature = None if certificate is None or key is None else signature_path(Path(certificate))
-        beside = [Path(path) for path in (report, certificate, signature) if path is not None]
+        beside = [Path(path) for path in (report, certificate, signature, maps) if path is not None]
+        made = None if maps is None else self.value_maps(self.spec_sha256)
         start = time.perf_counter()
         with Outputs(beside).drafts() as draft_of, _draft(spark, out) as draft:
             self._write_records(draft)
@@ -113,6 +120,8 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
             facts = hashed.facts(sha256=hashes)
             if certificate is not None:
                 write_certificate(facts, draft_of[Path(certificate)])
+            if maps is not None and made is not None:
+                write_maps(made, draft_of[Path(maps)])
             if certificate is not None and signature is not None:
                 sign_file(draft_of[Path(certificate)], draft_of[signature], key)
         return facts
@@ -203,7 +212,7 @@ def _draft(spark: Any, out: str) -> Iterator[str]:
                     f"{out} could not be written: something is there by now. Nothing was written."
                 )
     except BaseException:
-        with spark_failures(f"remove the draft of {out}"):
+        with suppress(KohortError), spark_failures(f"remove the draft of {out}"):
             files.delete(place, True)
         raise
 

@@ -98,10 +98,19 @@ def test_models_labels_and_nulls(spark, path, table, more):
     made.close()
 
 
-def test_other_algorithms_solve_the_regions(spark, path):
-    made = kohort.spark.anonymize(path, **(ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}))
-    assert made.facts()["holds"]
-    made.close()
+def test_other_algorithms_solve_the_regions_and_a_second_cut_repairs_the_seams(spark, path, monkeypatch):
+    from kohort.pipeline.spark import solving
+
+    asked = ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}
+    releases = [kohort.spark.anonymize(path, **asked, records_per_region=REGION) for _ in range(2)]
+    assert "second cut" in releases[0].notes[1]
+    assert releases[0].facts()["holds"]
+    assert rows_of(collected(releases[0].table)) == rows_of(collected(releases[1].table))
+    monkeypatch.setattr(solving, "_second_cut", lambda *_: None)
+    without = kohort.spark.anonymize(path, **asked, records_per_region=REGION)
+    assert releases[0].loss["loss"] < without.loss["loss"]
+    for release in (*releases, without):
+        release.close()
 
 
 @pytest.mark.parametrize("more", [{}, {"suppression": 0.02}], ids=["all", "some withheld"])
@@ -118,6 +127,13 @@ def test_global_recodings_are_those_of_the_local_engine(spark, folder, table, mo
     made, local = kohort.spark.anonymize(folder / "few.parquet", **asked), ko.anonymize(some, **asked)
     assert (made.facts()["suppressed"] > 0) == bool(more)
     assert_same(made, local)
+    made.write(folder / f"maps-{bool(more)}.parquet", maps=folder / "maps.json")
+    local.maps(folder / "local-maps.json")
+    assert json.loads((folder / "maps.json").read_text()) == json.loads(
+        (folder / "local-maps.json").read_text()
+    )
+    (folder / "maps.json").unlink()
+    (folder / "local-maps.json").unlink()
     made.close()
 
 
@@ -327,7 +343,7 @@ def test_nothing_that_grows_with_the_records_is_collected(spark, folder, table, 
     ("options", "error", "words"),
     [
         ({"shuffle": False}, UnsupportedError, "original order"),
-        ({"identifiers": {"patient_id": "pseudonym", "name": "drop"}}, UnsupportedError, "pseudonym"),
+        ({"identifiers": {"patient_id": "pseudonym", "name": "drop"}}, InputError, "secret key"),
         ({"k": 1_000_000, "privacy": ()}, InfeasibleError, "impossible"),
         ({"insensitive": []}, InputError, "insurance"),
     ],
@@ -335,6 +351,20 @@ def test_nothing_that_grows_with_the_records_is_collected(spark, folder, table, 
 def test_what_cannot_be_done_is_refused(spark, path, options, error, words):
     with pytest.raises(error, match=words):
         kohort.spark.anonymize(path, **(ASKED | options))
+
+
+def test_pseudonyms_are_those_of_the_local_engine(spark, folder, table):
+    pq.write_table(table.slice(0, 3_000), folder / "named.parquet")
+    asked = ASKED | {
+        "identifiers": {"patient_id": "pseudonym", "name": "pseudonym"},
+        "joins": {"name": "people"},
+        "key": b"a secret of sixteen bytes",
+    }
+    made = kohort.spark.anonymize(folder / "named.parquet", **asked)
+    local = ko.anonymize(table.slice(0, 3_000), **asked)
+    assert_same(made, local)
+    assert not set(table.column("name").to_pylist()) & set(collected(made.table).column("name").to_pylist())
+    made.close()
 
 
 def test_a_path_that_is_missing_is_refused(spark, tmp_path):
@@ -362,5 +392,5 @@ def test_command_line(spark, path, tmp_path):
     assert run(*command, "--out", out).exit == 2  # it exists
     gone = ["anonymize", tmp_path / "nowhere.parquet", *command[2:]]
     assert run(*gone, "--out", tmp_path / "c.parquet").exit == 2
-    assert run(*command, "--out", tmp_path / "b.parquet", "--maps", tmp_path / "m.json").exit == 2
+    assert run(*command, "--out", tmp_path / "b.parquet", "--order-file", tmp_path / "o.csv").exit == 2
     assert not list(tmp_path.glob(".kohort-*"))

@@ -19,11 +19,14 @@ from kohort.problem.encoding.layout import Tables
 
 __all__ = [
     "Block",
+    "Borrowing",
+    "FirstPeople",
     "Lending",
     "NodeSample",
     "Question",
     "Questions",
     "cuts_of_samples",
+    "records_to_borrow",
     "sizes_of_children",
     "stride_of",
 ]
@@ -87,6 +90,65 @@ class Block:
             here = np.flatnonzero(nodes == node)
             found.append((node, here[lends[self.rows[here, attribute]]][:n_lent]))
         return found
+
+    def first_people(self, tree: RegionTree, asked: Sequence[Borrowing]) -> list[tuple[int, FirstPeople]]:
+        """Per region whose pool has too few people, who is in it, and who the first ones are to borrow."""
+        assert self.persons is not None
+        nodes = self.nodes(tree)
+        found = []
+        for question in asked:
+            here = np.flatnonzero(nodes == question.node)
+            leaves = self.rows[here, question.attribute]
+            persons = self.persons[here[question.lends[leaves]]]
+            first = np.sort(np.unique(persons, return_index=True)[1])[: question.k]
+            pool = np.unique(self.persons[here[question.in_pool[leaves]]])
+            found.append((question.node, FirstPeople(self.first, pool, len(persons), first, persons[first])))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Borrowing:
+    """A pool of a region that has fewer than k people, and the child that may lend it some records.
+
+    lends, in_pool  per leaf of the attribute, whether records with it may be lent, or are in the pool
+    """
+
+    node: int
+    attribute: int
+    lends: np.ndarray
+    in_pool: np.ndarray
+    k: int
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPeople:
+    """What one block knows of such a pool.
+
+    place     the number of the block's first record
+    pool      the different people in the pool
+    n_lender  how many records of the block may be lent
+    rank      of the first k different people with such records, their first record's place among these
+    person    these people
+    """
+
+    place: int
+    pool: np.ndarray
+    n_lender: int
+    rank: np.ndarray
+    person: np.ndarray
+
+
+def records_to_borrow(pieces: Sequence[FirstPeople], k: int) -> int:
+    """How many records, the first ones that may be lent, bring k people into a pool; all if none do."""
+    people = {person for piece in pieces for person in piece.pool.tolist()}
+    before = 0
+    for piece in sorted(pieces, key=lambda piece: piece.place):
+        for rank, person in zip(piece.rank.tolist(), piece.person.tolist()):
+            people.add(person)
+            if len(people) == k:
+                return before + rank + 1
+        before += piece.n_lender
+    return before
 
 
 Lending = Mapping[int, tuple[int, np.ndarray, int]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from kohort import errors
 from kohort.engines.spark.session import quiet
 from kohort.errors import InputError, KohortError
 
-__all__ = ["spark_failures"]
+__all__ = ["give_up", "spark_failures"]
 
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
 _OUT_OF_MEMORY = re.compile(
@@ -40,6 +41,14 @@ def spark_failures(doing: str) -> Iterator[None]:
         raise
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise _translated(str(error), doing, _kind(error)) from None
+
+
+def give_up(held: Any) -> None:
+    """Let Spark give up what it holds of a dataframe; where Spark is gone, there is nothing to give up."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError, EOFError):
+        held.unpersist()
 
 
 def _kind(error: BaseException) -> str:

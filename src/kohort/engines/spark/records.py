@@ -18,16 +18,19 @@ import pyarrow as pa
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
 from kohort.algorithms.mondrian.region_records import (
+    Borrowing,
+    FirstPeople,
     Lending,
     Question,
     Questions,
     cuts_of_samples,
+    records_to_borrow,
     sizes_of_children,
     stride_of,
 )
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.engines.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 
@@ -53,12 +56,12 @@ class SparkRecords:
         columns = [*map(quoted, coder.names), ROW]
         with spark_failures("code the records"):
             self.blocks = frame.select(*columns).mapInArrow(coded_blocks(coder, size), BLOCKS)
-            if hold:
-                self.blocks = self.blocks.persist(StorageLevel.MEMORY_AND_DISK)
+            if hold:  # on disk: a partition may have more bytes than there is memory to spare
+                self.blocks = self.blocks.persist(StorageLevel.DISK_ONLY)
 
     def release(self) -> None:
         """Let Spark give up the blocks."""
-        self.blocks.unpersist()
+        give_up(self.blocks)
 
     def _pass(self, look: Any, schema: str) -> Any:
         """A dataframe of what a function finds in the blocks, without what is beside them."""
@@ -98,10 +101,10 @@ class SparkRecords:
 
         Nothing where the whole table is one region: then it is the number of the block's first record.
         """
+        counted, self._counted = self._counted, {}
         if tree.n_nodes == 1:
             return {}
-        derived = sizes_of_children(tree, self._counted)
-        self._counted = {}
+        derived = sizes_of_children(tree, counted)
         unknown = [node for node in nodes if node not in derived]
         derived |= self._sizes_by_block(tree, unknown) if unknown else {}
         in_block = np.stack([derived[node] for node in nodes], axis=1)
@@ -191,6 +194,19 @@ class SparkRecords:
         for node, piece in zip(found["node"], found["found"]):
             pieces[node].append(pickle.loads(piece))
         return {node: _first_of(pieces[node], lending[node][2]) for node in lending}
+
+    def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
+        def first(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                found = block.first_people(tree, asked)
+                yield _batch([node for node, _ in found], [pickle.dumps(people, 5) for _, people in found])
+
+        with spark_failures("find the first people of regions"):
+            found = self._pass(first, _FOUND).toArrow().to_pydict()
+        pieces: dict[int, list[FirstPeople]] = defaultdict(list)
+        for node, piece in zip(found["node"], found["found"]):
+            pieces[node].append(pickle.loads(piece))
+        return {question.node: records_to_borrow(pieces[question.node], question.k) for question in asked}
 
 
 _FOUND = "node long, found binary"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_lines", "source_of_path"]
@@ -46,7 +46,7 @@ class SparkSource:
     def release(self) -> None:
         """Let Spark give up what it holds."""
         if self.held is not None:
-            self.held.unpersist()
+            give_up(self.held)
 
 
 def format_of_path(path: str) -> tuple[str, dict[str, Any]]:

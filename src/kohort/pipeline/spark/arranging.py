@@ -27,8 +27,9 @@ from kohort.engines.spark.source import ROW
 from kohort.errors import InputError
 from kohort.pipeline.identifiers import MASK
 
-__all__ = ["PIECES", "Arrangement", "Pieces", "digest_of", "opened_parts", "verified_tables"]
+__all__ = ["LABELS", "PIECES", "Arrangement", "Pieces", "digest_of", "opened_parts", "verified_tables"]
 
+LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
 PIECES = "key long, part long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
@@ -65,12 +66,9 @@ class Pieces:
 def _compact(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
-            column = compact_dictionary(table.column(place).chunk(0)).cast(_LABELS)
+            column = compact_dictionary(table.column(place).chunk(0)).cast(LABELS)
             table = table.set_column(place, field.name, column)
     return table
-
-
-_LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that pieces can be joined
 
 
 @dataclass(frozen=True, eq=False)

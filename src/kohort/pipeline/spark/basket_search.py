@@ -125,6 +125,8 @@ def _refuse(asked: Items, request: Request) -> None:
         reason = "a column of texts with separated items: split it into an array first"
     elif isinstance(asked.hierarchy, Order) and asked.hierarchy.values == "cooccurrence":
         reason = "hierarchies by cooccurrence"
+    elif "pseudonym" in request.treatments.values():
+        reason = "pseudonyms beside baskets"
     if reason is not None:
         raise UnsupportedError(f"The Spark engine does not support {reason}. Or use engine: local.")
 

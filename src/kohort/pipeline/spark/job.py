@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
+from kohort.engines.spark.failures import give_up
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import fingerprint
 from kohort.kernels.ahead import compile_ahead
@@ -58,7 +59,7 @@ def make_spark_release(
         if prepared.person is not None:
             largest = largest_region(choice, records_per_region)
             choice = counting_people(choice, prepared.problem, request, largest)
-        before = fingerprint(source.frame, original_columns(prepared))
+        before = fingerprint(prepared.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
         made = solve_on_spark(prepared, choice, records_per_region, run)
@@ -70,7 +71,7 @@ def make_spark_release(
                 found = verify_on_spark(prepared, parts, made.arrangement, before)
                 checked_loss(found.verified.loss or {})
             except BaseException:
-                parts.unpersist()  # what failed is not kept anywhere
+                give_up(parts)  # what failed is not kept anywhere
                 raise
     finally:
         made.release()
@@ -115,7 +116,7 @@ def _release(
         bound=None,
         notes=notes,
         seconds=clock.seconds,
-        recoding=Groups(np.zeros(0, dtype=np.int32)),
+        recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
         order=PublishedOrder(request.shuffle, None, shuffled=True),

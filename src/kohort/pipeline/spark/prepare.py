@@ -15,6 +15,7 @@ from kohort.errors import InputError, UnsupportedError, counted
 from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import refuse_for_people, spread_over_people
+from kohort.pipeline.spark.pseudonyms import pseudonym_columns, with_pseudonyms
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.models import RiskLimit
@@ -29,7 +30,7 @@ __all__ = ["SparkPrepared", "prepare_on_spark", "refuse_on_spark"]
 class SparkPrepared:
     """A table on a cluster and what is asked of it.
 
-    frame     the records: the columns that are needed, their numbers, and the numbers of their persons
+    frame     the records, with pseudonyms instead of identifiers, their numbers, and those of their persons
     dataset   the values of quasi-identifiers and sensitive columns, counted
     person    the column that says whose record it is; None where every record is that of another person
     n_people  how many people the records are of; None likewise
@@ -50,6 +51,11 @@ class SparkPrepared:
     def untouched(self) -> list[str]:
         """The columns that are published as they came."""
         return self.roles.untouched(self.request.treatments)
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns that are published as `frame` has them: also identifiers, as pseudonyms."""
+        return [*self.untouched, *pseudonym_columns(self.request)]
 
     @property
     def published_names(self) -> list[str]:
@@ -91,6 +97,7 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     )
     if person is not None:
         refuse_for_people(problem, n_people or 0)
+    frame = with_pseudonyms(frame, request, source.schema)
     return SparkPrepared(
         frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
     )
@@ -119,7 +126,7 @@ def refuse_on_spark(request: Request, *, baskets: bool = False) -> None:
     elif set(request.publish.values()) - {"interval"}:
         reason = "means or medians of columns"
     for name, treatment in request.treatments.items():
-        if treatment in ("pseudonym", "shift") or name in request.perturbations:
+        if treatment == "shift" or name in request.perturbations:
             reason = f"the treatment {treatment} of {name!r}"
     for model in request.models:
         if model.of_table or model.by_sampling or isinstance(model, RiskLimit):

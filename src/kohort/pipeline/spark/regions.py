@@ -18,29 +18,43 @@ from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpac
 from kohort.engines.spark.workers import one_thread
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.publish import labelled
-from kohort.pipeline.spark.arranging import Pieces
+from kohort.pipeline.spark.arranging import LABELS, Pieces
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["DEALT", "RegionJob", "label_of_group", "region_problem"]
+__all__ = [
+    "DEALT",
+    "REGION",
+    "RegionJob",
+    "Units",
+    "by_region",
+    "dealt_records",
+    "joined_regions",
+    "label_of_group",
+    "labels_of",
+    "region_problem",
+    "units_in",
+]
 
+REGION = "_kohort_region"
 DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is dealt out to workers: a region each, or a chunk of one that is one group and may be large.
+    """What is dealt out to workers: small regions together, and large ones that are one group in chunks.
 
-    nodes    the region of each unit
-    first    per node of the tree its first unit
-    largest  records of the table that the records of a chunk are among; 0: the region is no group
+    n_units  how many there are
+    first    per node of the tree its unit, or its first one
+    chunked  per node, whether it is one group
+    largest  records of the table that the records of a chunk are among
     keys     per unit the number by which Spark deals it out
     """
 
-    nodes: tuple[int, ...]
+    n_units: int
     first: np.ndarray
     chunked: np.ndarray
     largest: int
@@ -48,14 +62,20 @@ class Units:
 
     @classmethod
     def of(cls, regions: Regions, n_records: int, largest: int) -> Units:
-        """The units of a table; a region that is one group has a chunk for every `largest` of its records."""
-        nodes: list[int] = []
+        """The units of a table, with up to `largest` records each."""
         first = np.zeros(regions.tree.n_nodes, dtype=np.int64)
         chunked = np.zeros(regions.tree.n_nodes, dtype=bool)
+        n_units, room = 0, 0
         for node in sorted(regions.sizes):
-            first[node], chunked[node] = len(nodes), node in regions.finished
-            nodes += [node] * (-(-n_records // largest) if chunked[node] else 1)
-        return cls(tuple(nodes), first, chunked, largest)
+            chunked[node] = node in regions.finished
+            if chunked[node]:
+                first[node], room = n_units, 0
+                n_units += -(-n_records // largest)
+                continue
+            if regions.sizes[node] > room:
+                n_units, room = n_units + 1, largest
+            first[node], room = n_units - 1, room - regions.sizes[node]
+        return cls(n_units, first, chunked, largest)
 
     def of_records(self, node: np.ndarray, number: np.ndarray) -> np.ndarray:
         """The unit of each record, given its region and its number in the table."""
@@ -90,32 +110,16 @@ class RegionJob:
                 yield self._dealt(pickle.loads(block.as_buffer()), unpacked(beside.as_buffer()))
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
-        unit = self.units.of_records(block.nodes(self.regions.tree), block.number)
-        order, start = sorted_by(unit, len(self.units.nodes))
-        ordered = beside.take(pa.array(order)).combine_chunks()
-        found = np.flatnonzero(np.diff(start)).tolist()
-        return pa.RecordBatch.from_pydict(
-            {
-                "key": pa.array([self.units.keys[unit] for unit in found], pa.int64()),
-                "unit": pa.array(found, pa.int64()),
-                "first": pa.array([block.first] * len(found), pa.int64()),
-                "records": pa.array(
-                    [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found], pa.binary()
-                ),
-            }
-        )
+        node = block.nodes(self.regions.tree)
+        table = beside.append_column(REGION, pa.array(node))
+        return dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
-        for batch in batches:
-            for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
-                dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
-        for unit in sorted(dealt):
-            in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
-            beside = joined_tables([unpacked(records) for _, records in in_order])
-            yield self.pieces.dealt(self._labels(self.units.nodes[unit], beside), beside)
+        for table in units_in(batches):
+            solved = [(self._labels(node, region), region) for node, region in by_region(table)]
+            yield self.pieces.dealt(*joined_regions(solved))
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
@@ -124,14 +128,76 @@ class RegionJob:
                 name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
                 for name, label in self.labels[node].items()
             }
+        problem, groups = self.solved(table)
+        return labels_of(problem, groups, self.null_is_star)
+
+    def solved(self, table: pa.Table) -> tuple[Problem, Groups]:
+        """A region as a problem, and its groups."""
         problem = region_problem(self.problem, table, has_people=self.has_people)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
-            recoding = self.solver.solve(problem, run)
-        return {
-            a.name: labelled(recoding.apply(a), recoding.withheld, self.null_is_star)
-            for a in problem.attributes
+            groups = self.solver.solve(problem, run)
+        assert isinstance(groups, Groups)
+        return problem, groups
+
+
+def dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
+    """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
+    order, start = sorted_by(unit, units.n_units)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    found = np.flatnonzero(np.diff(start)).tolist()
+    records = [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([units.keys[unit] for unit in found], pa.int64()),
+            "unit": pa.array(found, pa.int64()),
+            "first": pa.array([first] * len(found), pa.int64()),
+            "records": pa.array(records, pa.binary()),
         }
+    )
+
+
+def units_in(batches: Batches) -> Iterator[pa.Table]:
+    """The records of each unit that was dealt out to a partition, in order."""
+    dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    for batch in batches:
+        for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
+            dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
+    for unit in sorted(dealt):
+        in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
+        yield joined_tables([unpacked(records) for _, records in in_order])
+
+
+def by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The records of each region of a unit, in order, without the column that says which it is."""
+    place = table.column_names.index(REGION)
+    node = table.column(place).to_numpy()
+    table = table.remove_column(place)
+    if (node == node[0]).all():
+        yield int(node[0]), table
+        return
+    order, start = sorted_by(node, int(node.max()) + 1)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    for one in np.flatnonzero(np.diff(start)).tolist():
+        yield one, ordered.slice(start[one], start[one + 1] - start[one]).combine_chunks()
+
+
+def joined_regions(
+    solved: list[tuple[dict[str, pa.DictionaryArray], pa.Table]],
+) -> tuple[dict[str, pa.DictionaryArray], pa.Table]:
+    """The labels of several regions together, and their records."""
+    if len(solved) == 1:
+        return solved[0]
+    kinds = pa.schema([(name, LABELS) for name in solved[0][0]])  # codes of one type
+    labels = joined_tables([pa.table(found).cast(kinds) for found, _ in solved])
+    return {name: labels.column(name).chunk(0) for name in labels.column_names}, joined_tables(
+        [records for _, records in solved]
+    )
+
+
+def labels_of(problem: Problem, groups: Groups, null_is_star: bool) -> dict[str, pa.DictionaryArray]:
+    """The published values of a region, by quasi-identifier."""
+    return {a.name: labelled(groups.apply(a), groups.withheld, null_is_star) for a in problem.attributes}
 
 
 def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Problem:

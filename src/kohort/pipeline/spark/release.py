@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kohort.engines.spark.failures import give_up
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
@@ -59,5 +60,5 @@ class SparkRelease(VerifiedRelease):
     def close(self) -> None:
         """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
         parts, source = self.held
-        parts.unpersist()
+        give_up(parts)
         source.release()

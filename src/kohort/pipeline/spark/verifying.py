@@ -87,7 +87,7 @@ def verified_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangemen
 
     check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
     with spark_failures("publish the records"):
-        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.MEMORY_AND_DISK)
+        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.DISK_ONLY)
 
 
 _PARTS = "part long, packed binary, found binary"
@@ -127,7 +127,7 @@ def verify_on_spark(
 
 def original_columns(prepared: SparkPrepared) -> list[str]:
     """The columns of the original whose values are compared with those of the release."""
-    return [*(a.name for a in prepared.attributes), *prepared.untouched]
+    return [*(a.name for a in prepared.attributes), *prepared.carried]
 
 
 def _whole(
@@ -140,7 +140,7 @@ def _whole(
     """What is found of the published table as a whole, and the fingerprint of what is published."""
     published = opened_frame(prepared, parts, arrangement, digests, hidden=True)
     hidden = [f"{ORIGINAL}{number}" for number in range(len(prepared.attributes))]
-    after, shown = fingerprints(published, [*hidden, *prepared.untouched], prepared.published_names)
+    after, shown = fingerprints(published, [*hidden, *prepared.carried], prepared.published_names)
     if after != before:
         raise InputError(
             f"The table changed while it was read: {before[0]:,} records, and then {after[0]:,} with other "
