@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -214,6 +215,8 @@ def _draft(spark: Any, out: str) -> Iterator[str]:
     except BaseException:
         with suppress(KohortError), spark_failures(f"remove the draft of {out}"):
             files.delete(place, True)
+        if "://" not in draft:  # of this machine, where Spark may be gone
+            shutil.rmtree(draft, ignore_errors=True)
         raise
 
 

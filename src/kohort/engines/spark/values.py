@@ -80,12 +80,12 @@ def fingerprints(frame: Any, *columns: Sequence[str]) -> list[tuple[int, int]]:
     """The fingerprints of several choices of columns, in one pass."""
     import pyspark.sql.functions as F
 
-    sums = [F.count(F.lit(1))]
-    for names in columns:
-        digest = _digest(frame, names)
-        low = digest.bitwiseAND(F.lit(0xFFFFFFFF))
-        sums += [F.sum(F.shiftrightunsigned(digest, 32)), F.sum(low)]  # neither can overflow
     with spark_failures("compare the records"):
+        sums = [F.count(F.lit(1))]
+        for names in columns:
+            digest = _digest(frame, names)
+            low = digest.bitwiseAND(F.lit(0xFFFFFFFF))
+            sums += [F.sum(F.shiftrightunsigned(digest, 32)), F.sum(low)]  # neither can overflow
         n_records, *halves = frame.agg(*sums).collect()[0]
     return [
         (int(n_records), ((high or 0) << 32) + (low or 0)) for high, low in zip(halves[::2], halves[1::2])
