@@ -80,7 +80,8 @@ def _translated(text: str, doing: str, kind: str) -> KohortError:
         )
     if _LOST.search(text):
         return InputError(
-            f"Spark could not {doing}: executors were lost, or Spark itself ({kind}). {nothing} Run this again."
+            f"Spark could not {doing}: executors were lost, or Spark itself ({kind}). {nothing} Run this "
+            "again."
         )
     return InputError(
         f"Spark could not {doing} ({kind}). {nothing} In a Spark session of your own, its log says more."
