@@ -231,6 +231,47 @@ def test_promises_about_shares_of_people(spark, folder, privacy):
     made.close()
 
 
+def test_columns_of_all_types_come_through(spark, folder):
+    from datetime import UTC, date, datetime, timedelta
+    from decimal import Decimal
+
+    n = 600
+    odd = pa.table(
+        {
+            "when": pa.array(
+                [datetime(2024, 1, 1 + i % 9, i % 24, tzinfo=UTC) for i in range(n)],
+                pa.timestamp("us", "UTC"),
+            ),
+            "amount": pa.array([Decimal(i % 7) / 4 for i in range(n)], pa.decimal128(30, 12)),
+            "weight": pa.array([None if i % 50 == 0 else -0.0 if i % 2 else 0.5 for i in range(n)]),
+            "smoker": pa.array([i % 3 == 0 for i in range(n)]),
+            "tags": pa.array([[f"t{i % 4}", None] for i in range(n)]),
+            "more": pa.array([{"a": i, "b": str(i)} for i in range(n)]),
+            "raw": pa.array([bytes([i % 256]) for i in range(n)]),
+            "day": pa.array([date(2024, 1, 1) + timedelta(i) for i in range(n)]),
+            "local": pa.array([datetime(2024, 1, 1, i % 24) for i in range(n)], pa.timestamp("us")),
+            "ill": pa.array([None if i % 9 == 0 else i % 5 for i in range(n)], pa.int16()),
+        }
+    )
+    pq.write_table(odd, folder / "odd.parquet")
+    asked = {
+        "quasi_identifiers": ["when", "amount", "weight", "smoker"],
+        "sensitive": ["ill"],
+        "others": "keep",
+        "privacy": [ko.KAnonymity(10), ko.LDiversity("ill", 2, kind="distinct")],
+        "algorithm": "mondrian",
+    }
+    made = kohort.spark.anonymize(folder / "odd.parquet", **asked)
+    found, local = collected(made.table), ko.anonymize(odd, **asked)
+    assert made.facts()["classes"] == local.facts()["classes"]
+    kept = ["tags", "more", "raw", "day", "local", "ill"]
+    by_day = sorted(found.select(kept).to_pylist(), key=lambda row: row["day"])
+    assert [row | {"more": dict(row["more"])} for row in by_day] == odd.select(kept).to_pylist()
+    written = made.write(folder / "odd-release.parquet")
+    assert written["records"] == n
+    made.close()
+
+
 def test_csv_is_read_like_the_local_engine_reads_it(spark, folder, table):
     import pyarrow.csv
 

@@ -41,8 +41,8 @@ def _hashed_column(column: pa.Array, key: bytes) -> np.ndarray:
 
 
 def _hash(value: Any, key: bytes) -> int:
-    """A hash of a text; a missing value has that of bytes that are no text."""
-    data = b"\xff" if value is None else value if isinstance(value, bytes) else value.encode()
+    """A hash of a text, or of bytes; a missing value has one of its own."""
+    data = b"\0" if value is None else b"\1" + (value if isinstance(value, bytes) else value.encode())
     return int.from_bytes(blake2b(data, digest_size=8, key=key[:64]).digest(), "little")
 
 
