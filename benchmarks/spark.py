@@ -1,17 +1,29 @@
-"""The Spark engine on hospital records: seconds, driver memory, and the same release as on one machine.
+"""The Spark engine on hospital records: CPU seconds, driver memory, and the same release as on one machine.
 
-    python -m benchmarks.spark --rows 1000000 [--diverse] [--improve SECONDS] [--against-local]
-        [--against-sample] [--master 'local-cluster[2,1,2048]'] [--kill-executor SECONDS] [--folder FOLDER]
+    python -m benchmarks.spark --rows 1000000 [--case k,diverse,alpha,close,nulls,people] [--against-local]
+        [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]'] [--memory 1g]
+        [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
 
---against-sample compares with the method of mosaicrown/mondrian (De Capitani di Vimercati et al., 2023),
-written here for the comparison: buckets of quantiles of one column, found on a sample, and mondrian within
-each bucket. Not a part of `benchmarks.run`: a million records take about a minute on two cores.
+--case            what is asked for, one release after the other: k = 10 with seven quasi-identifiers; with
+                  six, k = 10 and three different diagnoses, alpha = .5, or t = .4; missing values as `*`;
+                  k = 10 people, who have three records each on average
+--against-local   compares each release with that of the local engine: classes, loss, facts, and the bytes of
+                  both as files, sorted by a number that the records of the input have
+--improve         instead of mondrian, improve with as many seconds
+--against-sample  compares with the method of mosaicrown/mondrian (De Capitani di Vimercati et al., 2023),
+                  written here for the comparison: buckets of quantiles of one column, found on a sample, and
+                  mondrian within each bucket
+--kill-executor   kills an executor of a local-cluster after as many seconds
+--folder          keeps the generated records there, and uses those that are there
+
+Not a part of `benchmarks.run`: a million records take about a minute on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import resource
@@ -25,19 +37,35 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kohort as ko
 import kohort.spark
 from benchmarks.large import DIVERSE, SEVEN, write_records
+from kohort.algorithms import Run
+from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.engines.spark.coding import Coder
 from kohort.engines.spark.session import quiet, refuse_wrong_java
+from kohort.engines.spark.source import source_of_path
+from kohort.pipeline.spark.prepare import prepare_on_spark
+from kohort.pipeline.spark.regions import labels_of, region_problem
+from kohort.spark import _request
 
 __all__ = ["measure", "session"]
 
 _SAMPLE = 20_000
 _BUCKETS = 8
+_FACTS = ("holds", "records", "suppressed", "classes", "smallest_class", "models", "cautions", "people")
+_K = ko.KAnonymity(10)
+CASES: dict[str, dict] = {
+    "k": SEVEN,
+    "diverse": DIVERSE,
+    "alpha": DIVERSE | {"privacy": [_K, ko.AlphaDeassociation("diagnosis", alpha=0.5)]},
+    "close": DIVERSE | {"privacy": [_K, ko.TCloseness("diagnosis", 0.4)]},
+    "nulls": SEVEN | {"nulls": "star"},
+    "people": DIVERSE | {"identifiers": ["name"], "person": "patient_id"},
+}
 
 
 def session(master: str | None, memory: str, folder: Path) -> Any:
@@ -59,38 +87,48 @@ def session(master: str | None, memory: str, folder: Path) -> Any:
     return found
 
 
-def measure(path: Path, out: Path, asked: dict, *, region: int, kill: float | None = None) -> dict:
-    """Make and write the release of a file on Spark; seconds by phase, and the driver's memory in MB."""
-    start = time.perf_counter()
+def measure(
+    path: Path, out: Path, asked: dict, *, region: int, kill: float | None = None
+) -> tuple[dict, dict]:
+    """Make and write the release of a file on Spark; its facts, CPU seconds, the driver's memory in MB."""
+    start, cpu, driver = time.perf_counter(), _cpu_seconds(), time.process_time()
     killer = threading.Thread(target=_kill_an_executor, args=[kill], daemon=True) if kill else None
     if killer is not None:
         killer.start()
     release = kohort.spark.anonymize(path, **asked, records_per_region=region)
     facts = release.write(out)
     release.close()
-    return {
+    return facts, {
         "records": facts["records"],
         "classes": facts["classes"],
         "loss": facts["loss"]["loss"],
         "seconds": round(time.perf_counter() - start, 1),
         "phases": {phase: round(value, 1) for phase, value in facts["seconds"].items()},
-        "spark_cpu_seconds": round(_cpu_seconds(), 1),
-        "driver_cpu_seconds": round(time.process_time(), 1),
+        "spark_cpu_seconds": round(_cpu_seconds() - cpu, 1),
+        "driver_cpu_seconds": round(time.process_time() - driver, 1),
         "driver_python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "driver_java_mb": _java_memory(),
-        "notes": facts["notes"][:1],
+        "notes": facts["notes"][:2],
     }
 
 
-def _children(word: str) -> list[int]:
-    found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-    lines = [line.strip().split(None, 1) for line in found.splitlines()[1:]]
-    return [int(pid) for pid, args in lines if word in args and "java" in args]
+def _own(*words: str) -> list[int]:
+    """The processes that this one started, or that these started, which have one of these words."""
+    found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    lines = [line.strip().split(None, 2) for line in found.splitlines()[1:]]
+    parent = {int(pid): int(above) for pid, above, _ in lines}
+
+    def is_own(pid: int) -> bool:
+        while pid in parent and pid != os.getpid():
+            pid = parent[pid]
+        return pid == os.getpid()
+
+    return [int(pid) for pid, _, args in lines if any(w in args for w in words) and is_own(int(pid))]
 
 
 def _java_memory() -> int | None:
     """The peak memory of the driver's JVM in MB, where the system tells."""
-    for pid in _children("SparkSubmit"):
+    for pid in _own("SparkSubmit"):
         status = Path(f"/proc/{pid}/status")
         for line in status.read_text().splitlines() if status.exists() else ():
             if line.startswith("VmHWM:"):
@@ -101,82 +139,123 @@ def _java_memory() -> int | None:
 def _kill_an_executor(seconds: float) -> None:
     """Kill one of the executors of a local-cluster once it works."""
     time.sleep(seconds)
-    executors = _children("CoarseGrainedExecutorBackend")
+    executors = _own("CoarseGrainedExecutorBackend")
     if executors:
         os.kill(executors[0], signal.SIGKILL)
         print(json.dumps({"killed": executors[0]}), flush=True)
 
 
-def by_buckets(path: Path, asked: dict) -> dict:
-    """The loss of mondrian within buckets of quantiles of one column, found on a sample."""
-    start = time.perf_counter()
-    table = pq.read_table(path)
-    ages = table.column("age").to_numpy()
-    sample = np.random.default_rng(0).choice(ages, _SAMPLE)
-    limits = np.unique(np.quantile(sample, np.arange(1, _BUCKETS) / _BUCKETS))
-    bucket, loss = np.searchsorted(limits, ages, side="right"), 0.0
-    whole = ko.anonymize(table, **asked).problem  # for the domains: buckets know the values of all records
-    for number in range(len(limits) + 1):
-        rows = np.flatnonzero(bucket == number)
-        groups = _groups_of(whole, rows)
-        loss += groups
+def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
+    """The loss of mondrian within buckets of quantiles of one column, found on a sample; on Spark, too.
+
+    Each bucket is solved by one worker and written; nothing is verified.
+    """
+    import pyspark.sql.functions as F
+
+    start, cpu = time.perf_counter(), _cpu_seconds()
+    source = source_of_path(spark, str(path))
+    prepared = prepare_on_spark(source, _request(None, asked))
+    kept = [name for name in prepared.published_names if name in prepared.untouched]
+    coder = Coder.of(prepared.problem, prepared.counted_sensitive, kept, has_people=False)
+    with quiet():
+        share = min(1.0, _SAMPLE / prepared.problem.n_records)
+        ages = source.frame.select("age").sample(share, seed=0).toArrow().column("age").to_numpy()
+        limits = np.unique(np.quantile(ages, np.arange(1, _BUCKETS) / _BUCKETS)).tolist()
+        bucket = sum(((F.col("age") > limit).cast("int") for limit in limits), F.lit(0))
+        records = source.frame.select(*coder.names, bucket.alias("bucket"))
+        types = {field.name: field.dataType.simpleString() for field in records.schema.fields}
+        names = [a.name for a in prepared.attributes]
+        schema = ", ".join(f"`{n}` {'string' if n in names else types[n]}" for n in coder.names)
+        parts = records.groupBy("bucket").applyInArrow(
+            _bucket_solver(prepared.problem, coder), schema + ", cost double"
+        )
+        parts.write.parquet(str(out))
+        loss, n_records = spark.read.parquet(str(out)).agg(F.sum("cost"), F.count("cost")).collect()[0]
     return {
         "method": "sample and quantiles",
-        "loss": loss / len(ages),
+        "loss": loss / n_records,
         "seconds": round(time.perf_counter() - start, 1),
+        "spark_cpu_seconds": round(_cpu_seconds() - cpu, 1),
     }
 
 
-def _groups_of(whole: Any, rows: np.ndarray) -> float:
-    """The total loss of the records of a bucket, cut by mondrian."""
-    from dataclasses import replace
+def _bucket_solver(whole: Any, coder: Coder) -> Any:
+    """A function that publishes the records of a bucket by mondrian, each with its cost."""
+    names = coder.names
 
-    from kohort.algorithms import Run
-    from kohort.algorithms.kernels.group_costs import costs_by_group
+    def solve(table: pa.Table) -> pa.Table:
+        problem = region_problem(whole, coder.beside(table), has_people=False)
+        groups = ko.Mondrian().solve(problem, Run())
+        order = np.argsort(groups.group_of_record, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(groups.group_of_record))])
+        costs = costs_by_group(problem.coded.tables, problem.coded.searched_leaves(), order, start)
+        labels = {n: c.cast(pa.string()) for n, c in labels_of(problem, groups, False).items()}
+        shown = [labels[name] if name in labels else table.column(name) for name in names]
+        return pa.table([*shown, pa.array(costs[groups.group_of_record])], names=[*names, "cost"])
 
-    attributes = tuple(
-        replace(a, column=replace(a.column, codes=a.column.codes[rows])) for a in whole.attributes
-    )
-    problem = replace(whole, attributes=attributes, sensitive={}, models=whole.models[:1])
-    vars(problem)["coded"] = replace(whole.coded, attributes=attributes)
-    vars(problem.coded)["tables"] = whole.coded.tables
-    group = ko.Mondrian().solve(problem, Run()).group_of_record
-    order = np.argsort(group, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(group))])
-    costs = costs_by_group(problem.coded.tables, problem.coded.searched_leaves(), order, start)
-    return float(np.dot(costs, np.bincount(group)))
+    return solve
 
 
-def _same(path: Path, asked: dict, out: Path) -> dict:
-    """Whether a release on Spark has the records of the local one, in any order."""
-    start = time.perf_counter()
+def records_of(folder: Path, rows: int, case: str) -> Path:
+    """A file of records for a case, each with its number; written unless it is there."""
+    path = folder / f"hospital-{'people-' * (case == 'people')}{rows}.parquet"
+    if path.exists():
+        return path
+    plain = folder / "plain.parquet"
+    if case == "people":
+        visits = ko.datasets.generate_hospital(rows // 3, seed=2, visits=rows).drop_columns(["procedures"])
+        pq.write_table(visits, plain)
+    else:
+        write_records(plain, rows)
+    source, first = pq.ParquetFile(plain), 0
+    with pq.ParquetWriter(path, source.schema_arrow.append(pa.field("number", pa.int64()))) as writer:
+        for batch in source.iter_batches(1 << 20):
+            number = pa.array(np.arange(first, first + len(batch)))
+            writer.write_batch(batch.append_column("number", number))
+            first += len(batch)
+    plain.unlink()
+    return path
+
+
+def _same(path: Path, asked: dict, out: Path, facts: dict) -> dict:
+    """Whether a release on Spark is the local one: its facts, and its bytes when sorted by number."""
+    start = time.process_time()
     local = ko.anonymize(path, **asked)
-    seconds = time.perf_counter() - start
-    mine, theirs = _digest(local.arrow), _digest(pq.read_table(out))
-    return {
-        "local_seconds": round(seconds, 1),
-        "local_classes": local.verdict.classes,
-        "local_loss": local.loss["loss"],
-        "same_records": mine == theirs,
+    expected = local.facts()
+    found = {
+        "local_cpu_seconds": round(time.process_time() - start, 1),
+        "local_classes": expected["classes"],
+        "local_loss": expected["loss"]["loss"],
+        "same_facts": all(facts[name] == expected[name] for name in _FACTS),
+        "same_loss": all(abs(facts["loss"][n] - v) <= 1e-12 * abs(v) for n, v in expected["loss"].items()),
     }
+    table = local.arrow
+    del local
+    mine = _sorted_file(table, out.parent / "local.parquet")
+    del table
+    return found | {"same_bytes": mine == _sorted_file(pq.read_table(out), out.parent / "cluster.parquet")}
 
 
-def _digest(table: pa.Table) -> tuple[int, int]:
-    """The number of records, and a sum over them that does not depend on their order."""
-    texts = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
-    hashed = pl.DataFrame(pl.from_arrow(texts)).hash_rows(seed=1)
-    return len(hashed), int(hashed.sum())
+def _sorted_file(table: pa.Table, path: Path) -> str:
+    """The SHA-256 of a file with the records in the order of their numbers."""
+    kinds = pa.schema([(f.name, getattr(f.type, "value_type", f.type)) for f in table.schema])
+    order = pa.array(np.argsort(table.column("number").to_numpy()))
+    with pq.ParquetWriter(path, kinds) as writer:
+        for start in range(0, len(table), 1 << 20):
+            writer.write_table(table.take(order.slice(start, 1 << 20)).cast(kinds))
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    path.unlink()
+    return digest
 
 
 def _cpu_seconds() -> float:
-    """CPU seconds of Spark's processes: its JVMs, and the Python of workers that still live."""
+    """CPU seconds of Spark's processes: its JVMs, and the Python of workers, also of those that ended."""
     ticks = 0
-    for status in Path("/proc").glob("[0-9]*/stat"):
+    for pid in _own("SparkSubmit", "ExecutorBackend", "pyspark.daemon"):
         with contextlib.suppress(OSError):
-            args = (status.parent / "cmdline").read_bytes()
-            if any(word in args for word in (b"SparkSubmit", b"ExecutorBackend", b"pyspark.daemon")):
-                fields = status.read_text().rpartition(")")[2].split()
-                ticks += sum(map(int, fields[11:15]))
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -185,34 +264,39 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--diverse", action="store_true")
+    parser.add_argument("--case", default="k", help=", ".join(CASES))
     parser.add_argument("--improve", type=float, metavar="SECONDS")
     parser.add_argument("--against-local", action="store_true")
     parser.add_argument("--against-sample", action="store_true")
     parser.add_argument("--kill-executor", type=float, metavar="SECONDS", help="after as many seconds")
     parser.add_argument("--master")
     parser.add_argument("--memory", default="1g", help="of the driver's JVM")
-    parser.add_argument("--region", type=int, default=500_000)
+    parser.add_argument("--region", type=int, default=2_000_000)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as inside:
         folder = given.folder or Path(inside)
-        path = folder / f"hospital-{given.rows}.parquet"
-        if not path.exists():
-            write_records(path, given.rows)
-        asked = dict(DIVERSE if given.diverse else SEVEN)
-        if given.improve is not None:
-            asked |= {"algorithm": "improve", "time_limit": given.improve}
         spark = session(given.master, given.memory, Path(inside))
-        out = Path(inside) / "release.parquet"
-        print(
-            json.dumps(measure(path, out, asked, region=given.region, kill=given.kill_executor)), flush=True
-        )
+        for case in given.case.split(","):
+            path = records_of(folder, given.rows, case)
+            _run_case(spark, case, path, Path(inside) / f"{case}.parquet", given)
         spark.stop()
-        if given.against_local:
-            print(json.dumps(_same(path, asked, out)), flush=True)
-        if given.against_sample:
-            print(json.dumps(by_buckets(path, asked)), flush=True)
+
+
+def _run_case(spark: Any, case: str, path: Path, out: Path, given: argparse.Namespace) -> None:
+    """Print what is found of one case, as JSON."""
+    asked = CASES[case] | {"insensitive": [*CASES[case]["insensitive"], "number"]}
+    if given.improve is not None:
+        asked |= {"algorithm": "improve", "time_limit": given.improve}
+    facts, found = measure(path, out, asked, region=given.region, kill=given.kill_executor)
+    print(json.dumps({"case": case} | found), flush=True)
+    if given.against_local:
+        print(json.dumps({"case": case} | _same(path, asked, out, facts)), flush=True)
+    if given.against_sample:
+        print(
+            json.dumps({"case": case} | by_buckets(spark, path, out.with_suffix(".buckets"), asked)),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -9,14 +9,15 @@ from typing import Any
 
 from kohort import api
 from kohort.engines.spark.session import spark_session
-from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
+from kohort.engines.spark.source import SparkSource, source_of_frame
 from kohort.errors import InputError
 from kohort.extras import missing_package
+from kohort.io.baskets import BasketShape
 from kohort.keywords import request_of
 from kohort.pipeline import Request
 from kohort.pipeline.spark.job import RECORDS_PER_REGION, make_spark_release
 from kohort.progress import shown_progress
-from kohort.publication.spark_release import ReleaseOnSpark
+from kohort.publication.spark_release import ReleaseOnSpark, open_on_spark
 from kohort.sources import spec_and_folder
 
 __all__ = ["anonymize"]
@@ -28,6 +29,7 @@ def anonymize(
     data: Any,
     *,
     spec: str | Path | Mapping[str, Any] | None = None,
+    key: bytes | None = None,
     order_by: Sequence[str] = (),
     records_per_region: int = RECORDS_PER_REGION,
     progress: Any = None,
@@ -41,6 +43,8 @@ def anonymize(
         A dataframe of Spark's, or a path that Spark reads.
     spec
         A release spec (file or mapping) instead of the options of `kohort.anonymize`.
+    key
+        The secret of pseudonyms, which executors get, too.
     order_by
         Of a dataframe: the columns to sort it by first. Its records have no order of their own, so they are
         sorted by these and then by all other columns; then the release does not depend on partitions.
@@ -53,36 +57,39 @@ def anonymize(
 
     Returns a release whose `table` is a dataframe of Spark's, and whose `write` writes it to a path.
     """
-    request = _request(spec, options)
+    request, shape = _request(spec, key, options)
     with shown_progress(progress) as report:
-        source = _source(data, order_by)
+        source = _source(data, order_by, shape)
         try:
             made = make_spark_release(source, request, progress=report, records_per_region=records_per_region)
         except BaseException:
             source.release()
             raise
-    return ReleaseOnSpark.from_verified(made)
+    return ReleaseOnSpark.from_verified(made, shape=shape)
 
 
-def _request(spec: str | Path | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Request:
+def _request(
+    spec: str | Path | Mapping[str, Any] | None, key: bytes | None, options: Mapping[str, Any]
+) -> tuple[Request, BasketShape | None]:
+    """What is asked for, and how files of nothing but baskets hold these; None for tables."""
     if spec is not None:
         if options:
             raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
         read, beside = spec_and_folder(spec)
-        return read.request(beside=beside, key=None, engine="spark")
+        return read.request(beside=beside, key=key, engine="spark"), read.shape
     known = inspect.signature(api.anonymize).parameters
     for name in options:
         if name not in known or name in _NOT_HERE:
             raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
     given = {name: parameter.default for name, parameter in known.items()}
-    return request_of({**given, **options, "engine": "spark"}, {})
+    return request_of({**given, **options, "key": key, "engine": "spark"}, {}), None
 
 
-def _source(data: Any, order_by: Sequence[str]) -> SparkSource:
+def _source(data: Any, order_by: Sequence[str], shape: BasketShape | None) -> SparkSource:
     if isinstance(data, (str, Path)):
         if order_by:
             raise InputError("'order_by' is for dataframes: the records of files have an order.")
-        return source_of_path(spark_session(), str(data))
+        return open_on_spark(spark_session(), str(data), shape)
     try:
         from pyspark.sql import DataFrame
     except ImportError:

@@ -315,6 +315,25 @@ def test_baskets_and_events_are_written_to_files(place):
         assert table_in(place)["bought"].to_pylist() == release.arrow["bought"].to_pylist()
 
 
+def test_files_of_baskets_become_columns_of_lists(place, tmp_path):
+    lines = tmp_path / "baskets.txt"
+    lines.write_text("a b\na b\n\nc d\nc d\n")
+    spec = {"items": {"hierarchy": {"order": "natural", "fanout": 2}}, "privacy": {"k": 2, "m": 2}}
+    release, target = ko.anonymize(lines, spec=spec), ko.database(place.url, table="release")
+    if place.kind == "sqlite":
+        with pytest.raises(UnsupportedError, match="'items'"):
+            release.write(target)
+        return
+    release.write(target)
+    assert table_in(place)["items"].to_pylist() == release.arrow["items"].to_pylist()
+    assert ko.verify(target, spec=spec).holds
+    again = ko.anonymize(target, spec=spec)
+    again.write(tmp_path / "again.txt")
+    assert sorted((tmp_path / "again.txt").read_text().splitlines()) == ["", "a b", "a b", "c d", "c d"]
+    with pytest.raises(UnsupportedError, match="long table"):
+        ko.anonymize(target, spec={**spec, "items": {"id": "basket", "item": "item"}})
+
+
 # -- PostgreSQL --------------------------------------------------------------------------------------
 
 

@@ -172,6 +172,7 @@ def anonymize(
             reading=reading,
             output=output,
             ledger=ledger,
+            key_file=key_file,
         )
         return
     source, files = reading.source(data), writing.files(out, ledger)

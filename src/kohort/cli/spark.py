@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from kohort.cli.anonymize import Writing
     from kohort.cli.bundles import Job, Reading
     from kohort.cli.console import Output
+    from kohort.report.asked import Version
 
 __all__ = ["anonymize_on_spark"]
 
@@ -25,35 +26,57 @@ def anonymize_on_spark(
     reading: Reading,
     output: Output,
     ledger: Path | None,
+    key_file: Path | None,
 ) -> None:
     """Anonymize a table on a cluster: solve, verify, write."""
     import time
 
+    from kohort.cli.files import command_to_copy
+    from kohort.cli.secret import secret_key
     from kohort.engines.spark.session import spark_session
-    from kohort.engines.spark.source import format_of_path, source_of_path
+    from kohort.engines.spark.source import format_of_path
     from kohort.io.read_spec import read_spec_file
     from kohort.io.signature import read_private_key
     from kohort.pipeline.spark.job import make_spark_release
-    from kohort.publication.spark_release import ReleaseOnSpark, refuse_existing
+    from kohort.publication.spark_release import (
+        ReleaseOnSpark,
+        has_lines,
+        open_on_spark,
+        refuse_existing,
+    )
 
     _refuse(events, writing, reading, ledger)
-    read = read_spec_file(spec).spec.overridden(**job.changes())
-    request = read.request(beside=spec.parent, key=None, **job.outside())
-    key = None if writing.sign is None else read_private_key(writing.sign)
+    written = read_spec_file(spec)
+    read = written.spec.overridden(**job.changes())
+    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    signing = None if writing.sign is None else read_private_key(writing.sign)
     target = _location(out)
-    format_of_path(target)
+    if not has_lines(target, read.shape):
+        format_of_path(target)
+    command = command_to_copy("anonymize", data, "--spec", spec, "--out", out, **job.typed())
+    name = PurePosixPath(_location(data)).name
     with output.progress(time_limit=request.time_limit) as progress:
         if progress is not None:
             progress("starting Spark", 0.0)
         spark = spark_session()
         refuse_existing(spark, target)
         start = time.perf_counter()
-        source = source_of_path(spark, _location(data))
+        source = open_on_spark(spark, _location(data), read.shape)
         seconds = {"read": time.perf_counter() - start}
         made = make_spark_release(source, request, progress=progress, seconds=seconds)
-        facts = ReleaseOnSpark.from_verified(made).write(target, certificate=writing.certificate, key=key)
+        making = {"command": command, "spec": written.text, "data": name}
+        release = ReleaseOnSpark.from_verified(made, making, read.shape, written.sha256)
+        facts = release.write(
+            target,
+            report=writing.report,
+            report_version=cast("Version", writing.report_version),
+            certificate=writing.certificate,
+            key=signing,
+            maps=writing.maps,
+            progress=progress,
+        )
     output.result(facts)
-    _show(output, facts, [target, *filter(None, [writing.certificate])])
+    _show(output, facts, [target, *filter(None, [writing.report, writing.certificate, writing.maps])])
 
 
 def _location(path: str) -> str:
@@ -64,13 +87,15 @@ def _location(path: str) -> str:
 def _refuse(events: Path | None, writing: Writing, reading: Reading, ledger: Path | None) -> None:
     """Refuse options that the Spark engine does not have."""
     from kohort.errors import InputError, UnsupportedError
+    from kohort.report.asked import check_report_path, check_version
 
+    check_version(writing.report_version)
+    if writing.report is not None:
+        check_report_path(writing.report)
     given: dict[str, Any] = {
         "events": events,
         "events-out": writing.events_out,
-        "report": writing.report,
         "salt": writing.salt,
-        "maps": writing.maps,
         "order-file": writing.order_file,
         "hierarchies": writing.hierarchies,
         "dossier": writing.dossier,

@@ -40,12 +40,14 @@ class CountedColumn(Column):
     """A column of which only the distinct values are at hand, each counted as often as it occurs.
 
     codes   the code of each distinct value, however it is written; the missing one among them
-    values  these values as they came
+    values  these values such that equal ones are found equal: see `comparable`
     times   how many records have each
+    given   these values as they came
     """
 
     values: Any = None
     times: np.ndarray | None = None
+    given: Any = None
 
     def __len__(self) -> int:
         assert self.times is not None
@@ -60,19 +62,22 @@ class CountedColumn(Column):
 
     def part(self, values: pa.Array | pa.ChunkedArray) -> PartColumn:
         """The column of some records, given their values as they came."""
-        return PartColumn(
-            self.name,
-            self.kind,
-            self.codes_of(values),
-            self.texts,
-            self.numbers,
-            self.listed,
-            self.apart,
-            self.counts,
-        )
+        return self._part(self.codes_of(values))
+
+    def part_at(self, places: np.ndarray) -> PartColumn:
+        """The column of some records, given the place of each value among those that were counted."""
+        return self._part(self.codes[places].astype(np.int32, copy=False))
+
+    def _part(self, codes: np.ndarray) -> PartColumn:
+        shared = self.texts, self.numbers, self.listed, self.apart
+        return PartColumn(self.name, self.kind, codes, *shared, self.counts)
 
     def codes_of(self, values: pa.Array | pa.ChunkedArray) -> np.ndarray:
         """The codes of values; one that was not counted is refused: the table is another than before."""
+        return self.codes[self.places_of(values)].astype(np.int32, copy=False)
+
+    def places_of(self, values: pa.Array | pa.ChunkedArray) -> np.ndarray:
+        """The place of each value among those that were counted; one that was not is refused."""
         place = pc.index_in(comparable(values).cast(self.values.type), value_set=self.values)
         if place.null_count:
             raise InputError(
@@ -82,16 +87,15 @@ class CountedColumn(Column):
             )
         if isinstance(place, pa.ChunkedArray):
             place = place.combine_chunks()
-        return self.codes[place.to_numpy(zero_copy_only=False)].astype(np.int32, copy=False)
+        return place.to_numpy(zero_copy_only=False)
 
 
 def counted_column(name: str, values: pa.Array, times: np.ndarray) -> CountedColumn:
     """A column, given its distinct values (a missing one may be among them) and how often each occurs."""
-    values = comparable(values)
-    coded = code_column(name, values)
-    return CountedColumn(
-        name, coded.kind, coded.codes, coded.texts, coded.numbers, coded.listed, coded.apart, values, times
-    )
+    known = comparable(values)
+    coded = code_column(name, known)
+    found = coded.kind, coded.codes, coded.texts, coded.numbers, coded.listed, coded.apart
+    return CountedColumn(name, *found, known, times, values)
 
 
 def comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

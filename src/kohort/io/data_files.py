@@ -12,7 +12,7 @@ import pyarrow as pa
 from kohort.data.basket_cells import joined
 from kohort.data.formulas import escaped, unescaped
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.baskets import BasketShape, read_basket_file, write_basket_file
+from kohort.io.baskets import BASKETS, BasketShape, read_basket_file, write_basket_file
 from kohort.io.columns import Slices
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.reading import DatabaseBatches
@@ -50,9 +50,15 @@ def _read_database(source: DatabaseTable, shape: BasketShape | None, reading: di
 
 
 def refuse_options_of_files(shape: BasketShape | None, reading: Mapping[str, Any]) -> None:
-    """Refuse what is said about a file where the records are those of a database."""
-    if shape is not None:
-        raise UnsupportedError("A spec for a file of baskets cannot be used for a database: give a file.")
+    """Refuse what is said about a file where the records are those of a database.
+
+    Baskets are lists there, in a column named `items`.
+    """
+    if shape is not None and shape.id is not None:
+        raise UnsupportedError(
+            "A spec for a long table of baskets (id and item) cannot be used for a database: give a file, or "
+            f"a table or query with a column {BASKETS!r} of lists."
+        )
     said = [name for name, value in reading.items() if value is not None and name != "header_option"]
     if said:
         raise InputError(f"{', '.join(said)}: this is for files, not for databases. Leave it out.")

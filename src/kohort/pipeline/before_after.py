@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.people import weights_of
 from kohort.pipeline.publish import labelled
+from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.models import PersonCells
@@ -29,7 +30,10 @@ from kohort.verification.reading import Reading, read_labels
 if TYPE_CHECKING:
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["BasketPair", "BeforeAfter", "Classes", "before_after", "classes_of"]
+__all__ = ["BasketPair", "BeforeAfter", "Classes", "RecordCodes", "Side", "before_after", "classes_of"]
+
+Side = Literal["before", "after"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,20 @@ class BasketPair:
 
 
 @dataclass(frozen=True, eq=False)
+class RecordCodes:
+    """Some original records in codes, and as they are published.
+
+    codes     per quasi-identifier the values
+    labels    per quasi-identifier the labels; -1: the record was left out
+    withheld  whether they are published as `*` everywhere, in no class that keeps the promise
+    """
+
+    codes: tuple[np.ndarray, ...]
+    labels: tuple[np.ndarray, ...]
+    withheld: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class BeforeAfter:
     """The quasi-identifiers and sensitive columns of a table, as they were and as they are published.
 
@@ -63,7 +81,14 @@ class BeforeAfter:
     histories the records of each person, where they are linked; else None
     persons   per original record the number of its person; None where everybody has one record
     weights   per original record how many people of the population it stands for; None where all count alike
+    numbers   per original record its number in the table that it is from; None: they are all records of it
+    drawn_of  how many records that table has, where these were drawn from it; else None
+
+    A table on a cluster is never here as a whole. So figures that look at single records are counted by
+    `tally`: there in parts that hold whole classes, here at once.
     """
+
+    in_parts: ClassVar[bool] = False
 
     attributes: tuple[Attribute, ...]
     labels: tuple[Column, ...]
@@ -75,6 +100,48 @@ class BeforeAfter:
     histories: Histories | None = None
     persons: np.ndarray | None = None
     weights: np.ndarray | None = None
+    numbers: np.ndarray | None = None
+    drawn_of: int | None = None
+
+    def tally(
+        self, count: Callable[[BeforeAfter], T], unite: Callable[[Sequence[T]], T], *, by: Side = "after"
+    ) -> T:
+        """What `count` finds in the table, counted once; on a cluster, in its parts, whose counts are united.
+
+        count  a function that can be sent to other processes
+        by     whether parts hold whole classes of the original (before) or of the release (after)
+        """
+        tallies: dict = vars(self).setdefault("_tallies", {})
+        if (count, by) not in tallies:
+            tallies[count, by] = self._tally(count, unite, by)
+        return tallies[count, by]
+
+    def _tally(self, count: Callable[[BeforeAfter], T], unite: Callable[[Sequence[T]], T], by: Side) -> T:
+        return unite([count(self)])
+
+    def drawn(self) -> BeforeAfter:
+        """These records or, of a table that is not here, some of them, drawn at random."""
+        return self
+
+    def codes_of_records(self, numbers: np.ndarray) -> RecordCodes:
+        """The codes of original records, by their numbers from 0 on, in this order."""
+        place = self.published_of[numbers]
+        there = place >= 0
+        return RecordCodes(
+            tuple(attribute.column.codes[numbers] for attribute in self.attributes),
+            tuple(np.where(there, column.codes[place], -1) for column in self.labels),
+            there & self.withheld[place],
+        )
+
+    @property
+    def n_published(self) -> int:
+        """How many of the original records are published, the withheld ones among them."""
+        return len(self.rows)
+
+    @cached_property
+    def n_withheld(self) -> int:
+        """How many records are published as `*` everywhere, in no class that keeps the promise."""
+        return int(self.withheld.sum())
 
     @property
     def n_people(self) -> int:
@@ -135,6 +202,42 @@ class BeforeAfter:
         if persons is None:
             return classes.sizes
         return PersonCells.from_records(classes.of_record, persons, None, len(classes.sizes)).people
+
+    def kept(self, by: Side) -> np.ndarray:
+        """The numbers of the classes of a side that are not withheld."""
+        classes = self.before if by == "before" else self.after
+        every = np.arange(len(classes.sizes))
+        if by == "before":
+            return every
+        return np.setdiff1d(every, np.unique(classes.of_record[self.withheld]))
+
+    def least_sizes(self, by: Side) -> np.ndarray:
+        """Per person the size of the smallest class that they are in, in people; 0 where all are withheld."""
+        assert self.persons is not None
+        classes, sizes = (
+            (self.before, self.sizes_before) if by == "before" else (self.after, self.sizes_after)
+        )
+        persons = self.persons if by == "before" else self.persons[self.rows]
+        known = np.zeros(len(sizes), dtype=bool)
+        known[self.kept(by)] = True
+        there = known[classes.of_record]
+        unseen = np.iinfo(np.int64).max
+        least = np.full(self.n_people, unseen)
+        np.minimum.at(least, persons[there], sizes[classes.of_record[there]])
+        return np.where(least < unseen, least, 0)
+
+    def people_by_size(self, by: Side) -> SizeCounts:
+        """How many people are in classes of each size: everybody by the smallest class that they are in."""
+        least = self.least_sizes(by)
+        return SizeCounts.of(least[least > 0])
+
+    def most_frequent(self, column: Column, by: Side) -> float:
+        """The share of people who have the most frequent value of a column; the withheld are not counted."""
+        records = np.arange(self.n_records) if by == "before" else self.rows[~self.withheld]
+        n = len(records)
+        one_class = Classes(np.zeros((1, 0)), np.array([n]), np.zeros(n, dtype=int))
+        _, _, count = self.value_counts(column, one_class, records)
+        return float(count.max() / (n if self.persons is None else len(np.unique(self.persons[records]))))
 
     def value_counts(
         self, column: Column, classes: Classes, records: np.ndarray

@@ -24,6 +24,7 @@ from kohort.problem.problem import Problem
 from kohort.verification import Caution, Verdict
 
 __all__ = [
+    "basket_notes",
     "extreme_caution",
     "extreme_cautions",
     "formula_notes",
@@ -55,7 +56,7 @@ def release_notes(
         *([] if prepared.files is None else _file_notes(prepared.files)),
         *withholding_notes(prepared.problem, verdict.withheld),
         *model_notes(prepared.problem),
-        *_basket_notes(prepared.items if not prepared.attributes else None),
+        *basket_notes(prepared.items if not prepared.attributes else None),
         *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
         *_counterfeit_notes(published.counterfeits),
         *order.notes,
@@ -131,7 +132,7 @@ def model_notes(problem: Problem) -> list[str]:
     ]
 
 
-def _basket_notes(items: ItemsProblem | None) -> list[str]:
+def basket_notes(items: ItemsProblem | None) -> list[str]:
     """Notes about baskets without quasi-identifiers."""
     if items is None:
         return []
@@ -142,7 +143,7 @@ def _basket_notes(items: ItemsProblem | None) -> list[str]:
             "multiset: true keeps the repetitions."
         )
     sensitive = 0 if items.sensitive is None else items.sensitive.sizes
-    if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
+    if (empty := items.records(baskets.sizes + sensitive == 0)) > 0:
         are = counted(empty, "empty basket is", "empty baskets are")
         notes.append(f"{are} published as such: they hold nothing by which somebody could be recognized.")
     if items.confidence is not None:

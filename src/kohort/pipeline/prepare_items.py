@@ -21,7 +21,13 @@ from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemInference
 
-__all__ = ["DEFAULT_HIERARCHY", "build_item_hierarchy", "hierarchy_description", "items_problem"]
+__all__ = [
+    "DEFAULT_HIERARCHY",
+    "build_item_hierarchy",
+    "hierarchy_description",
+    "item_hierarchy",
+    "items_problem",
+]
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
@@ -41,7 +47,7 @@ def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
         holds, names = confidence.held(baskets, values, multiset=items.multiset), confidence.sensitive
         baskets, sensitive = baskets.parted(names, multiset=items.multiset)
         plain = plain.parted(names)[0] if items.multiset else baskets
-    hierarchy = _hierarchy(baskets, items, plain)
+    hierarchy = item_hierarchy(baskets, items, plain)
     if confidence is not None:
         _refuse_ambiguous(hierarchy, confidence, items.column)
     return ItemsProblem(
@@ -73,7 +79,7 @@ def _refuse_ambiguous(hierarchy: Hierarchy, confidence: ItemInference, column: s
         )
 
 
-def _hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
+def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
     """The hierarchy over the items.
 
     `plain` holds the same baskets as sets. In a multiset, `milk ×2` is put under `milk`.

@@ -10,7 +10,7 @@ from kohort.pipeline.prepare_items import hierarchy_description
 from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.item_nodes import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["ItemsPart"]
@@ -50,17 +50,19 @@ class ItemsPart:
 
     def facts(self) -> dict[str, Any]:
         """The facts for the certificate; no item is among them."""
+        occurrences = self.problem.occurrences()
+        dropped = self.problem.occurrences(self.recoding.node_of_occurrence == DROPPED)
         return {
             "column": self.problem.baskets.name,
             "algorithm": self.algorithm.name,
             "parameters": parameters_of(self.algorithm),
             "hierarchy": self.hierarchy,
             "items": len(self.problem.baskets.items.texts),
-            "occurrences": len(self.recoding.node_of_occurrence),
+            "occurrences": occurrences,
             "published_items": len(self.recoding.nodes_used()),
-            "withheld": int(self.recoding.withheld.sum()),
-            "dropped": self.recoding.dropped,
-            "dropped_share": self.recoding.dropped / max(len(self.recoding.node_of_occurrence), 1),
+            "withheld": self.problem.records(self.recoding.withheld),
+            "dropped": dropped,
+            "dropped_share": dropped / max(occurrences, 1),
             "dropped_sensitive": self.recoding.dropped_sensitive,
             "class_size": self.class_size,
             "ncp": self.ncp,

@@ -19,11 +19,13 @@ class SensitiveAttribute:
     """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`.
 
     persons  the number of each record's person, where people have several records
+    overall  how many people have each value in a table that is elsewhere: see `spread_overall`
     """
 
     column: Column
     hierarchy: Hierarchy | None = None
     persons: np.ndarray | None = None
+    overall: np.ndarray | None = None
 
     @property
     def n_values(self) -> int:
@@ -39,6 +41,8 @@ class SensitiveAttribute:
         )
 
     def _overall(self) -> np.ndarray:
+        if self.overall is not None:
+            return self.overall
         if self.persons is None:
             return self.column.counts
         return spread_overall(self.persons, self.column.codes, self.n_values)

@@ -227,7 +227,8 @@ class ReleaseFiles:
                 continue
             delimiter = None if file is None or ".tsv" in path.suffixes else file.delimiter
             formulas = release.request.formulas
-            write_data(table, path, origin.shape, delimiter=delimiter, formulas=formulas)
+            shape = None if isinstance(self.out, DatabaseTable) else origin.shape  # there, lists are cells
+            write_data(table, path, shape, delimiter=delimiter, formulas=formulas)
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:

@@ -30,8 +30,8 @@ def refuse_target(
     reads: Collection[Path | DatabaseTable | None],
 ) -> None:
     """Refuse a table that cannot be written, or that is read; best called before long work."""
-    if shape is not None or request.events is not None:
-        what = "Baskets" if shape is not None else "People and events"
+    if request.events is not None or (shape is not None and shape.id is not None):
+        what = "People and events" if shape is None else "Long tables of baskets (id and item)"
         raise UnsupportedError(f"{what} are written to files. Choose a file for the release.")
     if target in reads:
         raise InputError(f"Table {target.name!r} is one that this run reads. Choose another output.")

@@ -15,12 +15,11 @@ from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline import Request, VerifiedRelease, make_release
-from kohort.pipeline.maps import Maps, maps_of
+from kohort.publication.judged import JudgedRelease
 from kohort.publication.origin import DATAFRAME, Origin
 
 if TYPE_CHECKING:
     from kohort.data.numeric_labels import How, Star
-    from kohort.report.summary import Summary
 
 __all__ = ["Release", "release_of"]
 
@@ -58,7 +57,7 @@ def release_of(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(VerifiedRelease):
+class Release(JudgedRelease, VerifiedRelease):
     """A verified release. `table` is the published table, of the kind that came in.
 
     loss      every cost by its name, measured on what is published
@@ -79,34 +78,7 @@ class Release(VerifiedRelease):
         """A verified release, extended by methods that judge and write it."""
         return cls(**{field.name: getattr(made, field.name) for field in fields(made)}, origin=origin)
 
-    # -- judging ---------------------------------------------------------------------------------------
-
-    def risk(self, **options: Any) -> dict[str, Any]:
-        """How likely people are found, before and after; the options are those of `kohort.assess_risk`."""
-        from kohort.risk import assess_risk
-
-        return assess_risk(self, **options)
-
-    def utility(self, **options: Any) -> dict[str, Any]:
-        """How useful the release still is; the options are those of `kohort.measure_utility`."""
-        from kohort.utility import measure_utility
-
-        return measure_utility(self, **options)
-
-    def summary(self) -> Summary:
-        """What a person asks first: is it safe, what did it cost, what became of each column.
-
-        It prints well in a terminal and in a notebook, shows no value, and `to_dict()` makes it plain data.
-
-        >>> import pyarrow as pa, kohort as ko
-        >>> people = pa.table({"age": [21, 22, 41, 42]})
-        >>> print(ko.anonymize(people, quasi_identifiers=["age"], k=2).summary())  # doctest: +ELLIPSIS
-        Every promise holds...
-        4 records in 2 classes, the smallest with 2; 0 withheld...
-        """
-        from kohort.report.summary import summary_of
-
-        return summary_of(self)
+    # -- judging: see JudgedRelease -----------------------------------------------------------------------
 
     def as_numbers(self, column: str, how: How = "midpoint", *, star: Star = "missing", seed: int = 0) -> Any:
         """A published column as numbers or times to compute with; see `ko.as_numbers` for the arguments.
@@ -123,12 +95,6 @@ class Release(VerifiedRelease):
         from kohort.report.published_numbers import published_numbers
 
         return published_numbers(self, column, how, star=star, seed=seed)
-
-    def _repr_html_(self) -> str:
-        """How a notebook shows a release: the verdict and its figures, no value of the data."""
-        from kohort.report.html import notebook_page
-
-        return notebook_page(self)
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -327,11 +293,6 @@ class Release(VerifiedRelease):
         """Outputs of these files; what the release was made from is never replaced."""
         reads = [read.file if isinstance(read, DatabaseTable) else read for read in self.origin.reads]
         return Outputs([Path(path) for path in paths], reads=reads)
-
-    def value_maps(self, spec_sha256: str | None = None) -> Maps:
-        """The maps of every value; refused unless a value is published alike wherever it occurs."""
-        maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        return replace(maps, spec_sha256=spec_sha256)
 
 
 def _path(name: str | Path | None) -> Path | None:

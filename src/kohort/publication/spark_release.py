@@ -3,83 +3,190 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
+from kohort.algorithms import Progress
+from kohort.engines.spark.baskets import as_lines, line_source
 from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.source import format_of_path
-from kohort.engines.spark.values import fingerprint
-from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.engines.spark.source import SparkSource, format_of_path, source_of_path
+from kohort.engines.spark.values import fingerprint, quoted
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
+from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.certificate import write_certificate
+from kohort.io.maps import write_maps
 from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.spark.release import SparkRelease
+from kohort.publication.judged import JudgedRelease
+from kohort.publication.spark_hashes import WHAT_IS_HASHED, sha256_of_folder
+from kohort.report.asked import check_report_path, check_version
+from kohort.report.html import write_report
 
-__all__ = ["ReleaseOnSpark", "refuse_existing"]
+__all__ = ["ReleaseOnSpark", "has_lines", "open_on_spark", "refuse_existing"]
 
 _EXACT = ("parquet", "orc")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseOnSpark(SparkRelease):
+class ReleaseOnSpark(JudgedRelease, SparkRelease):
     """A verified release on a cluster. `table` is a dataframe of Spark's; `write` writes it to a path.
 
-    loss, verdict, notes and facts() are those of every release. `close` lets Spark give up what it holds.
+    loss, verdict, notes, facts(), risk(), utility(), summary() and report() are those of every release; what
+    they need is counted on the cluster. `close` lets Spark give up what it holds.
     """
 
+    making: Mapping[str, str] = field(default_factory=dict)
+    shape: BasketShape | None = None
+    spec_sha256: str | None = None
+
     @classmethod
-    def from_verified(cls, made: SparkRelease) -> ReleaseOnSpark:
-        return cls(**{field.name: getattr(made, field.name) for field in fields(made)})
+    def from_verified(
+        cls,
+        made: SparkRelease,
+        making: Mapping[str, str] | None = None,
+        shape: BasketShape | None = None,
+        spec_sha256: str | None = None,
+    ) -> ReleaseOnSpark:
+        """A verified release with methods that judge and write it.
+
+        making  what a report says of how it was made
+        shape   how files of nothing but baskets hold these; None for tables
+        spec_sha256  the hash of the spec's file, for its maps
+        """
+        known = {field.name: getattr(made, field.name) for field in fields(made)}
+        return cls(**known, making=dict(making or {}), shape=shape, spec_sha256=spec_sha256)
+
+    def report(
+        self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
+    ) -> None:
+        """Write a page for people, HTML or PDF by its ending, to a file of this machine.
+
+        The internal version shows values of the original; the public one may go with the release. What needs
+        all records in one place is left out, with a sentence that says so.
+        """
+        check_report_path(path)
+        with Outputs([Path(path)]).drafts() as draft_of:
+            options = {"making": self.making, **more}
+            write_report(self, draft_of[Path(path)], version=version, **options)
 
     def write(
-        self, out: str | Path, *, certificate: str | Path | None = None, key: Any = None
+        self,
+        out: str | Path,
+        *,
+        report: str | Path | None = None,
+        report_version: Literal["internal", "public"] = "internal",
+        certificate: str | Path | None = None,
+        key: Any = None,
+        maps: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Write the release to a path that Spark writes (a folder of files), all of it or nothing.
 
+        report       a file of this machine for the report, and its version
         certificate  a file of this machine for the certificate
         key          the private key that signs it
+        maps         a file of this machine that says how each value is published, for `ko.apply_maps`
 
         Returns the facts that the certificate holds. A path that exists already is refused.
         """
         out = str(out)
-        kind, _ = format_of_path(out)
+        kind = "text" if has_lines(out, self.shape) else format_of_path(out)[0]
+        check_version(report_version)
+        if report is not None:
+            check_report_path(report)
         if kind == "csv" and self.request.formulas == "escape":
             raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
         spark = self.frame.sparkSession
         refuse_existing(spark, out)
-        beside = [] if certificate is None else [Path(certificate)]
-        beside += [signature_path(beside[0])] if beside and key is not None else []
+        signature = None if certificate is None or key is None else signature_path(Path(certificate))
+        beside = [Path(path) for path in (report, certificate, signature, maps) if path is not None]
+        made = None if maps is None else self.value_maps(self.spec_sha256)
         start = time.perf_counter()
         with Outputs(beside).drafts() as draft_of, _draft(spark, out) as draft:
             self._write_records(draft)
             self.seconds["write"] = time.perf_counter() - start
-            facts = self.facts()
-            if beside:
-                write_certificate(facts, draft_of[beside[0]])
-            if len(beside) > 1:
-                sign_file(draft_of[beside[0]], draft_of[beside[1]], key)
+            hashed = replace(self, notes=(*self.notes, WHAT_IS_HASHED))
+            hashes = {"input": None, "output": sha256_of_folder(spark, draft)}
+            if report is not None:
+                making = {**self.making, "release": PurePosixPath(out).name}
+                options = {"version": report_version, "making": making, "progress": progress}
+                write_report(hashed, draft_of[Path(report)], **options, sha256=hashes)
+            facts = hashed.facts(sha256=hashes)
+            if certificate is not None:
+                write_certificate(facts, draft_of[Path(certificate)])
+            if maps is not None and made is not None:
+                write_maps(made, draft_of[Path(maps)])
+            if certificate is not None and signature is not None:
+                sign_file(draft_of[Path(certificate)], draft_of[signature], key)
         return facts
 
     def _write_records(self, draft: str) -> None:
         """Write the records, and compare what is there then with what was verified."""
+        if has_lines(draft, self.shape):
+            self._write_lines(draft)
+            return
         kind, options = format_of_path(draft)
         spark, names = self.frame.sparkSession, list(self.frame.columns)
         with spark_failures("write the release"):
             chosen = {name: value for name, value in options.items() if name in _WRITING}
             self.frame.write.format(kind).options(**chosen).mode("error").save(draft)
             written = spark.read.format(kind).options(**options).load(draft)
-        verified, found = fingerprint(self.frame, names), fingerprint(written, list(written.columns))
+        verified, found = self.fingerprint, fingerprint(written, list(written.columns))
         same = found == verified if kind in _EXACT else found[0] == verified[0]
         if written.columns != names or not same:
-            raise InternalError(
-                "The records that were written are not those that were verified. Nothing was published. "
-                "Please report this."
-            )
+            raise InternalError(_OTHERS)
+
+    def _write_lines(self, draft: str) -> None:
+        """Write one basket on each line, and read them again: the same items must be there."""
+        assert self.shape is not None and self.request.items is not None
+        column, separator = self.request.items.column, self.shape.separator_for(Path(draft))
+        spark = self.frame.sparkSession
+        with spark_failures("write the release"):
+            as_lines(self.frame, column, separator).write.mode("error").text(draft)
+            written = line_source(spark, draft, column, separator)
+        try:
+            found = fingerprint(written.frame, [column])
+        finally:
+            written.release()
+        if found != fingerprint(_without_missing(self.frame, column), [column]):
+            raise InternalError(_OTHERS)
+
+
+_OTHERS = (
+    "The records that were written are not those that were verified. Nothing was published. Please report "
+    "this."
+)
+
+
+def has_lines(path: str, shape: BasketShape | None) -> bool:
+    """Whether files hold one basket on each line: those of baskets alone, unless the ending says more."""
+    if shape is None:
+        return False
+    if shape.id is not None:
+        raise UnsupportedError("The Spark engine does not read long tables of baskets (id and item).")
+    return not path.rstrip("/").lower().endswith((".parquet", ".pq", ".orc", ".json", ".jsonl"))
+
+
+def open_on_spark(spark: Any, path: str, shape: BasketShape | None) -> SparkSource:
+    """The records at a path: those of a table, or baskets on lines."""
+    if shape is not None and has_lines(path, shape):
+        return line_source(spark, path, BASKETS, shape.separator_for(Path(path)))
+    return source_of_path(spark, path)
+
+
+def _without_missing(frame: Any, column: str) -> Any:
+    """The baskets with empty ones for those that are missing: lines do not tell them apart."""
+    import pyspark.sql.functions as F
+
+    empty = F.array().cast("array<string>")
+    return frame.select(F.coalesce(F.col(quoted(column)), empty).alias(column))
 
 
 def refuse_existing(spark: Any, out: str) -> None:
@@ -106,8 +213,10 @@ def _draft(spark: Any, out: str) -> Iterator[str]:
                     f"{out} could not be written: something is there by now. Nothing was written."
                 )
     except BaseException:
-        with spark_failures(f"remove the draft of {out}"):
+        with suppress(KohortError), spark_failures(f"remove the draft of {out}"):
             files.delete(place, True)
+        if "://" not in draft:  # of this machine, where Spark may be gone
+            shutil.rmtree(draft, ignore_errors=True)
         raise
 
 

@@ -7,41 +7,41 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.pipeline.before_after import BeforeAfter, Classes
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.risk.class_tally import BINS, GuessTally, class_tally
 
 __all__ = ["class_size_facts", "guess_facts", "riskiest_classes"]
 
 _FACTORS = (1, 1.5, 2, 3, 5, 10, 30, 100, 1000)  # bins of class sizes, in multiples of the smallest
-_GUESS_BINS = 10
-_RISKIEST = 10
 
 
 def class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
     """How many records (or people) are in classes of which size; every bin holds whole classes."""
-    sizes = sides.sizes_after[_kept(sides)]
-    if not sides.attributes or not len(sizes):
+    counted = class_tally(sides, "after").sizes
+    if not sides.attributes or not counted.classes:
         return None
-    smallest = int(sizes.min())
+    sizes, members = counted.size, counted.members
+    smallest, largest = int(sizes[0]), int(sizes[-1])
     starts = sorted({int(np.ceil(smallest * factor)) for factor in _FACTORS})
     bin_of = np.searchsorted(starts, sizes, side="right") - 1
     bins = []
     for i in np.unique(bin_of):
-        chosen = sizes[bin_of == i]
-        last = starts[i + 1] - 1 if i + 1 < len(starts) else int(sizes.max())
+        records = int(members[bin_of == i].sum())
+        last = starts[i + 1] - 1 if i + 1 < len(starts) else largest
         bins.append(
             {
-                "size": _span(starts[i], min(last, int(sizes.max()))),
-                "classes": len(chosen),
-                "records": int(chosen.sum()),
-                "share": float(chosen.sum() / sizes.sum()),
+                "size": _span(starts[i], min(last, largest)),
+                "classes": int(counted.times[bin_of == i].sum()),
+                "records": records,
+                "share": float(records / members.sum()),
             }
         )
     return {
         "counted": sides.counted,
         "smallest": smallest,
-        "median": float(np.median(sizes)),
-        "largest": int(sizes.max()),
-        "average": float(sizes.mean()),
+        "median": counted.median,
+        "largest": largest,
+        "average": float(members.sum() / counted.classes),
         "bins": bins,
     }
 
@@ -50,58 +50,33 @@ def _span(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
-def _kept(sides: BeforeAfter) -> np.ndarray:
-    """The numbers of the classes that are not withheld."""
-    withheld = np.unique(sides.after.of_record[sides.withheld])
-    return np.setdiff1d(np.arange(len(sides.after.sizes)), withheld)
-
-
-def guess_facts(sides: BeforeAfter, column: Column) -> dict[str, Any] | None:
-    """How well a sensitive value can be guessed from the class alone: the guess is its most frequent value.
+def guess_facts(sides: BeforeAfter) -> list[dict[str, Any]]:
+    """How well sensitive values can be guessed from the class alone: the guess is its most frequent value.
 
     The share of that value in a class is the confidence. The whole table, taken as one class, shows what
     anybody could guess without knowing the class. The facts hold no value.
     """
-    kept = _kept(sides)
-    if not len(kept):
-        return None
-    top, different = (counted[kept] for counted in _most_frequent(sides, column))
-    sizes = sides.sizes_after[kept]
-    confidence = top / sizes
-    bin_of = np.minimum((confidence * _GUESS_BINS).astype(np.int64), _GUESS_BINS - 1)
-    shares = np.bincount(bin_of, weights=sizes, minlength=_GUESS_BINS) / sizes.sum()
+    tally = class_tally(sides, "after")
+    if not tally.sizes.classes:
+        return []
+    return [_guess_facts(sides, column, found) for column, found in zip(sides.sensitive, tally.guesses)]
+
+
+def _guess_facts(sides: BeforeAfter, column: Column, found: GuessTally) -> dict[str, Any]:
     return {
         "name": column.name,
         "values": len(column.texts),
-        "fewest_values": int(different.min()),
-        "highest": float(confidence.max()),
-        "average": float(top.sum() / sizes.sum()),
-        "table": _best_without_classes(sides, column),
-        "certain_records": int(sizes[top == sizes].sum()),
-        "certain_classes": int((top == sizes).sum()),
+        "fewest_values": found.fewest_values,
+        "highest": found.surest,
+        "average": found.right / found.people,
+        "table": sides.most_frequent(column, "after"),
+        "certain_records": found.certain_people,
+        "certain_classes": found.certain_classes,
         "bins": [
-            {"from": i / _GUESS_BINS, "to": (i + 1) / _GUESS_BINS, "share": float(share)}
-            for i, share in enumerate(shares)
+            {"from": i / BINS, "to": (i + 1) / BINS, "share": float(people / found.people)}
+            for i, people in enumerate(found.bins)
         ],
     }
-
-
-def _best_without_classes(sides: BeforeAfter, column: Column) -> float:
-    """How often the most frequent value of all records that are not withheld is right."""
-    published = np.where(sides.withheld, -1, sides.rows)
-    one_class = Classes(np.zeros((1, 0)), np.array([len(published)]), np.zeros(len(published), dtype=int))
-    _, _, count = sides.value_counts(column, one_class, published)
-    kept = sides.rows[~sides.withheld]
-    return float(count.max() / (len(kept) if sides.persons is None else len(np.unique(sides.persons[kept]))))
-
-
-def _most_frequent(sides: BeforeAfter, column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """Per class how often its most frequent value occurs, and how many different values it has."""
-    n_classes = len(sides.after.sizes)
-    group, _, count = sides.value_counts(column, sides.after, sides.rows)
-    top = np.zeros(n_classes, dtype=np.int64)
-    np.maximum.at(top, group, count)
-    return top, np.bincount(group, minlength=n_classes)
 
 
 def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
@@ -109,22 +84,17 @@ def riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
 
     Shows values: not for the public.
     """
-    kept = _kept(sides)
-    if not sides.attributes or not len(kept):
+    tally = class_tally(sides, "after")
+    if not sides.attributes or not tally.sizes.classes:
         return None
-    sizes = sides.sizes_after
-    tops = [_most_frequent(sides, column)[0] / sizes for column in sides.sensitive]
-    guess = np.max(tops, axis=0) if tops else np.zeros(len(sizes))
-    risk = np.maximum(guess, 1 / sizes)[kept]
-    order = kept[np.lexsort((sizes[kept], -risk))[:_RISKIEST]]
     rows = [
         {
-            "number": int(number),
-            "values": [column.texts[code] for column, code in zip(sides.labels, sides.after.codes[number])],
-            sides.counted: int(sizes[number]),
-            "chance": float(1 / sizes[number]),
-            "guess": float(guess[number]) if tops else None,
+            "number": found.number,
+            "values": [column.texts[code] for column, code in zip(sides.labels, found.codes)],
+            sides.counted: found.size,
+            "chance": 1 / found.size,
+            "guess": found.guess if sides.sensitive else None,
         }
-        for number in order
+        for found in tally.riskiest
     ]
-    return {"columns": [column.name for column in sides.labels], "classes": rows, "of": len(kept)}
+    return {"columns": [column.name for column in sides.labels], "classes": rows, "of": tally.sizes.classes}

@@ -64,6 +64,7 @@ def report_facts(
     facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
     run.report("report: utility", 0.3)
     facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
+    facts["left_out"] = [*facts["risk"]["left_out"], *facts["utility"]["left_out"]]
     run.report("report: charts", 0.8)
     return facts if version == "internal" else public_facts(facts)
 
@@ -72,11 +73,10 @@ def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
     """The facts about columns and classes."""
     sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]
-    guesses = [guess_facts(sides, column) for column in sides.sensitive]
     return {
         "attributes": attributes,
         "class_sizes": class_size_facts(sides),
-        "guesses": [found for found in guesses if found is not None],
+        "guesses": guess_facts(sides),
         "item_levels": None if release.items is None else item_levels(release.items),
         "sensitive": [column.name for column in sides.sensitive],
         "distributions": _distributions(columns, attributes),

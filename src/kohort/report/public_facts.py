@@ -44,7 +44,7 @@ _CERTIFICATE = (
     "commitment",
 )
 _TOGETHER = ("release", "again", "candidates", "counterfeits", "alone", "ratio")
-_REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive")
+_REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive", "left_out")
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")
 _BIN = ("size", "records", "share")
 _ATTACK = ("known", "known_items", "targets")

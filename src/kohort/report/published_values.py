@@ -55,7 +55,7 @@ class PublishedValues:
 
 def published_values(sides: BeforeAfter) -> list[PublishedValues]:
     """Every quasi-identifier of a release, with its published labels."""
-    left_out = sides.n_records - len(sides.rows)
+    left_out = sides.n_records - sides.n_published
     return [_published(sides, place, left_out) for place in range(len(sides.attributes))]
 
 

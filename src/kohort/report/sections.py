@@ -73,7 +73,8 @@ def _losses(facts: dict[str, Any]) -> Section:
 
 
 def _notes(facts: dict[str, Any]) -> Section | None:
-    return Section("notes", "Notes", points=facts["notes"]) if facts["notes"] else None
+    points = [*facts["notes"], *facts["left_out"]]
+    return Section("notes", "Notes", points=points) if points else None
 
 
 def _files(facts: dict[str, Any]) -> list[list[Any]]:

@@ -10,20 +10,23 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter, Classes
+from kohort.pipeline.before_after import BeforeAfter, Side
 from kohort.pipeline.release import VerifiedRelease
+from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.uniqueness import population_uniqueness
 from kohort.risk.attack import linkage_attack
+from kohort.risk.class_tally import class_tally, people_by_size
 from kohort.risk.classes import record_risks, unique_share
 from kohort.risk.disclosure import attribute_disclosure
 from kohort.risk.households import household_risk
 from kohort.risk.order import order_attack
-from kohort.risk.people import dominance, person_risks
+from kohort.risk.people import dominance
 from kohort.risk.population import Population, population_of
 from kohort.risk.weights import weighted_population
 
 __all__ = ["assess_risk"]
 
+SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 
 
@@ -66,46 +69,67 @@ def assess_risk(
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
     sides = release.sides
-    kept = _kept_sizes(sides)
+    left_out = _left_out(sides, population, sampling_fraction)
     run.report("looking people up", 0.2)
-    attack = linkage_attack(
-        sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
-    )
+    attack = None
+    if "linkage" not in left_out:
+        attack = linkage_attack(
+            sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
+        )
     run.report("counting the population", 0.4)
     people = None if population is None else _people(release, sides, population, run)
     return {
         "kohort": "risk",
-        "records": len(sides.rows) - int(sides.withheld.sum()),
-        "withheld": sides.n_records - len(sides.rows) + int(sides.withheld.sum()),
+        "records": sides.n_published - sides.n_withheld,
+        "withheld": sides.n_records - sides.n_published + sides.n_withheld,
         "quasi_identifiers": [attribute.name for attribute in sides.attributes],
         "counted": sides.counted,
-        "people": None if sides.persons is None else int(sides.persons.max()) + 1,
+        "people": None if sides.counted == "records" else sides.n_people,
         "threshold": threshold,
-        **_class_risks(sides, kept, people, threshold),
-        "population_uniqueness": _population_uniqueness(sides, kept, sampling_fraction),
+        **_class_risks(sides, people, threshold),
+        "population_uniqueness": _population_uniqueness(sides, sampling_fraction),
         "attribute_disclosure": (
             attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
         ),
         "households": household_risk(sides) if release.roles.only("household") is not None else None,
-        "sampling_weights": weighted_population(sides, kept) if sides.attributes else None,
+        "sampling_weights": weighted_population(sides) if sides.attributes else None,
         "dominance": dominance(sides) if sides.attributes else None,
         "linkage": attack,
-        "order": order_attack(release, sides, release.problem.k),
+        "order": None if "order" in left_out else order_attack(release, sides, release.problem.k),
+        "left_out": list(left_out.values()),
     }
 
 
-def _class_risks(
-    sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
-) -> dict[str, Any]:
+def _left_out(sides: BeforeAfter, population: Any, fraction: float | None) -> dict[str, str]:
+    """What is not measured of a table on a cluster, with a sentence that says why."""
+    if not sides.in_parts:
+        return {}
+    for name, value in (("population", population), ("sampling_fraction", fraction)):
+        if value is not None:
+            raise UnsupportedError(f"The Spark engine does not support {name!r}. Leave it out.")
+    found = {
+        "order": (
+            "The order of the records was not attacked: on a cluster it depends on what is published, and on "
+            "the seed, alone."
+        )
+    }
+    if sides.counted == "people":
+        found["linkage"] = (
+            "No attack was simulated: on a cluster, people with several records are not looked up."
+        )
+    return found
+
+
+def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float) -> dict[str, Any]:
     """The risks that follow from the sizes of classes, each by its name; those that do not apply are None."""
     if not sides.attributes:
         return dict.fromkeys(("prosecutor", "journalist", "marketer", "k_map", "uniqueness"))
     return {
-        "prosecutor": _prosecutor(sides, kept, threshold),
-        "journalist": _journalist(sides, kept, people, threshold),
-        "marketer": _marketer(sides, kept, people),
-        "k_map": _k_map(kept, people),
-        "uniqueness": _uniqueness(sides, kept),
+        "prosecutor": _prosecutor(sides, threshold),
+        "journalist": _journalist(sides, people, threshold),
+        "marketer": _marketer(sides, people),
+        "k_map": _k_map(sides, people),
+        "uniqueness": _uniqueness(sides),
     }
 
 
@@ -132,14 +156,6 @@ def _check(
             raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
 
 
-def _kept_sizes(sides: BeforeAfter) -> np.ndarray:
-    """Sizes of the published classes, in people, 0 for the one that is withheld."""
-    sizes = sides.sizes_after.copy()
-    if sides.withheld.any():
-        sizes[sides.after.of_record[np.argmax(sides.withheld)]] = 0
-    return sizes
-
-
 def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if sides.histories is not None:
         raise UnsupportedError("A population is compared record by record, and these records are linked.")
@@ -148,11 +164,10 @@ def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: 
     return population_of(release, population, sides.labels, run)
 
 
-def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[str, Any]:
-    before = record_risks(*_of_people(sides, sides.before, None, sides.sizes_before), threshold)
-    after = record_risks(*_of_people(sides, sides.after, sides.rows, kept), threshold)
+def _prosecutor(sides: BeforeAfter, threshold: float) -> dict[str, Any]:
+    before, after = (_of_people(people_by_size(sides, side), threshold) for side in SIDES)
     found: dict[str, Any] = {"before": before, "after": after}
-    whom = "the record" if sides.persons is None else "them, by their worst record,"
+    whom = "the record" if sides.counted == "records" else "them, by their worst record,"
     found["sentence"] = (
         "Somebody who knows that a person is in the table, and all quasi-identifiers of that person, finds "
         f"{whom} with a chance of at most {percent(found['after']['maximum'])}, "
@@ -162,25 +177,14 @@ def _prosecutor(sides: BeforeAfter, kept: np.ndarray, threshold: float) -> dict[
     return found
 
 
-def _of_people(
-    sides: BeforeAfter, classes: Classes, rows: np.ndarray | None, sizes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Risks, and how many people have each: of classes, or of single people where they have several records.
-
-    sizes  of the classes in people, 0 where one is withheld
-    """
-    if sides.persons is None:
-        return (1 / np.maximum(sizes, 1))[sizes > 0], sizes[sizes > 0]
-    persons = sides.persons if rows is None else sides.persons[rows]
-    risks = person_risks(classes.of_record, persons, sizes)
-    return risks, np.ones(len(risks), dtype=np.int64)
+def _of_people(people: SizeCounts, threshold: float) -> dict[str, Any]:
+    """The risks of people, who are counted by the size of the smallest class that they are in."""
+    return record_risks(1 / people.size, people.times, threshold)
 
 
-def _journalist(
-    sides: BeforeAfter, kept: np.ndarray, people: Population | None, threshold: float
-) -> dict[str, Any]:
+def _journalist(sides: BeforeAfter, people: Population | None, threshold: float) -> dict[str, Any]:
     if people is None:
-        found = _prosecutor(sides, kept, threshold)
+        found = _prosecutor(sides, threshold)
         found["basis"] = "sample"
         found["sentence"] = (
             "Somebody who wants to find any person, without knowing who is in the table, succeeds with a "
@@ -189,7 +193,7 @@ def _journalist(
         )
         return found
     before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
-    after = _after(1 / np.maximum(people.after, 1), kept, threshold)
+    after = _after(sides, people, threshold)
     return {
         "before": before,
         "after": after,
@@ -204,13 +208,12 @@ def _journalist(
     }
 
 
-def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -> dict[str, Any]:
+def _marketer(sides: BeforeAfter, people: Population | None) -> dict[str, Any]:
     if people is None:
-        before = float(len(sides.sizes_before) / sides.sizes_before.sum())
-        after = _after(1 / np.maximum(kept, 1), kept, 1.0)["average"]
+        before, after = (_classes_per_person(class_tally(sides, side).sizes) for side in SIDES)
     else:
         before = float((1 / np.maximum(people.before, 1)).mean())
-        after = _after(1 / np.maximum(people.after, 1), kept, 1.0)["average"]
+        after = _after(sides, people, 1.0)["average"]
     return {
         "before": {"average": before},
         "after": {"average": after},
@@ -222,10 +225,14 @@ def _marketer(sides: BeforeAfter, kept: np.ndarray, people: Population | None) -
     }
 
 
-def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None:
+def _classes_per_person(sizes: SizeCounts) -> float:
+    return float(sizes.classes / sizes.members.sum()) if sizes.classes else 0.0
+
+
+def _k_map(sides: BeforeAfter, people: Population | None) -> dict[str, Any] | None:
     if people is None:
         return None
-    fitting = people.after[kept > 0]
+    fitting = people.after[sides.kept("after")]
     least = int(fitting.min()) if len(fitting) else None
     unseen = int((people.before == 0).sum())
     found: dict[str, Any] = {
@@ -247,14 +254,11 @@ def _k_map(kept: np.ndarray, people: Population | None) -> dict[str, Any] | None
     return found
 
 
-def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any]:
-    before, _ = _of_people(sides, sides.before, None, sides.sizes_before)
-    after, _ = _of_people(sides, sides.after, sides.rows, kept)
-    if sides.persons is None:
-        shares = unique_share(sides.sizes_before), unique_share(kept[kept > 0])
+def _uniqueness(sides: BeforeAfter) -> dict[str, Any]:
+    shares = [unique_share(people_by_size(sides, side)) for side in SIDES]
+    if sides.counted == "records":
         words = ("of the original records were the only ones with", "of the published ones are")
     else:
-        shares = float((before == 1).mean()), float((after == 1).mean()) if len(after) else 0.0
         words = ("of the people were the only ones with", "of those published are")
     return {
         "before": shares[0],
@@ -265,13 +269,11 @@ def _uniqueness(sides: BeforeAfter, kept: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _population_uniqueness(
-    sides: BeforeAfter, kept: np.ndarray, fraction: float | None
-) -> dict[str, Any] | None:
+def _population_uniqueness(sides: BeforeAfter, fraction: float | None) -> dict[str, Any] | None:
     if fraction is None or not sides.attributes:
         return None
     before = population_uniqueness(sides.sizes_before, fraction)
-    after = population_uniqueness(kept[kept > 0], fraction)
+    after = population_uniqueness(sides.sizes_after[sides.kept("after")], fraction)
     return {
         "sampling_fraction": fraction,
         "before": before,
@@ -284,5 +286,7 @@ def _population_uniqueness(
     }
 
 
-def _after(risk: np.ndarray, kept: np.ndarray, threshold: float) -> dict[str, Any]:
-    return record_risks(risk[kept > 0], kept[kept > 0], threshold)
+def _after(sides: BeforeAfter, people: Population, threshold: float) -> dict[str, Any]:
+    """The risks of published records, by the people of a population whom their classes fit."""
+    kept = sides.kept("after")
+    return record_risks(1 / np.maximum(people.after[kept], 1), sides.sizes_after[kept], threshold)

@@ -10,7 +10,8 @@ import numpy as np
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.histories import look_up_histories
-from kohort.risk.linkage import Lookup, leaves_of, look_up
+from kohort.risk.linkage import leaves_of, look_up
+from kohort.risk.lookup import Lookup
 from kohort.risk.people import look_up_people
 
 __all__ = ["linkage_attack"]
@@ -30,10 +31,7 @@ def linkage_attack(
     names = [attribute.name for attribute in sides.attributes]
     chosen = [i for i, name in enumerate(names) if known is None or name in known]
     n_items = 0 if sides.baskets is None else sides.baskets.m if known_items is None else known_items
-    people = np.arange(sides.n_people)
-    if sides.baskets is not None and not chosen:  # of people without items nothing is known
-        people = np.flatnonzero(sides.baskets.original.sizes > 0)
-    picked = people if len(people) <= targets else np.sort(rng.choice(people, targets, replace=False))
+    n_people, picked = _targets(sides, targets, rng, known_columns=bool(chosen))
     items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
     if sides.histories is not None:
         before, after = look_up_histories(sides, sides.histories, chosen, picked)
@@ -46,7 +44,7 @@ def linkage_attack(
         "known": [names[i] for i in chosen],
         "known_items": n_items,
         "targets": len(picked),
-        "sampled": len(picked) < len(people),
+        "sampled": len(picked) < n_people,
         "before": before.facts(rng, threshold),
         "after": after.facts(rng, threshold),
         "after_withheld": _withheld_maximum(sides, picked, after) if by_record else None,
@@ -54,10 +52,24 @@ def linkage_attack(
     return found | {"sentence": _sentence(found, _way(sides))}
 
 
+def _targets(
+    sides: BeforeAfter, targets: int, rng: np.random.Generator, *, known_columns: bool
+) -> tuple[int, np.ndarray]:
+    """How many people there are to look up, and the numbers of those who are."""
+    if sides.baskets is None or known_columns:
+        n, numbers = sides.n_people, None
+    else:  # of people without items nothing is known
+        numbers = np.flatnonzero(sides.baskets.original.sizes > 0)
+        n = len(numbers)
+    picked = np.arange(n) if n <= targets else np.sort(rng.choice(n, targets, replace=False))
+    return n, picked if numbers is None else numbers[picked]
+
+
 def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
     """The highest chance among targets whose record is withheld as `*`; None if there are none."""
-    place = sides.published_of[targets]
-    withheld = (place >= 0) & sides.withheld[place]
+    if not sides.n_withheld:
+        return None
+    withheld = sides.codes_of_records(targets).withheld
     return float(after.chance[withheld].max()) if withheld.any() else None
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kohort.pipeline.size_counts import SizeCounts
+
 __all__ = ["record_risks", "unique_share"]
 
 
@@ -25,6 +27,7 @@ def record_risks(risk: np.ndarray, records: np.ndarray, threshold: float) -> dic
     }
 
 
-def unique_share(sizes: np.ndarray) -> float:
-    """The share of records that are alone in their class."""
-    return float((sizes == 1).sum() / sizes.sum()) if len(sizes) else 0.0
+def unique_share(people: SizeCounts) -> float:
+    """The share of people who are alone in a class of theirs; `people` are counted by its size."""
+    n = int(people.times.sum())
+    return float(people.times[people.size == 1].sum() / n) if n else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.histories import Histories
-from kohort.risk.linkage import Lookup
+from kohort.risk.lookup import Lookup
 from kohort.verification.histories import history_of_record
 
 __all__ = ["look_up_histories"]

@@ -17,7 +17,7 @@ from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.criteria.seen_columns import other_columns
-from kohort.risk.linkage import wilson
+from kohort.risk.lookup import wilson
 
 __all__ = ["Attempt", "automatic_attempts", "intruder_facts", "intruder_sentence"]
 

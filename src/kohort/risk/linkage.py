@@ -3,63 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from kohort.algorithms import Run
 from kohort.kernels.threads import in_threads
 from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
-from kohort.risk.linkage_kernel import (
-    count_fitting_baskets,
-    count_fitting_people,
-    fitting_classes,
-    run_ends,
-)
-from kohort.verification.covering import Covering
+from kohort.risk.class_index import CELLS, Block, ClassIndex
+from kohort.risk.linkage_kernel import count_fitting_baskets
+from kohort.risk.lookup import Lookup
+from kohort.risk.record_lookup import look_up_records
 from kohort.verification.item_coverage import published_nodes
 
-__all__ = ["ClassIndex", "Lookup", "leaves_of", "look_up", "wilson"]
-
-Block = tuple[slice, np.ndarray]
-
-_CELLS = 2**24  # people times classes that are compared at once
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """The candidates that an adversary finds for each target, and the place of its own record among them.
-
-    `place` is -1 where the target's record is not among the candidates, or not published at all.
-    """
-
-    candidates: np.ndarray
-    place: np.ndarray
-
-    @property
-    def chance(self) -> np.ndarray:
-        """The probability, for each target, that a candidate picked at random is the right one."""
-        return np.where(self.place >= 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
-
-    def facts(self, rng: np.random.Generator, threshold: float) -> dict[str, Any]:
-        """Success rates over the targets, also that of really picking one candidate for each."""
-        n = len(self.candidates)
-        picked = rng.integers(0, np.maximum(self.candidates, 1))
-        hits = int((picked == self.place).sum())
-        chance = self.chance
-        return {
-            "maximum": float(chance.max()),
-            "average": float(chance.mean()),
-            "over_threshold": float((chance > threshold * (1 + 1e-12)).mean()),
-            "found_for_sure": float(((self.candidates == 1) & (self.place == 0)).mean()),
-            "median_candidates": float(np.median(self.candidates)),
-            "picks": n,
-            "hits": hits,
-            "hit_rate": hits / n,
-            "interval": list(wilson(hits, n)),
-        }
+__all__ = ["leaves_of", "look_up"]
 
 
 def look_up(
@@ -74,15 +29,13 @@ def look_up(
     known_items[t] are items of target t, -1 where fewer are known. O(targets * classes * attributes), for
     items O(targets * published items).
     """
+    if sides.baskets is None or known_items is None:
+        return look_up_records(sides, attributes, targets)
     known = [sides.attributes[a].column.codes[targets] for a in attributes]
     raw = classes_of([sides.attributes[a].column.codes for a in attributes], sides.n_records)
     shown = classes_of([sides.labels[a].codes for a in attributes], len(sides.rows))
     coverings = [sides.coverings[a] for a in attributes]
     published = sides.published_of[targets]
-    if sides.baskets is None or known_items is None:
-        same = raw.of_record[targets]
-        before = Lookup(raw.sizes[same], _rank_in_class(raw)[targets])
-        return before, _in_table(shown, coverings, known, published)
     pair = sides.baskets
     silent = np.zeros(sides.n_records, dtype=bool)
     before = _in_baskets(raw, _own_classes(raw, targets), _items(pair), silent, known_items, targets)
@@ -91,78 +44,6 @@ def look_up(
     ranges, missing = _label_ranges(pair), pair.published.missing
     still_known = _still_shown(known_items, ranges, np.where(missing[published], -1, published))
     return before, _in_baskets(shown, fitting, ranges, missing, still_known, published)
-
-
-class ClassIndex:
-    """Published classes sorted by their labels, the most selective column first, to look people up in.
-
-    order  the class at each place of the sorted ones
-    """
-
-    def __init__(self, classes: Classes, coverings: Sequence[Covering]) -> None:
-        share = [covering.widths.mean() / len(covering.rank_of_code) for covering in coverings]
-        self.columns = np.argsort(share, kind="stable")
-        self.coverings = [coverings[a] for a in self.columns]
-        labels = classes.codes[:, self.columns].astype(np.int32)
-        self.order = np.lexsort(labels.T[::-1])
-        self.labels = np.ascontiguousarray(labels[self.order])
-        self.ends = run_ends(self.labels)
-
-    def blocks(self, known: Sequence[np.ndarray], step: int) -> Iterator[tuple[slice, tuple]]:
-        """Blocks of people, and what the kernels need to look them up."""
-        n = len(known[0])
-        for begin in range(0, n, step):
-            block = slice(begin, min(begin + step, n))
-            found = [np.unique(known[a][block], return_inverse=True) for a in self.columns]
-            tables = [c.covers(values) for c, (values, _) in zip(self.coverings, found)]
-            start = np.cumsum([0, *(table.size for table in tables)])[:-1]
-            width = np.array([table.shape[1] for table in tables])
-            covered = np.concatenate([table.ravel() for table in tables])
-            rows = np.column_stack([row for _, row in found])
-            yield block, (rows, covered, start, width, self.labels, self.ends)
-
-    def fitting(self, known: Sequence[np.ndarray]) -> Iterator[Block]:
-        """Blocks of people, and for each of a block's people the classes that fit what is known of them."""
-        for block, lookup in self.blocks(known, max(_CELLS // len(self.labels), 1)):
-            fits = np.empty((len(lookup[0]), len(self.labels)), dtype=bool)
-
-            def fit(some: slice, fits: np.ndarray = fits, lookup: tuple = lookup) -> None:
-                known, *rest = lookup
-                fits[some, self.order] = fitting_classes(known[some], *rest)
-
-            in_threads(fit, np.full(len(fits), len(self.labels)))
-            yield block, fits
-
-    def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
-        """How many people each class fits; people[p] of them are like person p."""
-        fitting = np.zeros(len(self.labels), dtype=np.int64)
-        for block, lookup in self.blocks(known, 2**12):
-            run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
-            alike = people[block]
-
-            def count(some: slice, alike: np.ndarray = alike, lookup: tuple = lookup) -> np.ndarray:
-                known, *rest = lookup
-                return count_fitting_people(alike[some], known[some], *rest)
-
-            fitting[self.order] += sum(in_threads(count, np.full(len(alike), len(self.labels))))
-        return fitting
-
-
-def _in_table(
-    classes: Classes, coverings: Sequence[Covering], known: Sequence[np.ndarray], own: np.ndarray
-) -> Lookup:
-    """Look people up by their quasi-identifiers; own[t] is the record of target t, -1 if there is none."""
-    rank = _rank_in_class(classes)
-    candidates, place = np.zeros(len(own), dtype=np.int64), np.full(len(own), -1)
-    for block, fits in ClassIndex(classes, coverings).fitting(known):
-        candidates[block] = fits @ classes.sizes
-        for t in np.flatnonzero(own[block] >= 0):
-            record = own[block][t]
-            own_class = classes.of_record[record]
-            if fits[t, own_class]:
-                earlier = classes.sizes[:own_class][fits[t, :own_class]].sum()
-                place[block.start + t] = earlier + rank[record]
-    return Lookup(candidates, place)
 
 
 def _in_baskets(
@@ -190,19 +71,10 @@ def _in_baskets(
 
 def _own_classes(classes: Classes, records: np.ndarray) -> Iterator[Block]:
     """Blocks of people whom no class but their own fits."""
-    step = max(_CELLS // max(len(classes.sizes), 1), 1)
+    step = max(CELLS // max(len(classes.sizes), 1), 1)
     for begin in range(0, len(records), step):
         block = slice(begin, min(begin + step, len(records)))
         yield block, classes.of_record[records[block]][:, None] == np.arange(len(classes.sizes))
-
-
-def _rank_in_class(classes: Classes) -> np.ndarray:
-    """How many records of its class come before each record."""
-    order = np.argsort(classes.of_record, kind="stable")
-    starts = np.cumsum(classes.sizes) - classes.sizes
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - np.repeat(starts, classes.sizes)
-    return rank
 
 
 def _items(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -242,17 +114,3 @@ def _still_shown(
         found = np.bincount(target, weights=covered, minlength=len(own)) > 0
         shown[found, number] = items[found]
     return shown
-
-
-def wilson(hits: int, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """Wilson's score interval of a rate, 95 % by default.
-
-    >>> [round(end, 4) for end in wilson(0, 100)]
-    [0.0, 0.037]
-    """
-    if not trials:
-        return 0.0, 1.0
-    rate, square = hits / trials, z * z / trials
-    middle, reach = rate + square / 2, z * sqrt(rate * (1 - rate) / trials + square / (4 * trials))
-    low, high = (middle - reach) / (1 + square), (middle + reach) / (1 + square)
-    return (0.0 if hits == 0 else low), (1.0 if hits == trials else high)

@@ -16,7 +16,7 @@ from kohort.errors import counted, percent
 from kohort.kernels.threads import in_threads
 from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.criteria.seen_columns import other_columns
-from kohort.risk.linkage import wilson
+from kohort.risk.lookup import wilson
 from kohort.risk.near_numbers_kernel import nearest_records
 
 __all__ = ["ROUGHLY", "near_numbers", "nearest_facts"]

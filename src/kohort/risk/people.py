@@ -8,23 +8,11 @@ import numpy as np
 
 from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter, Classes
-from kohort.risk.linkage import ClassIndex, Lookup
+from kohort.risk.class_index import ClassIndex
+from kohort.risk.class_tally import class_tally
+from kohort.risk.lookup import Lookup
 
-__all__ = ["dominance", "look_up_people", "person_risks"]
-
-
-def person_risks(classes_of: np.ndarray, persons: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """The chance that each person is found, by the record that gives them away most: 1 over the people there.
-
-    classes_of, persons  per record
-    people               how many different people each class has; 0: the class is not published as one
-    """
-    chance = np.zeros(int(persons.max(initial=-1)) + 1)
-    of_record = np.where(people > 0, 1 / np.maximum(people, 1), 0.0)[classes_of]
-    np.maximum.at(chance, persons, of_record)
-    there = np.zeros(len(chance), dtype=bool)
-    there[persons[people[classes_of] > 0]] = True
-    return chance[there]
+__all__ = ["dominance", "look_up_people"]
 
 
 def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
@@ -33,14 +21,9 @@ def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
     No promise bounds it: somebody who knows that a person has many records may guess that a record of their
     class is theirs.
     """
-    if sides.persons is None:
+    if sides.counted == "records":
         return None
-    kept = ~sides.withheld
-    persons, of_record = sides.persons[sides.rows[kept]], sides.after.of_record[kept]
-    n_people = int(persons.max(initial=0)) + 1
-    pairs, times = np.unique(of_record * n_people + persons, return_counts=True)
-    share = times / np.bincount(of_record, minlength=len(sides.after.sizes))[pairs // n_people]
-    largest = float(share.max(initial=0.0))
+    largest = class_tally(sides, "after").dominance or 0.0
     return {
         "after": largest,
         "sentence": (

@@ -18,7 +18,7 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
-from kohort.risk.linkage import ClassIndex
+from kohort.risk.class_index import ClassIndex
 from kohort.verification.covering import read_covering
 
 __all__ = ["Population", "attributes_of_both", "population_of"]

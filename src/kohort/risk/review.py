@@ -15,7 +15,7 @@ from kohort.pipeline.approval import Recipient
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.request import Request
 from kohort.problem.models import RiskLimit
-from kohort.risk.linkage import ClassIndex
+from kohort.risk.class_index import ClassIndex
 from kohort.risk.population import attributes_of_both
 from kohort.risk.recipients import limit_verdicts, sizes_by
 from kohort.verification import Check, Verdict

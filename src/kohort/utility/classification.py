@@ -51,7 +51,7 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
         "model": "logistic regression",
         "trained_on": len(train),
         "tested_on": len(test),
-        "sampled": len(train) + len(test) < len(sides.rows),
+        "sampled": len(train) + len(test) < (sides.drawn_of or len(sides.rows)),
         "accuracy": accuracy,
         "ceiling": ceiling,
         "floor": floor,

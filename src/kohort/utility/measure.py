@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
-from kohort.errors import InputError, did_you_mean
+from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.parameters import Seed, Within, check_option
+from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.costs import cost_named
 from kohort.utility.association import association
@@ -39,10 +40,11 @@ def measure_utility(
     """
     check_option("queries", queries, Annotated[int, Within(0, 1_000_000_000)])
     check_option("seed", seed, Seed)
-    column = _target(release, target)
+    name = _target(release, target)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
-    sides = release.sides
+    sides = release.sides.drawn()
+    column = None if name is None else _column(release, sides, name)
     run.report("asking queries", 0.1)
     answered = query_error(sides, queries=queries, seed=seed)
     items = None if sides.baskets is None else item_query_error(sides.baskets, queries=queries, seed=seed)
@@ -59,7 +61,18 @@ def measure_utility(
         "itemsets": mined,
         "classification": learnt,
         "association": association(sides, seed=seed) if sides.attributes else None,
+        "left_out": _left_out(sides),
     }
+
+
+def _left_out(sides: BeforeAfter) -> list[str]:
+    """A sentence about records that were not looked at."""
+    if sides.drawn_of is None or sides.drawn_of == sides.n_records:
+        return []
+    return [
+        f"Of {sides.drawn_of:,} records on a cluster, {sides.n_records:,} were drawn at random to measure "
+        "what the release is still good for."
+    ]
 
 
 def _costs(release: VerifiedRelease) -> dict[str, Any]:
@@ -77,7 +90,8 @@ def _meaning(name: str) -> str:
     return cost_named(name.removeprefix("items-")).meaning
 
 
-def _target(release: VerifiedRelease, name: str | None) -> Column | None:
+def _target(release: VerifiedRelease, name: str | None) -> str | None:
+    """The column that is predicted: the one that is asked for, or the sensitive one with fewest values."""
     sensitive, insensitive = (release.roles.having(role) for role in ("sensitive", "insensitive"))
     if name is not None:
         if name not in (*sensitive, *insensitive):
@@ -85,7 +99,16 @@ def _target(release: VerifiedRelease, name: str | None) -> Column | None:
                 f"'target' must be a sensitive or insensitive column, but {name!r} is not. "
                 f"{did_you_mean(name, [*sensitive, *insensitive])}"
             )
+        return name
+    values = {name: len(release.dataset.column(name).texts) for name in sensitive}
+    several = [name for name in sensitive if values[name] > 1]
+    return min(several, key=lambda name: values[name], default=None)
+
+
+def _column(release: VerifiedRelease, sides: BeforeAfter, name: str) -> Column:
+    """The column that is predicted, of the records at hand."""
+    if sides.drawn_of is None:
         return release.dataset.column(name)
-    columns = [release.dataset.column(name) for name in sensitive]
-    several = [column for column in columns if len(column.texts) > 1]
-    return min(several, key=lambda column: len(column.texts), default=None)
+    if name in (known := {column.name: column for column in sides.sensitive}):
+        return known[name]
+    raise UnsupportedError(f"On a cluster, 'target' must be a sensitive column, and {name!r} is not.")

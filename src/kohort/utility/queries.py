@@ -54,7 +54,7 @@ def query_error(sides: BeforeAfter, *, queries: int, seed: int) -> dict[str, Any
     return {
         "queries": len(asked),
         "records": len(records),
-        "sampled": len(records) < sides.n_records,
+        "sampled": len(records) < (sides.drawn_of or sides.n_records),
         "columns": [column.name for column in columns],
         "selectivity": _SELECTIVITY,
         **figures,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
@@ -22,12 +24,32 @@ _RECORDS, _ITEMS = 500_000, 4_000_000  # that are handled at once: they bound th
 class CoveredItems:
     """Whether published items stand for the original ones and for nothing else, and what that cost.
 
-    dropped  how many items are left out of their baskets, where that is allowed
+    dropped   how many items are left out of their baskets, where that is allowed
+    lost      how many are left out where it is not
+    invented  how many published labels stand for no item of the original
+    unknown   how many labels mean nothing
+    items     how many items the original has
     """
 
     check: Check
     ncp: float
     dropped: int
+    lost: int
+    invented: int
+    unknown: int
+    items: int
+
+    @classmethod
+    def united(cls, name: str, parts: Sequence[CoveredItems]) -> CoveredItems:
+        """What was found of a column, given what was found in parts of its records."""
+        sums = {
+            count: sum(getattr(part, count) for part in parts)
+            for count in ("dropped", "lost", "invented", "items")
+        }
+        unknown = max((part.unknown for part in parts), default=0)
+        check = _check(name, sums["lost"], sums["invented"], unknown, sums["dropped"], sums["items"])
+        ncp = fsum(part.ncp * part.items for part in parts) / max(sums["items"], 1)
+        return cls(check, ncp, unknown=unknown, **sums)
 
 
 @dataclass(frozen=True)
@@ -104,7 +126,7 @@ def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> 
     lost, ncp = _lost(keys, covering[:-1], silent, n_leaves)
     dropped = lost if problem.suppress else 0
     check = _check(published.name, lost - dropped, invented, unknown, dropped, len(keys))
-    return CoveredItems(check, ncp, dropped)
+    return CoveredItems(check, ncp, dropped, lost - dropped, invented, unknown, len(keys))
 
 
 def _add_covers(

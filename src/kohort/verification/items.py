@@ -19,7 +19,7 @@ from kohort.verification.local_support import Levels, labels_nest, survey_locall
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["verify_baskets", "with_items"]
+__all__ = ["km_verdict", "verify_baskets", "with_items"]
 
 
 def verify_baskets(
@@ -42,7 +42,7 @@ def verify_baskets(
     everybody = np.zeros(len(others), dtype=np.int64)
     found = _survey(others, model, everybody, levels)
     promise = model.describe(sensitive=holders is not None and holders.model.attribute is None)
-    judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    judged = [km_verdict(others, model, found.least, len(found.failing_classes), promise)]
     violations = [Violation(0, _named(others, rare.items), rare.support) for rare in found.listed]
     if holders is not None:
         of_sensitive, telling = _confidence(holders, everybody, classes=False)
@@ -126,7 +126,7 @@ def with_items(
     others = published if holders is None else holders.others
     found = _survey(others, model, classes.class_of_record, levels)
     promise = model.describe(classes=True, sensitive=holders is not None and holders.model.attribute is None)
-    judged = [_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    judged = [km_verdict(others, model, found.least, len(found.failing_classes), promise)]
     named = [(one.class_, _named(others, one.items), one.support) for one in found.listed]
     violations, fails = [Violation(*one) for one in named], [model.name] * len(named)
     if holders is not None:
@@ -151,9 +151,10 @@ def _survey(
     return model.survey(class_of_record, published.offsets, published.items.codes)
 
 
-def _verdict(
+def km_verdict(
     published: Baskets, model: KmAnonymity, least: int | None, failing: int, promise: str
 ) -> ModelVerdict:
+    """The verdict on k^m-anonymity, given the least support of an itemset and how many classes fail."""
     return ModelVerdict(
         model=model.name,
         attribute=published.name,

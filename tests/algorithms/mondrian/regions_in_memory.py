@@ -6,12 +6,18 @@ import numpy as np
 
 from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.region_cuts import BinCounts
-from kohort.algorithms.mondrian.region_records import Block, Questions, cuts_of_samples, stride_of
+from kohort.algorithms.mondrian.region_records import (
+    Block,
+    Questions,
+    cuts_of_samples,
+    records_to_borrow,
+    stride_of,
+)
 
 
 class InMemory:
     def __init__(self, problem, rules, block=10_000):
-        self.problem, self.rules = problem, rules
+        self.problem, self.rules, self.borrowed = problem, rules, {}
         rows = compact_rows(problem)
         codes = {name: s.column.codes for name, s in problem.sensitive.items()}
         self.blocks = [
@@ -80,3 +86,11 @@ class InMemory:
             )
             for node, some in found.items()
         }
+
+    def records_to_borrow(self, tree, asked):
+        found = {question.node: [] for question in asked}
+        for block in self.blocks:
+            for node, piece in block.first_people(tree, asked):
+                found[node].append(piece)
+        self.borrowed |= {q.node: records_to_borrow(found[q.node], q.k) for q in asked}
+        return {question.node: self.borrowed[question.node] for question in asked}

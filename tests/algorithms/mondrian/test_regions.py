@@ -103,6 +103,34 @@ def test_every_group_of_people_lies_in_one_region(privacy):
     assert len(np.unique(np.column_stack([group, node]), axis=0)) == group.max() + 1
 
 
+@pytest.mark.parametrize("diverse", [False, True])
+def test_a_pool_of_few_people_borrows_records_of_others(diverse):
+    """Three people with a rare value: they need seven more, whose first records are those of the same few."""
+    persons = np.concatenate([np.repeat(np.arange(5), 4), np.arange(N - 20) % (N // 3)])
+    rare = np.array(["a", "b"], dtype=object)[np.arange(N) % 2]
+    rare[[7, N // 2, N - 5]] = "c"
+    visits = pa.table({"person": persons, "rare": rare, "age": np.arange(N) * 7 % 90, "ill": persons % 4})
+    trees = {"rare": ko.flat(), "age": None}
+    privacy = [ko.KAnonymity(10), *([ko.LDiversity("ill", 2, kind="distinct")] if diverse else [])]
+    release = ko.anonymize(
+        visits,
+        quasi_identifiers=trees,
+        sensitive=["ill"],
+        person="person",
+        privacy=privacy,
+        algorithm="mondrian",
+        shuffle=False,
+        others="keep",
+    )
+    problem, group = release.problem, release.recoding.group_of_record
+    rules = RegionRules(problem, strict=False, widest=False)
+    records = InMemory(problem, rules, block=7_000)
+    regions = cut_regions(records, rules, N, 0, Run())
+    node = regions.tree.nodes_of(compact_rows(problem), np.arange(N))
+    assert max(records.borrowed.values()) > 7  # some of the first records bring nobody new
+    assert len(np.unique(np.column_stack([group, node]), axis=0)) == group.max() + 1
+
+
 def test_lent_records_go_to_the_pool():
     whole = RegionTree.of_one_region()
     cut = NodeCut(0, np.array([1, 2, 0]), lends=np.array([False, True, False]), last_lent=2)

@@ -98,10 +98,19 @@ def test_models_labels_and_nulls(spark, path, table, more):
     made.close()
 
 
-def test_other_algorithms_solve_the_regions(spark, path):
-    made = kohort.spark.anonymize(path, **(ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}))
-    assert made.facts()["holds"]
-    made.close()
+def test_other_algorithms_solve_the_regions_and_a_second_cut_repairs_the_seams(spark, path, monkeypatch):
+    from kohort.pipeline.spark import solving
+
+    asked = ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}
+    releases = [kohort.spark.anonymize(path, **asked, records_per_region=REGION) for _ in range(2)]
+    assert "second cut" in releases[0].notes[1]
+    assert releases[0].facts()["holds"]
+    assert rows_of(collected(releases[0].table)) == rows_of(collected(releases[1].table))
+    monkeypatch.setattr(solving, "_second_cut", lambda *_: None)
+    without = kohort.spark.anonymize(path, **asked, records_per_region=REGION)
+    assert releases[0].loss["loss"] < without.loss["loss"]
+    for release in (*releases, without):
+        release.close()
 
 
 @pytest.mark.parametrize("more", [{}, {"suppression": 0.02}], ids=["all", "some withheld"])
@@ -118,6 +127,13 @@ def test_global_recodings_are_those_of_the_local_engine(spark, folder, table, mo
     made, local = kohort.spark.anonymize(folder / "few.parquet", **asked), ko.anonymize(some, **asked)
     assert (made.facts()["suppressed"] > 0) == bool(more)
     assert_same(made, local)
+    made.write(folder / f"maps-{bool(more)}.parquet", maps=folder / "maps.json")
+    local.maps(folder / "local-maps.json")
+    assert json.loads((folder / "maps.json").read_text()) == json.loads(
+        (folder / "local-maps.json").read_text()
+    )
+    (folder / "maps.json").unlink()
+    (folder / "local-maps.json").unlink()
     made.close()
 
 
@@ -173,8 +189,87 @@ def test_people_are_counted(spark, folder):
     assert facts["counted"] == "people"
     assert rows_of(collected(made.table)) == rows_of(local.arrow)
     made.close()
-    with pytest.raises(UnsupportedError, match="distinct l-diversity"):
-        kohort.spark.anonymize(folder / "visits.parquet", **(asked | {"privacy": DIVERSE}))
+    with pytest.raises(UnsupportedError, match="needs all 60,000 records in one region"):
+        kohort.spark.anonymize(
+            folder / "visits.parquet", **(asked | {"privacy": DIVERSE}), records_per_region=REGION
+        )
+    closeness = [*DIVERSE, ko.TCloseness("diagnosis", 0.5)]
+    with pytest.raises(UnsupportedError, match="compares classes with the whole table"):
+        kohort.spark.anonymize(folder / "visits.parquet", **(asked | {"privacy": closeness}))
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [DIVERSE, [ko.KAnonymity(5), ko.AlphaDeassociation("diagnosis", alpha=0.4)]],
+    ids=["frequency l", "alpha"],
+)
+def test_promises_about_shares_of_people(spark, folder, privacy):
+    visits = ko.datasets.generate_hospital(1_500, seed=4, visits=4_000).drop_columns(["procedures"])
+    pq.write_table(visits, folder / "few-visits.parquet")
+    asked = {
+        **ASKED,
+        "quasi_identifiers": {name: TREES[name] for name in ("sex", "age", "postcode")},
+        "identifiers": ["name"],
+        "insensitive": [],
+        "person": "patient_id",
+        "others": "keep",
+        "privacy": privacy,
+    }
+    made, local = (
+        kohort.spark.anonymize(folder / "few-visits.parquet", **asked),
+        ko.anonymize(visits, **asked),
+    )
+    facts, expected = made.facts(), local.facts()
+    names = ("classes", "smallest_class", "people", "smallest_class_people", "models", "parameters")
+    assert {name: facts[name] for name in names} == {name: expected[name] for name in names}
+    assert rows_of(collected(made.table)) == rows_of(local.arrow)
+    sensitive = made.problem.sensitive["diagnosis"]
+    whole = local.problem.sensitive["diagnosis"].context.overall
+    assert [n * int(whole.sum()) for n in sensitive.context.overall] == [
+        n * int(sensitive.context.overall.sum()) for n in whole.tolist()
+    ]
+    made.close()
+
+
+def test_columns_of_all_types_come_through(spark, folder):
+    from datetime import UTC, date, datetime, timedelta
+    from decimal import Decimal
+
+    n = 600
+    odd = pa.table(
+        {
+            "when": pa.array(
+                [datetime(2024, 1, 1 + i % 9, i % 24, tzinfo=UTC) for i in range(n)],
+                pa.timestamp("us", "UTC"),
+            ),
+            "amount": pa.array([Decimal(i % 7) / 4 for i in range(n)], pa.decimal128(30, 12)),
+            "weight": pa.array([None if i % 50 == 0 else -0.0 if i % 2 else 0.5 for i in range(n)]),
+            "smoker": pa.array([i % 3 == 0 for i in range(n)]),
+            "tags": pa.array([[f"t{i % 4}", None] for i in range(n)]),
+            "more": pa.array([{"a": i, "b": str(i)} for i in range(n)]),
+            "raw": pa.array([bytes([i % 256]) for i in range(n)]),
+            "day": pa.array([date(2024, 1, 1) + timedelta(i) for i in range(n)]),
+            "local": pa.array([datetime(2024, 1, 1, i % 24) for i in range(n)], pa.timestamp("us")),
+            "ill": pa.array([None if i % 9 == 0 else i % 5 for i in range(n)], pa.int16()),
+        }
+    )
+    pq.write_table(odd, folder / "odd.parquet")
+    asked = {
+        "quasi_identifiers": ["when", "amount", "weight", "smoker"],
+        "sensitive": ["ill"],
+        "others": "keep",
+        "privacy": [ko.KAnonymity(10), ko.LDiversity("ill", 2, kind="distinct")],
+        "algorithm": "mondrian",
+    }
+    made = kohort.spark.anonymize(folder / "odd.parquet", **asked)
+    found, local = collected(made.table), ko.anonymize(odd, **asked)
+    assert made.facts()["classes"] == local.facts()["classes"]
+    kept = ["tags", "more", "raw", "day", "local", "ill"]
+    by_day = sorted(found.select(kept).to_pylist(), key=lambda row: row["day"])
+    assert [row | {"more": dict(row["more"])} for row in by_day] == odd.select(kept).to_pylist()
+    written = made.write(folder / "odd-release.parquet")
+    assert written["records"] == n
+    made.close()
 
 
 def test_csv_is_read_like_the_local_engine_reads_it(spark, folder, table):
@@ -289,7 +384,7 @@ def test_nothing_that_grows_with_the_records_is_collected(spark, folder, table, 
     ("options", "error", "words"),
     [
         ({"shuffle": False}, UnsupportedError, "original order"),
-        ({"identifiers": {"patient_id": "pseudonym", "name": "drop"}}, UnsupportedError, "pseudonym"),
+        ({"identifiers": {"patient_id": "pseudonym", "name": "drop"}}, InputError, "secret key"),
         ({"k": 1_000_000, "privacy": ()}, InfeasibleError, "impossible"),
         ({"insensitive": []}, InputError, "insurance"),
     ],
@@ -297,6 +392,20 @@ def test_nothing_that_grows_with_the_records_is_collected(spark, folder, table, 
 def test_what_cannot_be_done_is_refused(spark, path, options, error, words):
     with pytest.raises(error, match=words):
         kohort.spark.anonymize(path, **(ASKED | options))
+
+
+def test_pseudonyms_are_those_of_the_local_engine(spark, folder, table):
+    pq.write_table(table.slice(0, 3_000), folder / "named.parquet")
+    asked = ASKED | {
+        "identifiers": {"patient_id": "pseudonym", "name": "pseudonym"},
+        "joins": {"name": "people"},
+        "key": b"a secret of sixteen bytes",
+    }
+    made = kohort.spark.anonymize(folder / "named.parquet", **asked)
+    local = ko.anonymize(table.slice(0, 3_000), **asked)
+    assert_same(made, local)
+    assert not set(table.column("name").to_pylist()) & set(collected(made.table).column("name").to_pylist())
+    made.close()
 
 
 def test_a_path_that_is_missing_is_refused(spark, tmp_path):
@@ -316,11 +425,13 @@ def test_command_line(spark, path, tmp_path):
     spec.write_text(json.dumps({"attributes": roles, "privacy": {"k": 10}}))
     out = tmp_path / "release.parquet"
     command = ["anonymize", path, "--spec", spec, "--engine", "spark"]
-    done = run(*command, "--out", out, "--certificate", tmp_path / "certificate.json", "--json")
+    beside = ["--certificate", tmp_path / "certificate.json", "--report", tmp_path / "report.html"]
+    done = run(*command, "--out", out, *beside, "--json")
     assert done.exit == 0
     assert json.loads(done.out)["records"] == pq.read_table(out).num_rows == N
+    assert "kohort anonymize" in (tmp_path / "report.html").read_text()
     assert run(*command, "--out", out).exit == 2  # it exists
     gone = ["anonymize", tmp_path / "nowhere.parquet", *command[2:]]
     assert run(*gone, "--out", tmp_path / "c.parquet").exit == 2
-    assert run(*command, "--out", tmp_path / "b.parquet", "--report", tmp_path / "r.html").exit == 2
+    assert run(*command, "--out", tmp_path / "b.parquet", "--order-file", tmp_path / "o.csv").exit == 2
     assert not list(tmp_path.glob(".kohort-*"))

@@ -35,7 +35,7 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.proof import DualProof
 
-__all__ = ["SECONDS", "Improve", "improve"]
+__all__ = ["SECONDS", "Improve", "improve", "regrouped_without_bound"]
 
 SECONDS = 60.0  # time limit if none is given
 _STARTS: dict[str, type[Algorithm]] = {
@@ -47,6 +47,7 @@ _SECONDS_PER_RECORD = 0.0001  # time is short if there is less than this: mining
 _SHARE_FOR_BOXES = 0.3
 _LEAST_SECONDS_FOR_BOXES = 1.0  # without a time limit the bound takes no longer than the search, or this
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
+_MOST_TURNS = 1_000  # of a search that time ends
 _SHARE_FOR_LARGE_BOUND = 0.4  # of the time
 _IN_REGIONS = "This table was searched region by region, without closed records."
 _WEAK_BOUND = "The bound is the weaker one, from nearest records."
@@ -152,6 +153,21 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     if not _can_mine(problem):
         return _in_boxes(problem, given, run, seconds)
     return _by_closed_records(problem, given, run, seconds, construct=groups is None)
+
+
+def regrouped_without_bound(problem: Problem, groups: Groups | None, run: Run) -> Groups:
+    """Groups of lower or equal cost that satisfy every model, by the search for tables of any size.
+
+    groups  groups that satisfy every model, in any order; None: those of mondrian
+
+    All of the time is for the search, where nobody asks how low the cost could be. Without a time limit,
+    given groups are searched once.
+    """
+    if groups is None:
+        given = Mondrian().solve(problem, run.share_of_time(0.9))
+        return regrouped_in_regions(problem, given, run, WORTH_IT if run.limit is None else WORTH_ANY_TIME)
+    turns = range(1, 2 if run.limit is None else _MOST_TURNS)
+    return regrouped_in_regions(problem, groups, run, WORTH_ANY_TIME, turns=turns)
 
 
 def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) -> Groups:

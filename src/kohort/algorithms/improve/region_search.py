@@ -23,7 +23,7 @@ from kohort.problem.encoding.tables import attribute_of_node
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["regrouped_in_regions"]
+__all__ = ["random_weights", "regrouped_in_regions", "weighted_tables"]
 
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
@@ -32,7 +32,9 @@ _DRAWN = 4  # records for a round: dear groups have more to win
 _ENOUGH = 2  # times k: of more equal records that make up a group, the others are set aside
 
 
-def regrouped_in_regions(problem: Problem, groups: Groups, run: Run, worth: float) -> Groups:
+def regrouped_in_regions(
+    problem: Problem, groups: Groups, run: Run, worth: float, *, turns: range | None = None
+) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model.
 
     In each turn the groups are parted into regions of similar groups. A region is searched by itself, by ruin
@@ -40,9 +42,12 @@ def regrouped_in_regions(problem: Problem, groups: Groups, run: Run, worth: floa
     do so. The regions of a turn lie across those of the last one. Ends when the time is up, or when a turn
     lowers the cost by less than the share `worth`. Deterministic for a seed but for the time limit.
     Memory: O(records * attributes).
+
+    turns  the turns to make at most: without the first one, 0, where neighbours among the groups that are
+           given are not similar; None: as many as it takes
     """
     search = _RegionSearch(problem, groups)
-    for turn in count():
+    for turn in turns or count():
         before = search.total
         search.make_turn(turn, run)
         if run.out_of_time or (turn > 0 and not 0 < search.total < before * (1 - worth)):
@@ -100,9 +105,8 @@ class _RegionSearch:
         if turn > 0:
             first = np.empty(self.n_groups, dtype=np.int64)
             first[self.group[::-1]] = np.arange(len(self.group))[::-1]
-            rng = np.random.default_rng((self.problem.seed, turn))
-            weights = np.exp(_SPREAD * rng.normal(size=len(self.problem.attributes)))
-            region = cells_of(self.rows[first], _weighted(self.problem.coded.tables, weights), size // 2)
+            weighted = weighted_tables(self.problem.coded.tables, random_weights(self.problem, turn))
+            region = cells_of(self.rows[first], weighted, size // 2)
         of_record = region[self.group]
         order = np.argsort(of_record, kind="stable").astype(np.int32)
         return np.split(order, np.cumsum(np.bincount(of_record))[:-1])
@@ -155,7 +159,13 @@ class _RegionSearch:
         return found
 
 
-def _weighted(tables: Tables, weights: np.ndarray) -> Tables:
+def random_weights(problem: Problem, turn: int) -> np.ndarray:
+    """Weights of attributes by which the regions of a turn are cut: across those of other turns."""
+    rng = np.random.default_rng((problem.seed, turn))
+    return np.exp(_SPREAD * rng.normal(size=len(problem.attributes)))
+
+
+def weighted_tables(tables: Tables, weights: np.ndarray) -> Tables:
     """The tables with the costs of each attribute multiplied by its weight."""
     n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
     return tables._replace(

@@ -54,6 +54,7 @@ class AprioriItems(ItemsAlgorithm):
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"
     )
+    counts_equal_baskets: ClassVar[bool] = True
     promise: ClassVar[str] = "no bound on the loss"
 
     refine: bool = True

@@ -29,10 +29,10 @@ class ItemsClass:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return cls(records, offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes))
 
-    @property
-    def filled(self) -> int:
-        """How many of the baskets have items."""
-        return int((np.diff(self.offsets) > 0).sum())
+    def filled(self, problem: ItemsProblem) -> int:
+        """How many records of the class have items."""
+        filled = np.diff(self.offsets) > 0
+        return int(filled.sum() if problem.times is None else problem.times[self.records[filled]].sum())
 
     def reduced(self, kept: np.ndarray) -> ItemsClass:
         """The same baskets with some of their items."""
@@ -63,7 +63,10 @@ class ItemsClass:
 
     def search(self, problem: ItemsProblem) -> CutSearch:
         leaves = problem.leaves[self.occurrences]
-        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
+        times = None if problem.times is None else problem.times[self.records]
+        return CutSearch(
+            self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress, times=times
+        )
 
 
 Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
@@ -115,9 +118,10 @@ def recode_each_class(
     classes = list(_classes(problem))
     notes: list[str] = []
     for number, part in enumerate(classes):
-        if 0 < part.filled < problem.model.k or part.tells_too_much(problem):
+        filled = part.filled(problem)
+        if 0 < filled < problem.model.k or part.tells_too_much(problem):
             withheld[part.records] = True
-        elif part.filled:
+        elif filled:
             node[part.occurrences], notes = recode(part, run if len(classes) == 1 else run.in_silence())
         if len(classes) > 1:
             run.report("items of every class", (number + 1) / len(classes))

@@ -15,17 +15,16 @@ import numpy as np
 from kohort.algorithms.mondrian.cut_table import children_of
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, SAMPLE, Children, Rules
 from kohort.algorithms.mondrian.region_cuts import BinCounts, Trial, question_of
-from kohort.algorithms.mondrian.region_records import Lending, Question
+from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
 from kohort.algorithms.run import Run
+from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 
 __all__ = ["LEAST_REGION", "Lent", "Records", "RegionRules", "cut_regions"]
 
 LEAST_REGION = 2 * SAMPLE
 """Regions of at most this many records are never cut: mondrian looks at all of their records."""
-
-_MOST_TIMES = 4  # the largest region: what may be left as it is, where only the records can tell
 
 Lent = tuple[np.ndarray, Mapping[str, np.ndarray]]
 """Numbers of records, and their values by sensitive column."""
@@ -35,11 +34,12 @@ class RegionRules:
     """The rules by which a problem's records are cut.
 
     strict, widest  as `Rules` has them
+    tables          the costs by which cuts are chosen; None: those of the problem
     """
 
-    def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
+    def __init__(self, problem: Problem, *, strict: bool, widest: bool, tables: Tables | None = None) -> None:
         self.problem = problem
-        self.tables = problem.coded.tables
+        self.tables = problem.coded.tables if tables is None else tables
         self.children: Children = children_of(self.tables)
         self.rules = Rules(problem.k, strict, widest)
         only_k = all(model.attribute is None for model in problem.models)
@@ -61,6 +61,10 @@ class Records(Protocol):
         """Per region that lends records, the first ones that it may lend, in the order of the table."""
         ...
 
+    def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
+        """Per region whose pool has too few people, how many records it has to borrow."""
+        ...
+
 
 def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: int, run: Run) -> Regions:
     """The regions of a table, each of at most `largest` records, or one group that cannot be cut.
@@ -70,13 +74,11 @@ def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: i
     largest = max(largest, LEAST_REGION)
     tree, sizes = RegionTree.of_one_region(), {0: n_records}
     finished: set[int] = set()
-    left: set[int] = set()
-    while large := _large(sizes, finished | left, largest, rules.rules.k):
+    while large := _large(sizes, finished, largest, rules.rules.k):
         run.report("cutting regions", _done(sizes, large))
-        cuts, parts, as_they_are = _cut_level(records, rules, tree, large, _MOST_TIMES * largest)
+        cuts, parts = _cut_level(records, rules, tree, large)
         tree, number = tree.with_cuts(cuts)
-        left |= as_they_are
-        finished |= large.keys() - cuts.keys() - left
+        finished |= large.keys() - cuts.keys()
         for node in cuts:
             del sizes[node]
         sizes |= {number[node, part]: size for node in cuts for part, size in parts[node].items()}
@@ -92,28 +94,25 @@ def _done(sizes: Mapping[int, int], large: Mapping[int, int]) -> float:
 
 
 def _cut_level(
-    records: Records, rules: RegionRules, tree: RegionTree, large: Mapping[int, int], most: int
-) -> tuple[dict[int, NodeCut], dict[int, dict[int, int]], set[int]]:
+    records: Records, rules: RegionRules, tree: RegionTree, large: Mapping[int, int]
+) -> tuple[dict[int, NodeCut], dict[int, dict[int, int]]]:
     """Cut each large region once, by its best cut that keeps the models, if there is one.
 
-    Returns the cuts, the sizes of the parts, and regions of at most `most` records that are left as they are.
+    Returns the cuts and the sizes of the parts.
     """
     best = records.best_cuts(tree, large)
     found: dict[int, NodeCut] = {}
     parts: dict[int, dict[int, int]] = {}
-    left: set[int] = set()
     for attempt in range(rules.n_cuts):
-        tried = {n: cuts[attempt] for n, cuts in best.items() if n not in found and n not in left}
+        tried = {node: cuts[attempt] for node, cuts in best.items() if node not in found}
         tried = {node: cut for node, cut in tried.items() if cut.way >= 0}
         if not tried:
             break
         for trial in _trials(records, rules, tree, tried):
             node = trial.question.node
-            if 0 < trial.pool_people < rules.rules.k and large[node] <= most:
-                left.add(node)
-            elif (settled := trial.settled(rules.problem)) is not None:
+            if (settled := trial.settled(rules.problem)) is not None:
                 found[node], parts[node] = trial.cut(), settled
-    return found, parts, left
+    return found, parts
 
 
 def _trials(
@@ -127,7 +126,7 @@ def _trials(
         for question, counts, cut in zip(asked, records.count(tree, asked), tried.values())
     ]
     if trials[0].counts.people is not None:
-        return _with_pools(records, tree, trials, k)
+        trials = _with_pools(records, tree, trials, rules.rules)
     lending = {
         t.question.node: (t.question.attribute, t.lending_leaves, t.n_lent) for t in trials if t.n_lent
     }
@@ -135,14 +134,14 @@ def _trials(
     return [trial.lent(*lent[trial.question.node]) if trial.n_lent else trial for trial in trials]
 
 
-def _with_pools(records: Records, tree: RegionTree, trials: list[Trial], k: int) -> list[Trial]:
-    """The trials with the people of their pools counted."""
-    with_pool = [t for t in trials if t.question.n_bins > 2 or (t.part_of_bin == 0).sum() > 1]
+def _with_pools(records: Records, tree: RegionTree, trials: list[Trial], rules: Rules) -> list[Trial]:
+    """The trials with the people of their pools counted; those that are too few get some more."""
+    with_pool = [trial for trial in trials if trial.by_child]
     if not with_pool:
         return trials
     counted = records.count(tree, [trial.pool_question for trial in with_pool])
     people = {t.question.node: int(c.people[1]) for t, c in zip(with_pool, counted) if c.people is not None}
-    return [
-        trial.pooled(people[trial.question.node], k) if trial.question.node in people else trial
-        for trial in trials
-    ]
+    trials = [t.pooled(people[t.question.node]) if t.by_child else t for t in trials]
+    asked = [found for trial in trials if (found := trial.borrowing(rules.k, rules.strict)) is not None]
+    borrowed = records.records_to_borrow(tree, asked) if asked else {}
+    return [trial.completed(rules.k, borrowed.get(trial.question.node)) for trial in trials]

@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Children
 from kohort.algorithms.mondrian.kernels.node_children import pool_children
-from kohort.algorithms.mondrian.region_records import Question
+from kohort.algorithms.mondrian.region_records import Borrowing, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.models import ClassCounts
@@ -49,7 +49,10 @@ class BinCounts:
                 np.append(values, moved),
                 np.append(count, times),
             )
-        return BinCounts(sizes, cells)
+        people = None if self.people is None else np.append(self.people, 0)
+        if people is not None:
+            people[lender] -= n_lent  # at least as many are left: a record takes away one person at most
+        return BinCounts(sizes, cells, people)
 
 
 def question_of(node: int, cut: np.record, tables: Tables, children: Children) -> Question:
@@ -74,6 +77,7 @@ class Trial:
     lender       the child whose first `n_lent` records go to the pool, which is too small; -1: none
     last_lent    the number of the last of these records in the table
     pool_people  the different people in the pool, where people are counted
+    by_child     whether it is a cut into children
     """
 
     question: Question
@@ -84,6 +88,7 @@ class Trial:
     n_lent: int = 0
     last_lent: int = -1
     pool_people: int = 0
+    by_child: bool = False
 
     @classmethod
     def of(cls, question: Question, counts: BinCounts, by_child: bool, k: int, strict: bool) -> Trial:
@@ -92,11 +97,13 @@ class Trial:
             return cls(question, counts, np.arange(2), 2)
         if counts.people is not None:  # who is in the pool has to be counted first: see `pool_question`
             apart = counts.people >= k
-            return cls(question, counts, np.where(apart, np.cumsum(apart), 0), int(apart.sum()) + 1)
+            parts = np.where(apart, np.cumsum(apart), 0)
+            return cls(question, counts, parts, int(apart.sum()) + 1, by_child=True)
         apart = np.empty(question.n_bins, dtype=bool)
         lender, n_lent = pool_children(counts.sizes, k, strict, apart)
         part_of_bin = np.where(apart, np.cumsum(apart), 0)
-        return cls(question, counts, part_of_bin, int(apart.sum()) + 1, int(lender), int(n_lent))
+        n_parts = int(apart.sum()) + 1
+        return cls(question, counts, part_of_bin, n_parts, int(lender), int(n_lent), by_child=True)
 
     @property
     def lending_leaves(self) -> np.ndarray:
@@ -118,17 +125,42 @@ class Trial:
         pooled = (self.part_of_bin == 0).astype(np.int64)
         return replace(self.question, bin_of_leaf=pooled[self.question.bin_of_leaf], n_bins=2)
 
-    def pooled(self, people: int, k: int) -> Trial:
-        """The trial with the people of the pool known; where they are too few, a child joins them.
+    def pooled(self, people: int) -> Trial:
+        """The trial with the people of the pool known."""
+        return replace(self, pool_people=people)
 
-        The one with the fewest people. (Where records are at hand, mondrian may borrow some instead.)
+    def borrowing(self, k: int, strict: bool) -> Borrowing | None:
+        """Whose records the pool may borrow, where it has too few people; None where nobody can lend any."""
+        apart = np.flatnonzero(self.part_of_bin)
+        if strict or not 0 < self.pool_people < k or not len(apart):
+            return None
+        assert self.counts.people is not None
+        donor = apart[np.argmax(self.counts.people[apart])]
+        if self.counts.people[donor] - (k - self.pool_people) < k:
+            return None
+        bins, question = self.question.bin_of_leaf, self.question
+        return Borrowing(question.node, question.attribute, bins == donor, (self.part_of_bin == 0)[bins], k)
+
+    def completed(self, k: int, n_borrowed: int | None) -> Trial:
+        """The trial where the pool has k people or none: it borrows records, or a child joins it.
+
+        n_borrowed  how many records of the child with the most people would have to be lent; None: it
+                    cannot lend any
+
+        The child that joins is the one with the fewest people.
         """
-        found = replace(self, pool_people=people)
-        if 0 < people < k and self.n_parts > 1:
-            assert self.counts.people is not None
-            apart = np.flatnonzero(self.part_of_bin)
-            found.part_of_bin[apart[np.argmin(self.counts.people[apart])]] = 0
-        return found
+        apart = np.flatnonzero(self.part_of_bin)
+        if not 0 < self.pool_people < k or not len(apart):
+            return self
+        people = self.counts.people
+        assert people is not None
+        donor = int(apart[np.argmax(people[apart])])
+        if n_borrowed is not None and people[donor] - n_borrowed >= k:
+            return replace(self, lender=donor, n_lent=n_borrowed, pool_people=k)
+        is_apart = self.part_of_bin > 0
+        is_apart[apart[np.argmin(people[apart])]] = False
+        part_of_bin = np.where(is_apart, np.cumsum(is_apart), 0)
+        return replace(self, part_of_bin=part_of_bin, n_parts=int(is_apart.sum()) + 1)
 
     def settled(self, problem: Problem) -> dict[int, int] | None:
         """The records of each part if all parts keep every model, else None. Fills `part_of_bin`.

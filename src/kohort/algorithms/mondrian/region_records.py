@@ -17,7 +17,19 @@ from kohort.algorithms.mondrian.kernels.cut_table import SAMPLE, Rules, Sample
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.problem.encoding.layout import Tables
 
-__all__ = ["Block", "Lending", "NodeSample", "Question", "Questions", "cuts_of_samples", "stride_of"]
+__all__ = [
+    "Block",
+    "Borrowing",
+    "FirstPeople",
+    "Lending",
+    "NodeSample",
+    "Question",
+    "Questions",
+    "cuts_of_samples",
+    "records_to_borrow",
+    "sizes_of_children",
+    "stride_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +66,8 @@ class Block:
         chosen  per region how many of its records are in earlier blocks, and the stride of its sample
         """
         nodes = self.nodes(tree)
-        order = np.argsort(nodes, kind="stable")
+        small = nodes.astype(np.int16) if tree.n_nodes < 1 << 15 else nodes  # these are sorted much faster
+        order = np.argsort(small, kind="stable")
         starts = np.searchsorted(nodes[order], np.arange(tree.n_nodes + 1))
         found = []
         for node, (before, stride) in chosen.items():
@@ -77,6 +90,65 @@ class Block:
             here = np.flatnonzero(nodes == node)
             found.append((node, here[lends[self.rows[here, attribute]]][:n_lent]))
         return found
+
+    def first_people(self, tree: RegionTree, asked: Sequence[Borrowing]) -> list[tuple[int, FirstPeople]]:
+        """Per region whose pool has too few people, who is in it, and who the first ones are to borrow."""
+        assert self.persons is not None
+        nodes = self.nodes(tree)
+        found = []
+        for question in asked:
+            here = np.flatnonzero(nodes == question.node)
+            leaves = self.rows[here, question.attribute]
+            persons = self.persons[here[question.lends[leaves]]]
+            first = np.sort(np.unique(persons, return_index=True)[1])[: question.k]
+            pool = np.unique(self.persons[here[question.in_pool[leaves]]])
+            found.append((question.node, FirstPeople(self.first, pool, len(persons), first, persons[first])))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Borrowing:
+    """A pool of a region that has fewer than k people, and the child that may lend it some records.
+
+    lends, in_pool  per leaf of the attribute, whether records with it may be lent, or are in the pool
+    """
+
+    node: int
+    attribute: int
+    lends: np.ndarray
+    in_pool: np.ndarray
+    k: int
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPeople:
+    """What one block knows of such a pool.
+
+    place     the number of the block's first record
+    pool      the different people in the pool
+    n_lender  how many records of the block may be lent
+    rank      of the first k different people with such records, their first record's place among these
+    person    these people
+    """
+
+    place: int
+    pool: np.ndarray
+    n_lender: int
+    rank: np.ndarray
+    person: np.ndarray
+
+
+def records_to_borrow(pieces: Sequence[FirstPeople], k: int) -> int:
+    """How many records, the first ones that may be lent, bring k people into a pool; all if none do."""
+    people = {person for piece in pieces for person in piece.pool.tolist()}
+    before = 0
+    for piece in sorted(pieces, key=lambda piece: piece.place):
+        for rank, person in zip(piece.rank.tolist(), piece.person.tolist()):
+            people.add(person)
+            if len(people) == k:
+                return before + rank + 1
+        before += piece.n_lender
+    return before
 
 
 Lending = Mapping[int, tuple[int, np.ndarray, int]]
@@ -156,6 +228,10 @@ class Questions:
         attribute = np.array([question.attribute for question in self.asked])[which]
         return records, bin_of[first[which] + block.rows[records, attribute]]
 
+    def sizes(self, tree: RegionTree, block: Block) -> np.ndarray:
+        """The records of a block by bin."""
+        return np.bincount(self.bins(tree, block)[1], minlength=int(self.starts[-1]))
+
     def count(self, tree: RegionTree, block: Block, n_values: Mapping[str | None, int]) -> Counted:
         """The records of a block by bin, and by bin and value of each sensitive column.
 
@@ -179,3 +255,25 @@ class Questions:
 
 Counted = dict[str | None, tuple[np.ndarray, np.ndarray]]
 """Per sensitive column (None: by bin alone) the keys `bin * values + value` that occur, and how often."""
+
+
+def sizes_of_children(
+    tree: RegionTree, counted: Mapping[int, tuple[Question, np.ndarray]]
+) -> dict[int, np.ndarray]:
+    """Sizes of new regions that follow from how the regions were counted that they were cut from.
+
+    counted  per region that may have been cut: how it was counted, and the counts, of which the last axis
+             are bins
+
+    Not of the children of a cut that lent records: which these are does not follow from the counts.
+    """
+    arrays, found = tree.arrays, {}
+    for node, (question, counts) in counted.items():
+        if arrays.attribute[node] != question.attribute or arrays.last_lent[node] >= 0:
+            continue
+        first = arrays.first[node]
+        child = arrays.child[first : first + len(question.bin_of_leaf)]
+        for below in np.unique(child).tolist():
+            bins = np.unique(question.bin_of_leaf[child == below])
+            found[below] = counts[..., bins].sum(axis=-1)
+    return found

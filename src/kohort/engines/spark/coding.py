@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,57 +12,87 @@ import pyarrow as pa
 
 from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.region_records import Block
+from kohort.data.compact_column import smallest_type
 from kohort.data.counted_column import CountedColumn
+from kohort.engines.spark.packing import packed
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.workers import one_thread
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
+from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["BLOCKS", "PERSON", "Coder", "blocks_in", "coded_blocks"]
+__all__ = ["BLOCKS", "ORIGINAL", "PERSON", "Coder", "blocks_in", "coded_blocks", "counted_values"]
 
 PERSON = "_kohort_person"
-BLOCKS = "first long, block binary"
+ORIGINAL = "_kohort_original_"
+BLOCKS = "first long, block binary, beside binary"
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
     """Codes the records of a table whose values were counted.
 
-    sensitive   the columns that models look at
+    sensitive   the counted columns that are published as they are; models look at some of them
+    asked       the names of those
+    others      the other columns that are published as they are
     has_people  whether there is a column PERSON
     """
 
     attributes: tuple[Attribute, ...]
     sensitive: tuple[CountedColumn, ...] = ()
+    asked: frozenset[str] = frozenset()
+    others: tuple[str, ...] = ()
     has_people: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, *, has_people: bool) -> Coder:
-        asked = {model.attribute for model in problem.models}
-        known = [s.column for name, s in problem.sensitive.items() if name in asked]
-        assert all(isinstance(column, CountedColumn) for column in known)
-        return cls(problem.attributes, tuple(known), has_people)  # type: ignore[arg-type]
+    def of(
+        cls, problem: Problem, sensitive: Mapping[str, CountedColumn], kept: list[str], *, has_people: bool
+    ) -> Coder:
+        """The coder of a problem; `kept` are the columns that are published as they are."""
+        asked = frozenset(model.attribute for model in problem.models if model.attribute is not None)
+        others = tuple(name for name in kept if name not in sensitive)
+        return cls(problem.attributes, tuple(sensitive.values()), asked, others, has_people)
+
+    @property
+    def looked_at(self) -> tuple[CountedColumn, ...]:
+        """The sensitive columns that models look at."""
+        return tuple(column for column in self.sensitive if column.name in self.asked)
 
     @property
     def names(self) -> list[str]:
         """The columns that are needed."""
         found = [attribute.name for attribute in self.attributes]
-        found += [column.name for column in self.sensitive if column.name not in found]
+        found += [*(column.name for column in self.sensitive), *self.others]
         return [*found, *([PERSON] if self.has_people else [])]
 
-    def rows(self, table: pa.Table | pa.RecordBatch) -> np.ndarray:
-        """Records by attributes, as `compact_rows` gives them."""
-        codes = (_counted(a).codes_of(table.column(a.name)) for a in self.attributes)
-        return compact_leaves(self.attributes, codes, table.num_rows)
+    @property
+    def originals(self) -> dict[str, CountedColumn]:
+        """The columns of a table of `beside` that hold places of values, and what these are places in."""
+        found = {f"{ORIGINAL}{n}": counted_values(a) for n, a in enumerate(self.attributes)}
+        return found | {column.name: column for column in self.sensitive}
 
-    def block(self, table: pa.Table) -> Block:
-        """The records of a table, which are consecutive."""
-        sensitive = {column.name: column.codes_of(table.column(column.name)) for column in self.sensitive}
-        persons = table.column(PERSON).to_numpy() if self.has_people else None
-        return Block(table.column(ROW)[0].as_py(), self.rows(table), sensitive, persons)
+    def beside(self, table: pa.Table | pa.RecordBatch) -> pa.Table:
+        """The records: places of the values that were counted, the other columns as they are, and numbers."""
+        columns: dict[str, Any] = {}
+        for name, column in self.originals.items():
+            places = column.places_of(table.column(column.name))
+            columns[name] = pa.array(places.astype(smallest_type(len(column.values))))
+        columns |= {name: table.column(name) for name in (*self.others, ROW)}
+        return pa.table(columns | ({PERSON: table.column(PERSON)} if self.has_people else {}))
+
+    def block(self, first: int, beside: pa.Table) -> Block:
+        """The consecutive records of such a table, in codes."""
+        codes = (
+            counted_values(a).codes[beside.column(f"{ORIGINAL}{n}").to_numpy()]
+            for n, a in enumerate(self.attributes)
+        )
+        rows = compact_leaves(self.attributes, codes, beside.num_rows)
+        sensitive = {c.name: c.codes[beside.column(c.name).to_numpy()] for c in self.looked_at}
+        return Block(first, rows, sensitive, beside.column(PERSON).to_numpy() if self.has_people else None)
 
 
-def _counted(attribute: Attribute) -> CountedColumn:
+def counted_values(attribute: Attribute | SensitiveAttribute) -> CountedColumn:
+    """The column of an attribute, whose values were counted."""
     assert isinstance(attribute.column, CountedColumn)
     return attribute.column
 
@@ -72,11 +102,14 @@ def coded_blocks(coder: Coder, size: int) -> Any:
 
     def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _runs(batches, size):
-            block = coder.block(table)
-            packed = pickle.dumps(block, protocol=5)
-            yield pa.RecordBatch.from_pydict(
-                {"first": pa.array([block.first], pa.int64()), "block": pa.array([packed], pa.binary())}
-            )
+            beside = coder.beside(table)
+            block = coder.block(table.column(ROW)[0].as_py(), beside)
+            cells = {
+                "first": pa.array([block.first], pa.int64()),
+                "block": pa.array([pickle.dumps(block, protocol=5)], pa.binary()),
+                "beside": pa.array([packed(beside)], pa.binary()),
+            }
+            yield pa.RecordBatch.from_pydict(cells)
 
     return code
 
@@ -104,5 +137,5 @@ def blocks_in(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
     """The blocks that `coded_blocks` made."""
     one_thread()
     for batch in batches:
-        for packed in batch.column("block"):
-            yield pickle.loads(packed.as_py())
+        for block in batch.column("block"):
+            yield pickle.loads(block.as_buffer())

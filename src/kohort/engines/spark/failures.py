@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from kohort import errors
 from kohort.engines.spark.session import quiet
 from kohort.errors import InputError, KohortError
 
-__all__ = ["spark_failures"]
+__all__ = ["give_up", "spark_failures"]
 
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
 _OUT_OF_MEMORY = re.compile(
     r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)"
 )
-_DENIED = re.compile(r"AccessControlException|Permission denied|AccessDenied|Forbidden")
+_DENIED = re.compile(
+    r"AccessControlException|Permission denied|AccessDenied|Forbidden|Mkdirs failed|Read-only file system"
+)
 _MISSING = re.compile(r"PATH_NOT_FOUND|does not exist|FileNotFoundException")
 _LOST = re.compile(
-    r"ExecutorLost|executor .*lost|exited|Connection refused|SparkContext was shut down|Heartbeat"
+    r"ExecutorLost|executor .*lost|exited|Connection refused|Connection reset|SparkContext was shut down|"
+    r"Heartbeat|network error|Answer from Java side is empty"
 )
 
 
@@ -42,6 +46,14 @@ def spark_failures(doing: str) -> Iterator[None]:
         raise _translated(str(error), doing, _kind(error)) from None
 
 
+def give_up(held: Any) -> None:
+    """Let Spark give up what it holds of a dataframe; where Spark is gone, there is nothing to give up."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError, EOFError):
+        held.unpersist()
+
+
 def _kind(error: BaseException) -> str:
     condition = getattr(error, "getCondition", lambda: None)()
     return condition or type(error).__name__
@@ -57,7 +69,9 @@ def _translated(text: str, doing: str, kind: str) -> KohortError:
             f"Spark could not {doing}: there is no such path, or a part of it is gone. {nothing}"
         )
     if _DENIED.search(text):
-        return InputError(f"Spark could not {doing}: permission denied. {nothing}")
+        return InputError(
+            f"Spark could not {doing}: permission denied, or not a folder to write to. {nothing}"
+        )
     if _OUT_OF_MEMORY.search(text):
         return InputError(
             f"Spark could not {doing}: a worker died, probably out of memory. {nothing} Give executors more "
@@ -65,7 +79,10 @@ def _translated(text: str, doing: str, kind: str) -> KohortError:
             "regions smaller (records_per_region)."
         )
     if _LOST.search(text):
-        return InputError(f"Spark could not {doing}: executors were lost ({kind}). {nothing} Run this again.")
+        return InputError(
+            f"Spark could not {doing}: executors were lost, or Spark itself ({kind}). {nothing} Run this "
+            "again."
+        )
     return InputError(
         f"Spark could not {doing} ({kind}). {nothing} In a Spark session of your own, its log says more."
     )

@@ -17,10 +17,20 @@ import pyarrow as pa
 
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
-from kohort.algorithms.mondrian.region_records import Lending, Question, Questions, cuts_of_samples, stride_of
+from kohort.algorithms.mondrian.region_records import (
+    Borrowing,
+    FirstPeople,
+    Lending,
+    Question,
+    Questions,
+    cuts_of_samples,
+    records_to_borrow,
+    sizes_of_children,
+    stride_of,
+)
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.engines.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 
@@ -31,67 +41,114 @@ Batches = Iterator[pa.RecordBatch]
 
 
 class SparkRecords:
-    """Coded blocks that Spark holds, and passes over them."""
+    """Coded blocks that Spark holds, and passes over them.
 
-    def __init__(self, frame: Any, coder: Coder, rules: RegionRules, n_records: int) -> None:
+    blocks  a dataframe of them, which are held where several passes go over them (`hold`)
+    """
+
+    def __init__(self, frame: Any, coder: Coder, rules: RegionRules, n_records: int, *, hold: bool) -> None:
         from pyspark import StorageLevel
 
         self.rules, self.coder = rules, coder
+        self._counted: dict[int, tuple[Question, np.ndarray]] = {}
+        self._firsts = np.zeros(0, dtype=np.int64)
         size = max(_LEAST_BLOCK, -(-n_records // _MOST_BLOCKS))
         columns = [*map(quoted, coder.names), ROW]
         with spark_failures("code the records"):
-            coded = frame.select(*columns).mapInArrow(coded_blocks(coder, size), BLOCKS)
-            self.blocks = coded.persist(StorageLevel.MEMORY_AND_DISK)
+            self.blocks = frame.select(*columns).mapInArrow(coded_blocks(coder, size), BLOCKS)
+            if hold:  # on disk: a partition may have more bytes than there is memory to spare
+                self.blocks = self.blocks.persist(StorageLevel.DISK_ONLY)
 
     def release(self) -> None:
         """Let Spark give up the blocks."""
-        self.blocks.unpersist()
+        give_up(self.blocks)
+
+    def _pass(self, look: Any, schema: str) -> Any:
+        """A dataframe of what a function finds in the blocks, without what is beside them."""
+        return self.blocks.select("first", "block").mapInArrow(look, schema)
 
     def best_cuts(self, tree: RegionTree, sizes: Mapping[int, int]) -> dict[int, np.recarray]:
         rules = self.rules
         tables, limits, n_cuts = rules.tables, rules.rules, rules.n_cuts
-        before = self._before(tree, list(sizes))
+        nodes = list(sizes)
+        before = self._before(tree, nodes)
+        strides = [stride_of(n) for n in sizes.values()]
 
         def samples(batches: Batches) -> Batches:
             for block in blocks_in(batches):
-                chosen = {node: (before[block.first][node], stride_of(n)) for node, n in sizes.items()}
+                earlier = before.get(block.first)
+                chosen = {
+                    node: (block.first if earlier is None else int(earlier[place]), strides[place])
+                    for place, node in enumerate(nodes)
+                }
                 found = block.samples(tree, chosen)
                 yield _batch([sample.node for sample in found], [pickle.dumps(s, 5) for s in found])
 
         def search(table: pa.Table) -> pa.Table:
-            pieces = [pickle.loads(piece.as_py()) for piece in table.column("found")]
+            pieces = [pickle.loads(piece.as_buffer()) for piece in table.column("found")]
             node = pieces[0].node
             cuts = cuts_of_samples(tables, limits, pieces, sizes[node], n_cuts)
             return pa.Table.from_batches([_batch([node], [pickle.dumps(cuts, 5)])])
 
         with spark_failures("cut the table into regions"):
-            parts = self.blocks.mapInArrow(samples, _FOUND).groupBy("node")
+            parts = self._pass(samples, _FOUND).groupBy("node")
             found = parts.applyInArrow(search, _FOUND).toArrow().to_pydict()
         cuts = {node: pickle.loads(piece) for node, piece in zip(found["node"], found["found"])}
         return {node: cuts[node] for node in sizes}
 
-    def _before(self, tree: RegionTree, nodes: list[int]) -> dict[int, dict[int, int]]:
-        """Per block, by its first record, how many records of each region are in the blocks before it."""
+    def _before(self, tree: RegionTree, nodes: list[int]) -> dict[int, np.ndarray]:
+        """Per block, by its first record, how many records of each region are in the blocks before it.
+
+        Nothing where the whole table is one region: then it is the number of the block's first record.
+        """
+        counted, self._counted = self._counted, {}
+        if tree.n_nodes == 1:
+            return {}
+        derived = sizes_of_children(tree, counted)
+        unknown = [node for node in nodes if node not in derived]
+        derived |= self._sizes_by_block(tree, unknown) if unknown else {}
+        in_block = np.stack([derived[node] for node in nodes], axis=1)
+        return dict(zip(self._firsts.tolist(), np.cumsum(in_block, axis=0) - in_block))
+
+    def _sizes_by_block(self, tree: RegionTree, nodes: list[int]) -> dict[int, np.ndarray]:
+        """Per region, how many of its records are in each block."""
 
         def sizes(batches: Batches) -> Batches:
             for block in blocks_in(batches):
                 yield _batch([block.first], [block.sizes(tree)[nodes].tobytes()])
 
+        return dict(zip(nodes, self._by_block(sizes).T))
+
+    def _by_block(self, look: Any) -> np.ndarray:
+        """The numbers that a function finds in each block, blocks in the order of the table."""
         with spark_failures("count the records of regions"):
-            found = self.blocks.mapInArrow(sizes, _FOUND).toArrow().to_pydict()
-        counts = {first: np.frombuffer(n, np.int64) for first, n in zip(found["node"], found["found"])}
-        before, total = {}, np.zeros(len(nodes), dtype=np.int64)
-        for first in sorted(counts):
-            before[first] = dict(zip(nodes, total.tolist()))
-            total = total + counts[first]
-        return before
+            found = self._pass(look, _FOUND).toArrow().to_pydict()
+        self._firsts, order = np.unique(found["node"], return_index=True)
+        return np.stack([np.frombuffer(found["found"][place], np.int64) for place in order])
 
     def count(self, tree: RegionTree, asked: Sequence[Question]) -> list[BinCounts]:
+        if self.coder.looked_at or self.coder.has_people:
+            return self._count_values(tree, asked)
+        questions = Questions(asked)
+
+        def sizes(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                yield _batch([block.first], [questions.sizes(tree, block).tobytes()])
+
+        by_block = self._by_block(sizes)
+        found = []
+        for question, start, end in zip(asked, questions.starts, questions.starts[1:]):
+            self._counted[question.node] = question, by_block[:, start:end]
+            found.append(BinCounts(by_block[:, start:end].sum(axis=0), {}))
+        return found
+
+    def _count_values(self, tree: RegionTree, asked: Sequence[Question]) -> list[BinCounts]:
+        """The answers where models look at sensitive values, or people are counted: summed on the cluster."""
         import pyspark.sql.functions as F
 
         questions = Questions(asked)
         n_values: dict[str | None, int] = {None: 1}
-        n_values |= {column.name: len(column.texts) for column in self.coder.sensitive}
+        n_values |= {column.name: len(column.texts) for column in self.coder.looked_at}
 
         def counts(batches: Batches) -> Batches:
             for block in blocks_in(batches):
@@ -99,7 +156,7 @@ class SparkRecords:
                     yield _counted_batch(which, *found)
 
         with spark_failures("count the records of regions"):
-            parts = self.blocks.mapInArrow(counts, "which int, key long, n long").groupBy("which", "key")
+            parts = self._pass(counts, "which int, key long, n long").groupBy("which", "key")
             summed = parts.agg(F.sum("n").alias("n")).toArrow()
         columns = (summed.column(name).to_numpy() for name in ("which", "key", "n"))
         found = _bin_counts(questions, n_values, *columns)
@@ -114,7 +171,7 @@ class SparkRecords:
                 yield _people_batch(*questions.people(tree, block))
 
         with spark_failures("count the people of regions"):
-            parts = self.blocks.mapInArrow(people, "key long, person long").groupBy("key")
+            parts = self._pass(people, "key long, person long").groupBy("key")
             counted = parts.agg(F.count_distinct("person").alias("n")).toArrow()
         total = np.zeros(questions.starts[-1], dtype=np.int64)
         total[counted.column("key").to_numpy()] = counted.column("n").to_numpy()
@@ -122,7 +179,7 @@ class SparkRecords:
         return [replace(counts, people=total[s:e]) for counts, (s, e) in zip(found, ends)]
 
     def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
-        names = [column.name for column in self.coder.sensitive]
+        names = [column.name for column in self.coder.looked_at]
 
         def first(batches: Batches) -> Batches:
             for block in blocks_in(batches):
@@ -132,11 +189,24 @@ class SparkRecords:
                         yield _batch([node], [pickle.dumps((block.number[places], values), 5)])
 
         with spark_failures("find the first records of regions"):
-            found = self.blocks.mapInArrow(first, _FOUND).toArrow().to_pydict()
+            found = self._pass(first, _FOUND).toArrow().to_pydict()
         pieces: dict[int, list[Lent]] = defaultdict(list)
         for node, piece in zip(found["node"], found["found"]):
             pieces[node].append(pickle.loads(piece))
         return {node: _first_of(pieces[node], lending[node][2]) for node in lending}
+
+    def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
+        def first(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                found = block.first_people(tree, asked)
+                yield _batch([node for node, _ in found], [pickle.dumps(people, 5) for _, people in found])
+
+        with spark_failures("find the first people of regions"):
+            found = self._pass(first, _FOUND).toArrow().to_pydict()
+        pieces: dict[int, list[FirstPeople]] = defaultdict(list)
+        for node, piece in zip(found["node"], found["found"]):
+            pieces[node].append(pickle.loads(piece))
+        return {question.node: records_to_borrow(pieces[question.node], question.k) for question in asked}
 
 
 _FOUND = "node long, found binary"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_path"]
+__all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_lines", "source_of_path"]
 
 ROW = "_kohort_row"
 _RUN = "_kohort_run"
@@ -46,7 +46,7 @@ class SparkSource:
     def release(self) -> None:
         """Let Spark give up what it holds."""
         if self.held is not None:
-            self.held.unpersist()
+            give_up(self.held)
 
 
 def format_of_path(path: str) -> tuple[str, dict[str, Any]]:
@@ -73,6 +73,12 @@ def source_of_path(spark: Any, path: str) -> SparkSource:
         if kind == "parquet":
             return _numbered_by_files(spark, frame)
         return _numbered_by_runs(spark, frame, "_metadata.file_path")
+
+
+def source_of_lines(spark: Any, path: str) -> SparkSource:
+    """The lines of text files as a column `value`, numbered in the order of the files' names."""
+    with spark_failures(f"read {path}"):
+        return _numbered_by_runs(spark, spark.read.text(path), "_metadata.file_path")
 
 
 def source_of_frame(frame: Any, order_by: Sequence[str] = ()) -> SparkSource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
 from kohort.errors import InputError, UnsupportedError
 
-__all__ = ["MOST_VALUES", "count_people", "count_values", "fingerprint", "quoted"]
+__all__ = ["MOST_VALUES", "count_people", "count_values", "fingerprint", "fingerprints", "quoted"]
 
 MOST_VALUES = 1 << 21
 """Distinct values that a column may have whose values the driver holds."""
@@ -68,19 +68,41 @@ def count_people(frame: Any, name: str, person: Any) -> tuple[int, int]:
     return people, lacking
 
 
-def fingerprint(frame: Any, columns: Mapping[str, str] | Sequence[str]) -> tuple[int, int]:
+def fingerprint(frame: Any, columns: Sequence[str]) -> tuple[int, int]:
     """How many records there are, and a sum over all of them that depends on all values of these columns.
 
     The sum is the same in any order of the records; another value anywhere changes it.
     """
+    return fingerprints(frame, columns)[0]
+
+
+def fingerprints(frame: Any, *columns: Sequence[str]) -> list[tuple[int, int]]:
+    """The fingerprints of several choices of columns, in one pass."""
+    import pyspark.sql.functions as F
+
+    with spark_failures("compare the records"):
+        sums = [F.count(F.lit(1))]
+        for names in columns:
+            digest = _digest(frame, names)
+            low = digest.bitwiseAND(F.lit(0xFFFFFFFF))
+            sums += [F.sum(F.shiftrightunsigned(digest, 32)), F.sum(low)]  # neither can overflow
+        n_records, *halves = frame.agg(*sums).collect()[0]
+    return [
+        (int(n_records), ((high or 0) << 32) + (low or 0)) for high, low in zip(halves[::2], halves[1::2])
+    ]
+
+
+def _digest(frame: Any, columns: Sequence[str]) -> Any:
+    """A hash of each record's values; two zeros of different signs are one value."""
     import pyspark.sql.functions as F
 
     kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
-    hashed = [F.col(quoted(name)) for name in columns if kinds[name] not in ("map", "variant")]
-    digest = F.xxhash64(*hashed) if hashed else F.lit(0).cast("long")
-    with spark_failures("compare the records"):
-        found = frame.agg(F.count(F.lit(1)), F.sum(digest.cast("decimal(20,0)"))).collect()[0]
-    return int(found[0]), int(found[1] or 0)
+    hashed = [
+        F.col(quoted(name)) + F.lit(0.0) if kinds[name] in ("float", "double") else F.col(quoted(name))
+        for name in columns
+        if kinds[name] not in ("map", "variant")
+    ]
+    return F.xxhash64(*hashed) if hashed else F.lit(0).cast("long")
 
 
 def quoted(name: str) -> str:

@@ -15,15 +15,16 @@ import pyarrow as pa
 
 from kohort.algorithms import Run
 from kohort.data.column import Column
-from kohort.data.counted_column import CountedColumn
+from kohort.engines.spark.coding import ORIGINAL, Coder, counted_values
 from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.packing import dictionary_of_places
 from kohort.engines.spark.values import quoted
 from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.publish import labelled
+from kohort.pipeline.spark.arranging import Pieces
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.pipeline.spark.regions import ORIGINAL, masked_column
 from kohort.pipeline.withheld import broken_by
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
@@ -41,35 +42,28 @@ class GlobalJob:
 
     labels    per quasi-identifier the published value of each code
     withheld  keys of the rows that are withheld, sorted
-    names     the published columns
-    masked    those that hide what they held
+    pieces    how published records are dealt out by class
     """
 
-    attributes: tuple[Attribute, ...]
+    coder: Coder
     labels: Mapping[str, Sequence[str | None]]
     withheld: np.ndarray
-    names: Sequence[str]
-    masked: Sequence[str]
+    pieces: Pieces
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The published records, with their originals beside them."""
+        """The published records, dealt out by class."""
         for batch in larger_batches(batches):
-            codes = [_counted(a).codes_of(batch.column(a.name)) for a in self.attributes]
-            hidden = np.isin(row_numbers(self.attributes, codes), self.withheld)
-            columns = {name: masked_column(batch.num_rows) for name in self.masked}
-            for attribute, of_record in zip(self.attributes, codes):
+            beside = self.coder.beside(batch)
+            places = (beside.column(f"{ORIGINAL}{n}").to_numpy() for n in range(len(self.labels)))
+            attributes = self.coder.attributes
+            codes = [counted_values(a).codes[of_record] for a, of_record in zip(attributes, places)]
+            hidden = np.isin(row_numbers(attributes, codes), self.withheld)
+            columns = {}
+            for attribute, of_record in zip(attributes, codes):
                 labels = pa.array([*self.labels[attribute.name], "*"], pa.string())
                 place = np.where(hidden, len(labels) - 1, of_record)
-                columns[attribute.name] = labels.take(pa.array(place))
-            shown = [columns[name] if name in columns else batch.column(name) for name in self.names]
-            beside = [batch.column(attribute.name) for attribute in self.attributes]
-            names = [*self.names, *(f"{ORIGINAL}{number}" for number in range(len(beside)))]
-            yield pa.RecordBatch.from_arrays([*shown, *beside], names=names)
-
-
-def _counted(attribute: Attribute) -> CountedColumn:
-    assert isinstance(attribute.column, CountedColumn)
-    return attribute.column
+                columns[attribute.name] = dictionary_of_places(place, labels)
+            yield self.pieces.dealt(columns, beside)
 
 
 def row_numbers(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) -> np.ndarray:
@@ -81,7 +75,7 @@ def row_numbers(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) ->
 
 
 def global_recoding(
-    prepared: SparkPrepared, choice: Choice, masked: Sequence[str], run: Run
+    prepared: SparkPrepared, choice: Choice, coder: Coder, pieces: Pieces, run: Run
 ) -> tuple[GlobalJob, Recoding]:
     """Solve a problem on the distinct rows of a table, and say how workers publish its records."""
     problem = _gathered(prepared)
@@ -93,8 +87,7 @@ def global_recoding(
         _refuse_leaving_out(prepared, problem, recoding, labels)
         codes = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
         withheld = np.unique(row_numbers(prepared.attributes, codes))
-    names = prepared.published_names
-    return GlobalJob(prepared.attributes, labels, withheld, names, masked), recoding
+    return GlobalJob(coder, labels, withheld, pieces), recoding
 
 
 def _gathered(prepared: SparkPrepared) -> Problem:

@@ -8,27 +8,33 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.failures import give_up
 from kohort.engines.spark.source import SparkSource
-from kohort.engines.spark.values import fingerprint, quoted
-from kohort.errors import UnsupportedError
+from kohort.engines.spark.values import fingerprint
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.request import Request
+from kohort.pipeline.spark.basket_job import make_basket_release
+from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.pipeline.spark.release import SparkRelease
-from kohort.pipeline.spark.solving import Made, solve_on_spark
-from kohort.pipeline.spark.verifying import Found, original_columns, verify_on_spark
+from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark
+from kohort.pipeline.spark.verifying import (
+    Found,
+    opened_frame,
+    original_columns,
+    verified_parts,
+    verify_on_spark,
+)
 from kohort.recoding.groups import Groups
 from kohort.verification import checked_loss
 
 __all__ = ["RECORDS_PER_REGION", "make_spark_release"]
 
-RECORDS_PER_REGION = 500_000
-_PER_PARTITION = 250_000
+RECORDS_PER_REGION = 2_000_000
 
 
 def make_spark_release(
@@ -44,24 +50,32 @@ def make_spark_release(
     records_per_region  a region with at most as many records is solved by one worker
     """
     clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
+    if request.items is not None and not request.roles.having("quasi-identifier"):
+        return make_basket_release(source, request, clock, progress)
     with clock("code"):
         run.report("counting values", 0.0)
         prepared = prepare_on_spark(source, request)
         choice = _choice(prepared)
-        before = fingerprint(source.frame, original_columns(prepared))
+        if prepared.person is not None:
+            largest = largest_region(choice, records_per_region)
+            choice = counting_people(choice, prepared.problem, request, largest)
+        before = fingerprint(prepared.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
         made = solve_on_spark(prepared, choice, records_per_region, run)
-    with clock("verify"):
-        run.report("solving, publishing and verifying", 0.0)
-        published = _arranged(prepared, made.records)
-        try:
-            found = verify_on_spark(prepared, published, before)
-            checked_loss(found.verified.loss or {})
-        except BaseException:
-            published.unpersist()  # what failed is not kept anywhere
-            raise
-    return _release(prepared, choice, made, found, published, clock)
+    try:
+        with clock("verify"):
+            run.report("solving, publishing and verifying", 0.0)
+            parts = verified_parts(prepared, made.pieces, made.arrangement)
+            try:
+                found = verify_on_spark(prepared, parts, made.arrangement, before)
+                checked_loss(found.verified.loss or {})
+            except BaseException:
+                give_up(parts)  # what failed is not kept anywhere
+                raise
+    finally:
+        made.release()
+    return _release(prepared, choice, made, found, parts, clock)
 
 
 def _choice(prepared: SparkPrepared) -> Choice:
@@ -70,38 +84,11 @@ def _choice(prepared: SparkPrepared) -> Choice:
     if request.algorithm == "auto":
         choice = choose(prepared.problem, replace(request, algorithm="mondrian"))
         return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
-    choice = choose(prepared.problem, request)
-    if prepared.person is not None and choice.name != "mondrian":
-        raise UnsupportedError(
-            "Where people have several records, the Spark engine runs mondrian alone. Choose mondrian, or "
-            "engine: local."
-        )
-    return choice
-
-
-def _arranged(prepared: SparkPrepared, made: Any) -> Any:
-    """The published records in partitions of whole classes, which Spark holds.
-
-    Within a partition they are in an order that depends on what is published, and on the seed.
-    """
-    import pyspark.sql.functions as F
-    from pyspark import StorageLevel
-
-    labels = [F.col(quoted(attribute.name)) for attribute in prepared.attributes]
-    n_parts = -(-prepared.problem.n_records // _PER_PARTITION)  # the same on any number of executors
-    shown = [F.col(quoted(f.name)) for f in made.schema.fields if _hashable(f)]
-    digest = F.xxhash64(F.lit(prepared.request.seed), *shown)
-    with spark_failures("publish the records"):
-        arranged = made.repartition(n_parts, *labels).sortWithinPartitions(digest, *labels)
-        return arranged.persist(StorageLevel.MEMORY_AND_DISK)
-
-
-def _hashable(field: Any) -> bool:
-    return not field.name.startswith("_kohort_") and field.dataType.typeName() not in ("map", "variant")
+    return choose(prepared.problem, request)
 
 
 def _release(
-    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, published: Any, clock: Clock
+    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, parts: Any, clock: Clock
 ) -> SparkRelease:
     request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
@@ -113,7 +100,7 @@ def _release(
         *model_notes(prepared.problem),
         *formula_sentences(found.formulas, request),
     )
-    shown = [quoted(name) for name in prepared.published_names]
+    frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
     return SparkRelease(
         dataset=prepared.dataset,
         request=request,
@@ -129,10 +116,13 @@ def _release(
         bound=None,
         notes=notes,
         seconds=clock.seconds,
-        recoding=Groups(np.zeros(0, dtype=np.int32)),
+        recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
         order=PublishedOrder(request.shuffle, None, shuffled=True),
-        frame=published.select(*shown),
-        held=(published, prepared.source),
+        frame=frame,
+        fingerprint=found.shown,
+        held=(parts, prepared.source),
+        with_originals=opened_frame(prepared, parts, made.arrangement, found.digests, hidden=True),
+        digests=found.digests,
     )

@@ -11,9 +11,11 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.engines.spark.coding import PERSON
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import count_people, count_values, quoted
-from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
+from kohort.errors import InputError, UnsupportedError, counted
 from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
 from kohort.pipeline.request import Request
+from kohort.pipeline.spark.people import refuse_for_people, spread_over_people
+from kohort.pipeline.spark.pseudonyms import pseudonym_columns, with_pseudonyms
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.models import RiskLimit
@@ -21,14 +23,14 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["SparkPrepared", "prepare_on_spark"]
+__all__ = ["SparkPrepared", "prepare_on_spark", "refuse_on_spark"]
 
 
 @dataclass(frozen=True, eq=False)
 class SparkPrepared:
     """A table on a cluster and what is asked of it.
 
-    frame     the records: the columns that are needed, their numbers, and the numbers of their persons
+    frame     the records, with pseudonyms instead of identifiers, their numbers, and those of their persons
     dataset   the values of quasi-identifiers and sensitive columns, counted
     person    the column that says whose record it is; None where every record is that of another person
     n_people  how many people the records are of; None likewise
@@ -51,6 +53,11 @@ class SparkPrepared:
         return self.roles.untouched(self.request.treatments)
 
     @property
+    def carried(self) -> list[str]:
+        """The columns that are published as `frame` has them: also identifiers, as pseudonyms."""
+        return [*self.untouched, *pseudonym_columns(self.request)]
+
+    @property
     def published_names(self) -> list[str]:
         """The published columns, in the order of the table."""
         dropped = set(self.roles.dropped(self.request.treatments))
@@ -67,7 +74,7 @@ class SparkPrepared:
 
 def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
-    _refuse(request)
+    refuse_on_spark(request)
     roles = settled_roles(CountedDataset(source.schema, 0, {}), request)
     quasi_identifiers = roles.having("quasi-identifier")
     refuse_many_attributes(len(quasi_identifiers))
@@ -77,6 +84,8 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         person = n_people = None
     refuse_nulls([dataset], request, roles)
     sensitive = sensitive_attributes(dataset, request, roles, None)
+    if person is not None:
+        sensitive = spread_over_people(frame, sensitive)
     attributes = build_attributes(dataset, request, roles)
     problem = Problem(
         attributes=attributes,
@@ -87,17 +96,21 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         seed=request.seed,
     )
     if person is not None:
-        _refuse_for_people(problem, n_people or 0)
+        refuse_for_people(problem, n_people or 0)
+    frame = with_pseudonyms(frame, request, source.schema)
     return SparkPrepared(
         frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
     )
 
 
-def _refuse(request: Request) -> None:
-    """Refuse what the Spark engine does not do, with what to do instead."""
+def refuse_on_spark(request: Request, *, baskets: bool = False) -> None:
+    """Refuse what the Spark engine does not do, with what to do instead.
+
+    baskets  whether the records are nothing but baskets
+    """
     reason = None
-    if request.roles.having("items") or request.items is not None:
-        reason = "a column of items"
+    if not baskets and (request.roles.having("items") or request.items is not None):
+        reason = "a column of items beside quasi-identifiers"
     elif request.events is not None:
         reason = "a table of events beside that of people"
     elif request.linked_by is not None or request.roles.only("household") is not None:
@@ -113,7 +126,7 @@ def _refuse(request: Request) -> None:
     elif set(request.publish.values()) - {"interval"}:
         reason = "means or medians of columns"
     for name, treatment in request.treatments.items():
-        if treatment in ("pseudonym", "shift") or name in request.perturbations:
+        if treatment == "shift" or name in request.perturbations:
             reason = f"the treatment {treatment} of {name!r}"
     for model in request.models:
         if model.of_table or model.by_sampling or isinstance(model, RiskLimit):
@@ -144,18 +157,3 @@ def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[A
             "that tells people apart."
         )
     return source.frame.withColumn(PERSON, number), name, people
-
-
-def _refuse_for_people(problem: Problem, n_people: int) -> None:
-    """Refuse what is impossible, or not supported on a cluster, where people have several records."""
-    if problem.k > n_people:
-        raise InfeasibleError(
-            f"k = {problem.k} is impossible: the {problem.n_records} records of the table are of "
-            f"{n_people} people, so k can be at most {n_people}."
-        )
-    for model in problem.models:
-        if not model.survives_unions_of_people:
-            raise UnsupportedError(
-                f"Where people have several records, the Spark engine supports k-anonymity and distinct "
-                f"l-diversity, not {model.name} as asked: {model.describe_for_people()}. Use engine: local."
-            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,23 +13,73 @@ import pyarrow as pa
 
 from kohort.algorithms import Run, Solver
 from kohort.algorithms.mondrian.region_tree import Regions
-from kohort.data.counted_column import CountedColumn
-from kohort.engines.spark.coding import PERSON, Coder
-from kohort.engines.spark.source import ROW
-from kohort.engines.spark.workers import larger_batches, one_thread
+from kohort.engines.spark.coding import ORIGINAL, PERSON, counted_values
+from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpacked
+from kohort.engines.spark.workers import one_thread
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.identifiers import MASK
 from kohort.pipeline.publish import labelled
+from kohort.pipeline.spark.arranging import LABELS, Pieces
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["ORIGINAL", "REGION", "RegionJob", "label_of_group", "masked_column", "region_problem"]
+__all__ = [
+    "DEALT",
+    "REGION",
+    "RegionJob",
+    "Units",
+    "by_region",
+    "dealt_records",
+    "joined_regions",
+    "label_of_group",
+    "labels_of",
+    "region_problem",
+    "units_in",
+]
 
 REGION = "_kohort_region"
-ORIGINAL = "_kohort_original_"
-_CHUNKS = 1 << 24
+DEALT = "key long, unit long, first long, records binary"
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is dealt out to workers: small regions together, and large ones that are one group in chunks.
+
+    n_units  how many there are
+    first    per node of the tree its unit, or its first one
+    chunked  per node, whether it is one group
+    largest  records of the table that the records of a chunk are among
+    keys     per unit the number by which Spark deals it out
+    """
+
+    n_units: int
+    first: np.ndarray
+    chunked: np.ndarray
+    largest: int
+    keys: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, regions: Regions, n_records: int, largest: int) -> Units:
+        """The units of a table, with up to `largest` records each."""
+        first = np.zeros(regions.tree.n_nodes, dtype=np.int64)
+        chunked = np.zeros(regions.tree.n_nodes, dtype=bool)
+        n_units, room = 0, 0
+        for node in sorted(regions.sizes):
+            chunked[node] = node in regions.finished
+            if chunked[node]:
+                first[node], room = n_units, 0
+                n_units += -(-n_records // largest)
+                continue
+            if regions.sizes[node] > room:
+                n_units, room = n_units + 1, largest
+            first[node], room = n_units - 1, room - regions.sizes[node]
+        return cls(n_units, first, chunked, largest)
+
+    def of_records(self, node: np.ndarray, number: np.ndarray) -> np.ndarray:
+        """The unit of each record, given its region and its number in the table."""
+        return self.first[node] + np.where(self.chunked[node], number // self.largest, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,77 +88,126 @@ class RegionJob:
 
     problem    of the whole table
     labels     per region that is one group, the published value of each quasi-identifier
-    names      the published columns
-    masked     those that hide what they held
-    largest    records of a chunk, where a region is one group
+    pieces     how published records are dealt out by class
     seconds    the time limit of a region
     """
 
     problem: Problem
     solver: Solver
     regions: Regions
-    coder: Coder
+    units: Units
     labels: Mapping[int, Mapping[str, str | None]]
-    names: Sequence[str]
-    masked: Sequence[str]
+    pieces: Pieces
     null_is_star: bool
     has_people: bool
-    largest: int
     seconds: float | None = None
 
-    def assign(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Records with their regions; one that is one group may be large, and is dealt out in chunks."""
+    def deal(self, batches: Batches) -> Batches:
+        """The records of blocks, dealt out by unit."""
         one_thread()
-        for batch in larger_batches(batches):
-            number = batch.column(ROW).to_numpy()
-            node = self.regions.tree.nodes_of(self.coder.rows(batch), number).astype(np.int64)
-            whole = np.isin(node, list(self.labels))
-            chunk = np.where(whole, number // self.largest % (_CHUNKS - 1) + 1, 0)
-            region = pa.array(node * _CHUNKS + chunk)
-            yield pa.RecordBatch.from_arrays([*batch.columns, region], names=[*batch.schema.names, REGION])
+        for batch in batches:
+            for block, beside in zip(batch.column("block"), batch.column("beside")):
+                yield self._dealt(pickle.loads(block.as_buffer()), unpacked(beside.as_buffer()))
 
-    def solve(self, table: pa.Table) -> pa.Table:
-        """The published records of a region, with their originals beside them."""
+    def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
+        node = block.nodes(self.regions.tree)
+        table = beside.append_column(REGION, pa.array(node))
+        return dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
+
+    def solve(self, batches: Batches) -> Batches:
+        """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        node = table.column(REGION)[0].as_py() // _CHUNKS
-        table = table.take(pa.array(np.argsort(table.column(ROW).to_numpy(), kind="stable")))
-        columns = self._labels(node, table)
-        columns |= {name: masked_column(len(table)) for name in self.masked}
-        shown = [columns[name] if name in columns else table.column(name) for name in self.names]
-        beside = [table.column(attribute.name) for attribute in self.problem.attributes]
-        hidden = [f"{ORIGINAL}{number}" for number in range(len(beside))]
-        if self.has_people:
-            beside, hidden = [*beside, table.column(PERSON)], [*hidden, PERSON]
-        return pa.Table.from_arrays([*shown, *beside], names=[*self.names, *hidden])
+        for table in units_in(batches):
+            solved = [(self._labels(node, region), region) for node, region in by_region(table)]
+            yield self.pieces.dealt(*joined_regions(solved))
 
-    def _labels(self, node: int, table: pa.Table) -> dict[str, Any]:
+    def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
-            zeros = _zeros(len(table))
-            return {n: pa.array([label], pa.string()).take(zeros) for n, label in self.labels[node].items()}
+            zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
+            return {
+                name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
+                for name, label in self.labels[node].items()
+            }
+        problem, groups = self.solved(table)
+        return labels_of(problem, groups, self.null_is_star)
+
+    def solved(self, table: pa.Table) -> tuple[Problem, Groups]:
+        """A region as a problem, and its groups."""
         problem = region_problem(self.problem, table, has_people=self.has_people)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
-            recoding = self.solver.solve(problem, run)
-        return {
-            a.name: labelled(recoding.apply(a), recoding.withheld, self.null_is_star).cast(pa.string())
-            for a in problem.attributes
+            groups = self.solver.solve(problem, run)
+        assert isinstance(groups, Groups)
+        return problem, groups
+
+
+def dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
+    """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
+    order, start = sorted_by(unit, units.n_units)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    found = np.flatnonzero(np.diff(start)).tolist()
+    records = [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([units.keys[unit] for unit in found], pa.int64()),
+            "unit": pa.array(found, pa.int64()),
+            "first": pa.array([first] * len(found), pa.int64()),
+            "records": pa.array(records, pa.binary()),
         }
+    )
 
 
-def masked_column(n: int) -> pa.Array:
-    """The same mask for every record."""
-    return pa.array([MASK]).take(_zeros(n))
+def units_in(batches: Batches) -> Iterator[pa.Table]:
+    """The records of each unit that was dealt out to a partition, in order."""
+    dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    for batch in batches:
+        for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
+            dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
+    for unit in sorted(dealt):
+        in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
+        yield joined_tables([unpacked(records) for _, records in in_order])
 
 
-def _zeros(n: int) -> pa.Array:
-    return pa.array(np.zeros(n, dtype=np.int32))
+def by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The records of each region of a unit, in order, without the column that says which it is."""
+    place = table.column_names.index(REGION)
+    node = table.column(place).to_numpy()
+    table = table.remove_column(place)
+    if (node == node[0]).all():
+        yield int(node[0]), table
+        return
+    order, start = sorted_by(node, int(node.max()) + 1)
+    ordered = table.take(pa.array(order)).combine_chunks()
+    for one in np.flatnonzero(np.diff(start)).tolist():
+        yield one, ordered.slice(start[one], start[one + 1] - start[one]).combine_chunks()
+
+
+def joined_regions(
+    solved: list[tuple[dict[str, pa.DictionaryArray], pa.Table]],
+) -> tuple[dict[str, pa.DictionaryArray], pa.Table]:
+    """The labels of several regions together, and their records."""
+    if len(solved) == 1:
+        return solved[0]
+    kinds = pa.schema([(name, LABELS) for name in solved[0][0]])  # codes of one type
+    labels = joined_tables([pa.table(found).cast(kinds) for found, _ in solved])
+    return {name: labels.column(name).chunk(0) for name in labels.column_names}, joined_tables(
+        [records for _, records in solved]
+    )
+
+
+def labels_of(problem: Problem, groups: Groups, null_is_star: bool) -> dict[str, pa.DictionaryArray]:
+    """The published values of a region, by quasi-identifier."""
+    return {a.name: labelled(groups.apply(a), groups.withheld, null_is_star) for a in problem.attributes}
 
 
 def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Problem:
-    """The problem of a region: its records, with the costs and the context of the whole table."""
+    """The problem of a region: its records, with the costs and the context of the whole table.
+
+    table  the places of the values of its records, as `Coder.beside` gives them
+    """
     attributes = tuple(
-        replace(attribute, column=_counted(attribute.column).part(table.column(attribute.name)))
-        for attribute in whole.attributes
+        replace(a, column=counted_values(a).part_at(table.column(f"{ORIGINAL}{n}").to_numpy()))
+        for n, a in enumerate(whole.attributes)
     )
     persons = None
     if has_people:
@@ -115,7 +216,7 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
         persons = None if int(persons.max()) + 1 == len(persons) else persons
     asked = {model.attribute for model in whole.models}
     sensitive = {
-        name: replace(s, column=_counted(s.column).part(table.column(name)), persons=persons)
+        name: replace(s, column=counted_values(s).part_at(table.column(name).to_numpy()), persons=persons)
         for name, s in whole.sensitive.items()
         if name in asked
     }
@@ -124,11 +225,6 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
     vars(coded)["tables"] = whole.coded.tables  # they count the values of the whole table
     vars(problem)["coded"] = coded
     return problem
-
-
-def _counted(column: Any) -> CountedColumn:
-    assert isinstance(column, CountedColumn)
-    return column
 
 
 def label_of_group(
@@ -140,7 +236,7 @@ def label_of_group(
     """
     labels: dict[str, str | None] = {}
     for attribute, leaves in zip(problem.attributes, present):
-        column = _counted(attribute.column)
+        column = counted_values(attribute)
         codes = np.flatnonzero(leaves[leaf_numbers(attribute)])
         shown = replace(attribute, column=replace(column, codes=codes))
         groups = Groups(np.zeros(len(codes), dtype=np.int64))

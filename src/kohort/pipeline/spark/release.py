@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from kohort.engines.spark.failures import give_up
 from kohort.errors import UnsupportedError
+from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 
 __all__ = ["SparkRelease"]
@@ -15,12 +19,30 @@ __all__ = ["SparkRelease"]
 class SparkRelease(VerifiedRelease):
     """A release that has passed its verification. `table` is a dataframe of Spark's.
 
-    frame  the published records, which Spark holds
-    held   what is held besides, until `close`
+    frame        the published records; they are made from the parts that Spark holds, which were verified
+    fingerprint  of these records: see `kohort.engines.spark.values.fingerprint`
+    held         those parts, and what is held of the original, until `close`
+    with_originals  the published records with what goes along with them
+    digests      what tells each part that was verified from any other
     """
 
     frame: Any = None
+    fingerprint: tuple[int, int] = (0, 0)
     held: tuple[Any, ...] = ()
+    with_originals: Any = None
+    digests: Mapping[int, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def sides(self) -> BeforeAfter:
+        """The original and the release for risk, utility and report: counts, and where to count."""
+        from kohort.pipeline.spark.sides import counted_sides
+
+        if self.items is not None:
+            raise UnsupportedError(
+                "Risk, utility and reports of baskets need all of them in one place, and they are on a "
+                "cluster. Write the release and its certificate without a report."
+            )
+        return counted_sides(self)
 
     @property
     def table(self) -> Any:
@@ -37,6 +59,6 @@ class SparkRelease(VerifiedRelease):
 
     def close(self) -> None:
         """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
-        published, source = self.held
-        published.unpersist()
+        parts, source = self.held
+        give_up(parts)
         source.release()

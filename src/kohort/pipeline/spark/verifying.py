@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,16 @@ import pyarrow as pa
 
 from kohort.data.counted_column import PartOfTable
 from kohort.data.formulas import formula_cells
-from kohort.engines.spark.coding import PERSON
+from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.values import fingerprint
+from kohort.engines.spark.packing import packed, unpacked
+from kohort.engines.spark.values import fingerprints
+from kohort.engines.spark.workers import one_thread
 from kohort.errors import InputError, InternalError
 from kohort.pipeline.notes import shows_extremes
+from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
+from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.pipeline.spark.regions import ORIGINAL
 from kohort.verification import (
     Check,
     PartDemands,
@@ -28,7 +32,7 @@ from kohort.verification import (
     verify_part,
 )
 
-__all__ = ["Found", "verify_on_spark"]
+__all__ = ["Found", "opened_frame", "original_columns", "verified_parts", "verify_on_spark"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,30 +41,36 @@ class Found:
 
     extremes  columns that show their least or greatest value although few people have it
     formulas  how many texts of each column begin like a formula
+    digests   what tells each part that was verified from any other
+    shown     the fingerprint of what is published
     """
 
     verified: Verification
     extremes: frozenset[str]
     formulas: dict[str, int]
+    digests: dict[int, bytes]
+    shown: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class _PartCheck:
-    """What workers need to know to verify a part of the published records."""
+    """What workers need to know to put parts together and to verify them: as they are held, in bytes."""
 
+    arrangement: Arrangement
     demands: PartDemands
-    names: Sequence[str]
     k: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        records = [batch for batch in batches if batch.num_rows]
-        if records:
-            found = pickle.dumps(self._found(pa.Table.from_batches(records)), protocol=5)
-            yield pa.RecordBatch.from_pydict({"found": pa.array([found], pa.binary())})
+        one_thread()
+        for part, table in self.arrangement.parts(batches):
+            data = packed(table)
+            found = pickle.dumps((digest_of(data), *self._found(unpacked(data))), protocol=5)
+            cells = {"part": pa.array([part], pa.int64()), "packed": [data], "found": [found]}
+            yield pa.RecordBatch.from_pydict({name: pa.array(cell) for name, cell in cells.items()})
 
     def _found(self, table: pa.Table) -> tuple[PartFound, frozenset[str], dict[str, int]]:
         demands = self.demands
-        shown = PartOfTable(table.select(list(self.names)), list(demands.sensitive.values()))
+        shown = PartOfTable(table.select(list(self.arrangement.names)), list(demands.sensitive.values()))
         originals = {a.name: table.column(f"{ORIGINAL}{n}") for n, a in enumerate(demands.attributes)}
         if demands.person is not None:
             originals[demands.person] = table.column(PERSON)
@@ -71,12 +81,20 @@ class _PartCheck:
         return found, extremes, formula_cells(shown)
 
 
-def verify_on_spark(prepared: SparkPrepared, published: Any, before: tuple[int, int]) -> Found:
-    """Measure every promise on the published records, which are in partitions of whole classes.
+def verified_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangement) -> Any:
+    """The published records in parts of whole classes, with what was found in each, which Spark holds."""
+    from pyspark import StorageLevel
 
-    before  the fingerprint of the original
-    """
-    demands = PartDemands(
+    check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
+    with spark_failures("publish the records"):
+        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.DISK_ONLY)
+
+
+_PARTS = "part long, packed binary, found binary"
+
+
+def _demands(prepared: SparkPrepared) -> PartDemands:
+    return PartDemands(
         attributes=prepared.attributes,
         models=prepared.request.table_models,
         sensitive=prepared.counted_sensitive,
@@ -85,40 +103,67 @@ def verify_on_spark(prepared: SparkPrepared, published: Any, before: tuple[int, 
         person=prepared.person,
         allowed=prepared.problem.max_withheld,
     )
-    check = _PartCheck(demands, prepared.published_names, prepared.problem.k)
-    with spark_failures("verify the release"):
-        rows = published.mapInArrow(check, "found binary").toArrow().column("found")
-    parts = [pickle.loads(row.as_py()) for row in rows]
-    whole = _whole(prepared, published, before)
-    verified = unite_parts([part[0] for part in parts], demands, whole)
+
+
+def verify_on_spark(
+    prepared: SparkPrepared, parts: Any, arrangement: Arrangement, before: tuple[int, int]
+) -> Found:
+    """Measure every promise on the published records, which are in parts of whole classes.
+
+    before  the fingerprint of the original
+    """
+    with spark_failures("solve, publish and verify the regions"):
+        rows = parts.select("part", "found").toArrow().to_pydict()
+    found = [pickle.loads(row) for row in rows["found"]]
+    digests = {part: row[0] for part, row in zip(rows["part"], found)}
+    whole, shown = _whole(prepared, parts, arrangement, digests, before)
+    verified = unite_parts([row[1] for row in found], _demands(prepared), whole)
     _refuse_failed(verified)
-    formulas: dict[str, int] = {}
-    for _, _, found in parts:
-        for name, n in found.items():
-            formulas[name] = formulas.get(name, 0) + n
-    return Found(verified, frozenset().union(*(part[1] for part in parts)), formulas)
+    formulas: Counter[str] = Counter()
+    for row in found:
+        formulas.update(row[3])
+    return Found(verified, frozenset().union(*(row[2] for row in found)), dict(formulas), digests, shown)
 
 
 def original_columns(prepared: SparkPrepared) -> list[str]:
     """The columns of the original whose values are compared with those of the release."""
-    return [*(a.name for a in prepared.attributes), *prepared.untouched]
+    return [*(a.name for a in prepared.attributes), *prepared.carried]
 
 
-def _whole(prepared: SparkPrepared, published: Any, before: tuple[int, int]) -> WholeFound:
+def _whole(
+    prepared: SparkPrepared,
+    parts: Any,
+    arrangement: Arrangement,
+    digests: dict[int, bytes],
+    before: tuple[int, int],
+) -> tuple[WholeFound, tuple[int, int]]:
+    """What is found of the published table as a whole, and the fingerprint of what is published."""
+    published = opened_frame(prepared, parts, arrangement, digests, hidden=True)
     hidden = [f"{ORIGINAL}{number}" for number in range(len(prepared.attributes))]
-    after = fingerprint(published, [*hidden, *prepared.untouched])
+    after, shown = fingerprints(published, [*hidden, *prepared.carried], prepared.published_names)
     if after != before:
         raise InputError(
             f"The table changed while it was read: {before[0]:,} records, and then {after[0]:,} with other "
             "values. Nothing was written. Run this again on a source that gives the same records at every "
             "reading."
         )
-    shown = [name for name in published.columns if not name.startswith("_kohort_")]
-    right = shown == prepared.published_names
+    names = [name for name in published.columns if not name.startswith("_kohort_")]
+    right = names == prepared.published_names
     detail = (
         "The columns are those of the spec; no identifier is published." if right else "The columns differ."
     )
-    return WholeFound(prepared.untouched, True, Check("columns", right, detail), prepared.n_people)
+    found = WholeFound(prepared.untouched, True, Check("columns", right, detail), prepared.n_people)
+    return found, shown
+
+
+def opened_frame(
+    prepared: SparkPrepared, parts: Any, arrangement: Arrangement, digests: dict[int, bytes], *, hidden: bool
+) -> Any:
+    """The published records as a dataframe; `hidden` columns go along where they are asked for."""
+    names = [*arrangement.names, *(arrangement.hidden if hidden else [])]
+    schema = published_schema(prepared, names)
+    with spark_failures("look at the release"):
+        return parts.select("part", "packed").mapInArrow(opened_parts(names, digests), schema)
 
 
 def _refuse_failed(found: Verification) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from kohort.risk.linkage import wilson
+from kohort.risk.lookup import wilson
 
 __all__ = ["compared", "difference", "rate"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
-from kohort.risk.linkage import ClassIndex
+from kohort.risk.class_index import ClassIndex
 from kohort.verification.covering import Covering
 
 __all__ = ["Lookups", "of_original", "of_release"]
