@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -32,8 +33,13 @@ _DRAWN = 4  # records for a round: dear groups have more to win
 _ENOUGH = 2  # times k: of more equal records that make up a group, the others are set aside
 
 
-def regrouped_in_regions(problem: Problem, groups: Groups, run: Run, worth: float) -> Groups:
+def regrouped_in_regions(
+    problem: Problem, groups: Groups, run: Run, worth: float, turns: Iterable[int] | None = None
+) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model.
+
+    turns  the numbers of the turns to make: those of a higher number have other and larger regions, and more
+           rounds; None: all from 0 on
 
     In each turn the groups are parted into regions of similar groups. A region is searched by itself, by ruin
     and recreate, in terms of the leaves that its records have; rules that compare with the whole table still
@@ -42,10 +48,10 @@ def regrouped_in_regions(problem: Problem, groups: Groups, run: Run, worth: floa
     Memory: O(records * attributes).
     """
     search = _RegionSearch(problem, groups)
-    for turn in count():
+    for number, turn in enumerate(count() if turns is None else turns):
         before = search.total
         search.make_turn(turn, run)
-        if run.out_of_time or (turn > 0 and not 0 < search.total < before * (1 - worth)):
+        if run.out_of_time or (number > 0 and not 0 < search.total < before * (1 - worth)):
             break
     return replace(groups, group_of_record=search.group_of_record(), guarantee=None)
 
