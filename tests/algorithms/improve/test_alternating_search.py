@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.improve import region_search, searched_records
+from kohort.algorithms.improve import large_tables, region_search, searched_records
 from kohort.algorithms.improve.alternating_search import searched_in_turns
 from kohort.algorithms.improve.closures import closures
 from kohort.algorithms.improve.searched_records import SearchedRecords
@@ -111,3 +111,14 @@ def test_with_too_little_time_or_too_many_records_regions_are_searched_alone(mon
         assert "without closed records" in " ".join(adult(time_limit=5).notes)
     monkeypatch.setattr("kohort.algorithms.improve.large_tables._MOST_WITH_RECORDS", 100)
     assert "without closed records" in " ".join(adult(time_limit=5).notes)
+
+
+def test_where_most_of_many_records_differ_nothing_is_mined(monkeypatch):
+    monkeypatch.setattr("kohort.algorithms.improve.improve._MOST_TOGETHER", 100)
+    problem = adult(time_limit=5).problem
+    assert large_tables._distinct_in_sample(problem) == len(problem.rows.counts)
+    monkeypatch.setattr(large_tables, "_MOST_DISTINCT", len(problem.rows.counts) - 1)
+    monkeypatch.setattr(large_tables, "low_prices", None)
+    assert "without closed records" in " ".join(adult(time_limit=5).notes)
+    monkeypatch.setattr(large_tables, "_SAMPLED", 100)
+    assert large_tables._distinct_in_sample(problem) <= 100

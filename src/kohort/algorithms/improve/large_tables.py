@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from kohort.algorithms.improve.alternating_search import searched_in_turns
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices
@@ -21,6 +23,8 @@ _MOST_WITH_RECORDS = 500_000  # records: the search with closed records takes so
 _SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would take too much of it
 _SHARE_FOR_MINING = 0.2  # of the time, before the search
 _SHARE_FOR_BOUND, _SHARE_FOR_LATE_MINING = 0.4, 0.6  # of the time, and of what is left: after the search
+_SHARE_FOR_WEAK_BOUND = 0.1  # of the time
+_SAMPLED, _MOST_DISTINCT = 600_000, 300_000  # records; different ones of them: with more, mining is in vain
 _HIGHEST, _HIGHEST_OF_MANY = 0.4, 0.3  # price, as a share of the cost of `*`; the lower, the less memory
 _IN_TURNS = "This table was searched with closed records that cost little, and region by region, in turns."
 _IN_REGIONS = "This table was searched region by region, without closed records."
@@ -34,8 +38,8 @@ def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | No
     worth    the share of the cost for which the search goes on
     """
     if not _has_low_prices(problem):
-        found = regrouped_in_regions(problem, given, run, worth)
-        return _weakly_bounded(problem, found, run)
+        searching = run.share_of_time(1 - _SHARE_FOR_WEAK_BOUND)
+        return _weakly_bounded(problem, regrouped_in_regions(problem, given, searching, worth), run)
     if _searches_records(problem, seconds):
         priced = low_prices(problem, run.share_of_time(_SHARE_FOR_MINING), run, seconds, _HIGHEST)
         if priced is not None:
@@ -54,7 +58,20 @@ def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | No
 
 def _has_low_prices(problem: Problem) -> bool:
     """Whether prices can prove a bound for a large table, if there is time and memory."""
-    return problem.cost.monotone and can_mine(problem) and not has_wide_hierarchies(problem)
+    possible = problem.cost.monotone and can_mine(problem) and not has_wide_hierarchies(problem)
+    return possible and _distinct_in_sample(problem) <= _MOST_DISTINCT
+
+
+def _distinct_in_sample(problem: Problem) -> int:
+    """How many different records a sample of the table has, or one or two fewer where hashes collide.
+
+    A table has no fewer. Each has some hundred rows of closed records over it that cost little.
+    """
+    every = slice(None, None, -(-problem.n_records // _SAMPLED))
+    hashed, rng = np.zeros(1, dtype=np.int64), np.random.default_rng(0)
+    for attribute in problem.attributes:
+        hashed = hashed + attribute.column.at(every) * rng.integers(1, 2**62)
+    return len(np.unique(hashed))
 
 
 def _searches_records(problem: Problem, seconds: float | None) -> bool:
