@@ -10,7 +10,6 @@ import kohort as ko
 from by_definition.dual_prices import slack_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.improve import staged_prices
 from kohort.algorithms.improve.staged_prices import first_prices, low_prices
 from kohort.algorithms.mining.closed_records import MinedRows, mine, mine_closed_records, record_costs
 from kohort.errors import UnsupportedError
@@ -29,11 +28,7 @@ def with_trees(problem):
 @given(problems(max_records=9).filter(with_trees), st.integers(0, 2), st.sampled_from([0.1, 0.3, 0.7]))
 def test_low_prices_prove_a_bound_although_they_know_few_closed_records(problem, withheld, share):
     problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
-    before, staged_prices._HIGHEST_OF_LARGE = staged_prices._HIGHEST_OF_LARGE, share
-    try:
-        priced = low_prices(problem, Run(), None)
-    finally:
-        staged_prices._HIGHEST_OF_LARGE = before
+    priced = low_prices(problem, Run(), Run(), None, share)
     closed = mine_closed_records(problem)
     cost, counts, highest = (
         record_costs(problem, closed),

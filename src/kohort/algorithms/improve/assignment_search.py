@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kohort.algorithms.improve.closures import closures
 from kohort.algorithms.improve.kernels.assignment import Offers, assign_all, new_assignment
 from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.improve.kernels.slot_opening import gather_at, open_in_order, place_waiting, try_close
@@ -17,7 +18,6 @@ from kohort.algorithms.mining.closed_records import ClosedRecords
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.run import Run
 from kohort.errors import InternalError
-from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -52,9 +52,20 @@ class AssignmentSearch:
     """
 
     def __init__(
-        self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, star: float, prices: DualPrices
+        self,
+        problem: Problem,
+        closed: ClosedRecords,
+        cost: np.ndarray,
+        star: float,
+        prices: DualPrices,
+        *,
+        near_slack: float = _NEAR,
     ) -> None:
-        self.problem, self.closed = problem, closed
+        """Let every record wait.
+
+        near_slack  share of the cost of `*`: closed records of at most this slack recreate ruined slots
+        """
+        self.problem, self.closed, self.near_slack = problem, closed, near_slack
         self.unit_of_record, row_of_unit = units_of(problem)
         self.scale = max(star, float(cost.max())) or 1.0
         self.slack = prices.slack / self.scale
@@ -162,15 +173,8 @@ class AssignmentSearch:
         return float(self.offers.cost[self._slot_of_record(groups)].sum()) * self.scale
 
     def _slot_of_record(self, groups: Groups) -> np.ndarray:
-        slot_of_group = np.append(self._closed_record(groups), self.nowhere + 1)
+        slot_of_group = np.append(self._numbers(closures(self.problem, groups)), self.nowhere + 1)
         return slot_of_group[groups.group_of_record]  # a withheld one has group -1
-
-    def _closed_record(self, groups: Groups) -> np.ndarray:
-        nodes = np.empty((groups.n_groups, len(self.problem.attributes)), dtype=np.int64)
-        for j, (tree, attribute) in enumerate(zip(self.problem.coded.hierarchies, self.problem.attributes)):
-            lo, hi = ranges_by_group(attribute.leaves, groups.group_of_record, groups.n_groups)
-            nodes[:, j] = np.where((lo == hi) & tree.hidden[lo], 0, tree.node(lo, hi))
-        return self._numbers(nodes)
 
     def _numbers(self, nodes: np.ndarray) -> np.ndarray:
         """The numbers of the closed records with these nodes. O(closed records * log of rows in `nodes`)."""
@@ -214,7 +218,7 @@ class AssignmentSearch:
         weight, k = self.closed.weight, self.problem.k
         near = np.flatnonzero(weight <= _MOST_RECORDS)
         near = near[np.argsort(self.slack[near], kind="stable")]
-        near = near[: max(_LEAST_NEAR, int(np.count_nonzero(self.slack[near] <= _NEAR)))]
+        near = near[: max(_LEAST_NEAR, int(np.count_nonzero(self.slack[near] <= self.near_slack)))]
         length = np.diff(self.closed.start)[near]
         near = near[np.cumsum(length) <= _MOST_PAIRS]
         near = near if len(near) else np.zeros(1, dtype=np.int64)

@@ -15,19 +15,18 @@ from kohort.algorithms.clustering.hilbert import Hilbert
 from kohort.algorithms.clustering.sequential import Sequential
 from kohort.algorithms.improve.assignment_search import AssignmentSearch
 from kohort.algorithms.improve.group_search import regrouped
+from kohort.algorithms.improve.large_tables import improve_large
 from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.search_turns import WORTH_ANY_TIME, WORTH_IT, SearchTurns
 from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
-from kohort.algorithms.improve.staged_prices import StagedPrices, first_prices, low_prices
+from kohort.algorithms.improve.staged_prices import StagedPrices, first_prices
+from kohort.algorithms.mining.closed_records import can_mine
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.box_bound import box_bound
-from kohort.algorithms.proofs.charge_bound import lower_bound
-from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
-from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import Cost
 from kohort.problem.models import Model
@@ -48,9 +47,6 @@ _SHARE_FOR_BOXES = 0.3
 _LEAST_SECONDS_FOR_BOXES = 1.0  # without a time limit the bound takes no longer than the search, or this
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
 _MOST_TURNS = 1_000  # of a search that time ends
-_SHARE_FOR_LARGE_BOUND = 0.4  # of the time
-_IN_REGIONS = "This table was searched region by region, without closed records."
-_WEAK_BOUND = "The bound is the weaker one, from nearest records."
 _TOO_MANY = (
     "This table has too many closed records to search them in the time and memory allowed. The search broke "
     "groups up and rebuilt them without closed records, and the bound is the weaker one, from nearest "
@@ -66,8 +62,9 @@ class Improve(Algorithm):
     are found that prove a bound (the dual of the linear program). Then closed records that the prices single
     out are opened, and others are opened and closed while that lowers the cost; last, groups that lie
     together are repeatedly dissolved and rebuilt. For tight labels and free intervals there are no
-    closed records to mine: there, and where they are too many, only the last step is done. So it is in
-    tables of more than 100,000 records, region by region; memory is then O(records * attributes).
+    closed records to mine: there, and where they are too many, only the last step is done. Tables of more
+    than 100,000 records are searched region by region, and up to 500,000 in turns with those closed records
+    that cost little, where these are not too many.
 
     start    the algorithm whose groups are improved; `prices`: groups are built from the prices (or a cover)
 
@@ -148,9 +145,8 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     run = run.at_most(SECONDS) if seconds is None else run
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
     if _is_large(problem):
-        searching = run.share_of_time(1 - _SHARE_FOR_LARGE_BOUND) if _has_low_prices(problem) else run
-        return _with_bound(problem, regrouped_in_regions(problem, given, searching, worth), run, seconds)
-    if not _can_mine(problem):
+        return improve_large(problem, given, run, seconds, worth)
+    if not can_mine(problem):
         return _in_boxes(problem, given, run, seconds)
     return _by_closed_records(problem, given, run, seconds, construct=groups is None)
 
@@ -255,35 +251,6 @@ def _is_short(problem: Problem, seconds: float | None) -> bool:
     If so, groups are ruined and recreated from the start, while closed records are still mined and priced.
     """
     return seconds is not None and seconds < _SECONDS_PER_RECORD * problem.n_records
-
-
-def _with_bound(problem: Problem, found: Groups, run: Run, seconds: float | None) -> Groups:
-    """Groups of a large table with a bound from prices over all closed records, or else a weaker one."""
-    priced = None
-    if _has_low_prices(problem) and not run.out_of_time:
-        priced = low_prices(problem, run, seconds)
-    if priced is not None and priced.bound is not None:
-        notes = (_IN_REGIONS,)
-        return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=notes)
-    found = replace(found, notes=(f"{_IN_REGIONS} {_WEAK_BOUND}",))
-    return found if run.out_of_time else replace(found, bound=_weak_bound(problem, run))
-
-
-def _has_low_prices(problem: Problem) -> bool:
-    """Whether prices can prove a bound for a large table, if there is time and memory."""
-    return problem.cost.monotone and _can_mine(problem) and not has_wide_hierarchies(problem)
-
-
-def _weak_bound(problem: Problem, run: Run) -> float | None:
-    """A lower bound on the least cost that needs no closed records; None if none can be proven in time."""
-    by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
-    bounds = (by_subsets, lower_bound(problem, run))
-    return max((bound for bound in bounds if bound is not None), default=None)
-
-
-def _can_mine(problem: Problem) -> bool:
-    """Whether groups are published as nodes of hierarchies, so that closed records can be mined."""
-    return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
 
 
 def _holds(problem: Problem, groups: Groups) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -33,24 +34,24 @@ _ENOUGH = 2  # times k: of more equal records that make up a group, the others a
 
 
 def regrouped_in_regions(
-    problem: Problem, groups: Groups, run: Run, worth: float, *, turns: range | None = None
+    problem: Problem, groups: Groups, run: Run, worth: float, *, turns: Iterable[int] | None = None
 ) -> Groups:
     """Groups of less cost, or the same ones, that satisfy every model.
+
+    turns  the numbers of the turns to make: those of a higher number have other and larger regions, and more
+           rounds; 0 takes neighbours among the groups for similar; None: all from 0 on
 
     In each turn the groups are parted into regions of similar groups. A region is searched by itself, by ruin
     and recreate, in terms of the leaves that its records have; rules that compare with the whole table still
     do so. The regions of a turn lie across those of the last one. Ends when the time is up, or when a turn
     lowers the cost by less than the share `worth`. Deterministic for a seed but for the time limit.
     Memory: O(records * attributes).
-
-    turns  the turns to make at most: without the first one, 0, where neighbours among the groups that are
-           given are not similar; None: as many as it takes
     """
     search = _RegionSearch(problem, groups)
-    for turn in turns or count():
+    for number, turn in enumerate(count() if turns is None else turns):
         before = search.total
         search.make_turn(turn, run)
-        if run.out_of_time or (turn > 0 and not 0 < search.total < before * (1 - worth)):
+        if run.out_of_time or (number > 0 and not 0 < search.total < before * (1 - worth)):
             break
     return replace(groups, group_of_record=search.group_of_record(), guarantee=None)
 

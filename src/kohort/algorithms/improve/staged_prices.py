@@ -16,7 +16,7 @@ from kohort.problem.problem import Problem
 __all__ = ["StagedPrices", "first_prices", "low_prices"]
 
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
-_HIGHEST_OF_LARGE, _MOST_ROWS_OF_LARGE = 0.3, 150_000_000  # share of the cost of `*`; 4 bytes and more each
+_MOST_ROWS_OF_LARGE = 150_000_000  # under closed records; 4 bytes and more each
 _SHARE_FOR_MINING, _SHARE_FOR_PRICES = 0.35, 0.35  # of the time that is left
 _SHARE_BESIDE = 0.6  # of the time: for mining, where something else is done meanwhile
 _SHARE_FOR_ROUNDS = 0.25  # of the time limit, at the speed below
@@ -88,13 +88,19 @@ def first_prices(
     return _priced(problem, closed, run, seconds, np.inf)
 
 
-def low_prices(problem: Problem, run: Run, seconds: float | None) -> StagedPrices | None:
+def low_prices(
+    problem: Problem, mining: Run, run: Run, seconds: float | None, share: float
+) -> StagedPrices | None:
     """Prices of a large table, none higher than a share of what `*` costs; None if that takes too long.
+
+    mining   the part of the run in which closed records are mined
+    seconds  the time limit that was asked for, or None
+    share    the highest price, as a share of the cost of `*`
 
     Closed records that cost no less cannot be violated by such prices. They have most of the rows under
     them, and are not kept.
     """
-    highest = _HIGHEST_OF_LARGE * problem.coded.star_cost
+    highest = share * problem.coded.star_cost
 
     def is_cheap(nodes: np.ndarray) -> np.ndarray:
         cheap: np.ndarray = _costs_of(problem, nodes) < highest
@@ -106,7 +112,7 @@ def low_prices(problem: Problem, run: Run, seconds: float | None) -> StagedPrice
         max_records=_MOST_RECORDS,
         max_support_rows=_MOST_ROWS_OF_LARGE,
         wanted=is_cheap,
-        run=run.share_of_time(_SHARE_BESIDE),
+        run=mining,
     )
     return _priced(problem, closed, run, seconds, highest)
 

@@ -11,11 +11,20 @@ import numpy as np
 
 from kohort.algorithms.mining.kernels.closed_records import MiningTask, extend_closed, narrow, narrowings
 from kohort.algorithms.run import Run
+from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.layout import Lineages
 from kohort.problem.problem import Problem
 
-__all__ = ["ClosedRecords", "MinedRows", "guess_number", "mine", "mine_closed_records", "record_costs"]
+__all__ = [
+    "ClosedRecords",
+    "MinedRows",
+    "can_mine",
+    "guess_number",
+    "mine",
+    "mine_closed_records",
+    "record_costs",
+]
 
 _SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
 _RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: k is divided by 1.5 until 30,000 are found
@@ -50,6 +59,13 @@ class ClosedRecords:
     def support(self, number: int) -> np.ndarray:
         """The distinct rows of the problem that support a record."""
         return self.rows[self.start[number] : self.start[number + 1]]
+
+    def subset(self, kept: np.ndarray) -> ClosedRecords:
+        """Those of the records that are `kept`, with their supports."""
+        length = np.diff(self.start)
+        start = np.concatenate([[0], np.cumsum(length[kept])])
+        rows = self.rows[np.repeat(kept, length)]
+        return ClosedRecords(self.nodes[kept], self.weight[kept], start, rows, complete=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +102,11 @@ class MinedRows:
                 depth += 1
                 below = self.nodes_at(j, depth)
         return nodes
+
+
+def can_mine(problem: Problem) -> bool:
+    """Whether groups are published as nodes of hierarchies, so that closed records can be mined."""
+    return not problem.tight and all(isinstance(a.domain, Hierarchy) for a in problem.attributes)
 
 
 def record_costs(problem: Problem, closed: ClosedRecords) -> np.ndarray:

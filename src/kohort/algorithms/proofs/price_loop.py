@@ -21,7 +21,10 @@ from kohort.recoding.proof import OpeningCuts
 __all__ = ["PriceLoop"]
 
 _ALL = 10  # one round in 10 visits all closed records
-FIRST_STEP, _LAST_STEP = 0.06, 0.045  # shares of the greatest cost; the last one is divided by the rounds
+FIRST_STEP, _LAST_STEP = (
+    0.06,
+    0.045,
+)  # shares of the greatest cost there is; the last one is divided by the rounds
 _FIRST_CUTS, _LAST_CUTS, _CUTS_EVERY = 0.25, 0.85, 0.05  # shares of the rounds after which cuts are searched
 _EXACT = 0.01  # slacks up to this share of the greatest cost are computed exactly
 
@@ -45,9 +48,8 @@ class PriceLoop:
         copies = problem.rows.counts.astype(np.int64)
         self.closed, self.k = closed, problem.k
         self.priced = PricedRecords(closed.start, closed.rows, cost, copies, problem.k)
-        self.scale = float(
-            cost.max()
-        )  # 0: prices stay 0; any other step would leave only its rounding errors
+        greatest = cost.max() if highest == np.inf else max(cost.max(), problem.coded.star_cost)
+        self.scale = float(greatest)  # 0: prices stay 0; any other step would leave only its rounding errors
         self.highest = highest
         self.y = np.minimum(cheapest_over(self.priced), highest)
         self.level = cost - FIRST_STEP * self.scale

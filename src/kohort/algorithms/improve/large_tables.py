@@ -1,0 +1,94 @@
+"""improve for large tables: in regions, with closed records where those of little cost are not too many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kohort.algorithms.improve.alternating_search import searched_in_turns
+from kohort.algorithms.improve.region_search import regrouped_in_regions
+from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices
+from kohort.algorithms.mining.closed_records import can_mine
+from kohort.algorithms.proofs.charge_bound import lower_bound
+from kohort.algorithms.proofs.subset_bound import subset_bound
+from kohort.algorithms.refusals import has_wide_hierarchies
+from kohort.algorithms.run import Run
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+
+__all__ = ["improve_large"]
+
+_MOST_WITH_RECORDS = 500_000  # records: the search with closed records takes some hundred bytes for each
+_SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would take too much of it
+_SHARE_FOR_MINING = 0.2  # of the time, before the search
+_SHARE_FOR_BOUND, _SHARE_FOR_LATE_MINING = 0.4, 0.6  # of the time, and of what is left: after the search
+_SHARE_FOR_WEAK_BOUND = 0.1  # of the time
+_SAMPLED, _MOST_DISTINCT = 600_000, 300_000  # records; different ones of them: with more, mining is in vain
+_HIGHEST, _HIGHEST_OF_MANY = 0.4, 0.3  # price, as a share of the cost of `*`; the lower, the less memory
+_IN_TURNS = "This table was searched with closed records that cost little, and region by region, in turns."
+_IN_REGIONS = "This table was searched region by region, without closed records."
+_WEAK_BOUND = "The bound is the weaker one, from nearest records."
+
+
+def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | None, worth: float) -> Groups:
+    """Groups of no greater cost than those given, that satisfy every model, with a bound if there is time.
+
+    seconds  the time limit that was asked for, or None
+    worth    the share of the cost for which the search goes on
+    """
+    if not _has_low_prices(problem):
+        searching = run.share_of_time(1 - _SHARE_FOR_WEAK_BOUND)
+        return _weakly_bounded(problem, regrouped_in_regions(problem, given, searching, worth), run)
+    if _searches_records(problem, seconds):
+        priced = low_prices(problem, run.share_of_time(_SHARE_FOR_MINING), run, seconds, _HIGHEST)
+        if priced is not None:
+            return _bounded(searched_in_turns(given, priced, run, worth), priced, _IN_TURNS)
+        found = regrouped_in_regions(problem, given, run, worth)
+        return _weakly_bounded(problem, found, run)
+    found = regrouped_in_regions(problem, given, run.share_of_time(1 - _SHARE_FOR_BOUND), worth)
+    if run.out_of_time:
+        return _weakly_bounded(problem, found, run)
+    mining = run.share_of_time(_SHARE_FOR_LATE_MINING)
+    priced = low_prices(problem, mining, run, seconds, _HIGHEST_OF_MANY)
+    if priced is None or priced.bound is None:
+        return _weakly_bounded(problem, found, run)
+    return _bounded(found, priced, _IN_REGIONS)
+
+
+def _has_low_prices(problem: Problem) -> bool:
+    """Whether prices can prove a bound for a large table, if there is time and memory."""
+    possible = problem.cost.monotone and can_mine(problem) and not has_wide_hierarchies(problem)
+    return possible and _distinct_in_sample(problem) <= _MOST_DISTINCT
+
+
+def _distinct_in_sample(problem: Problem) -> int:
+    """How many different records a sample of the table has, or one or two fewer where hashes collide.
+
+    A table has no fewer. Each has some hundred rows of closed records over it that cost little.
+    """
+    every = slice(None, None, -(-problem.n_records // _SAMPLED))
+    hashed, rng = np.zeros(1, dtype=np.int64), np.random.default_rng(0)
+    for attribute in problem.attributes:
+        hashed = hashed + attribute.column.at(every) * rng.integers(1, 2**62)
+    return len(np.unique(hashed))
+
+
+def _searches_records(problem: Problem, seconds: float | None) -> bool:
+    """Whether there is the memory and the time to search with closed records."""
+    enough = seconds is None or seconds >= _SECONDS_PER_RECORD * problem.n_records
+    return enough and problem.n_records <= _MOST_WITH_RECORDS
+
+
+def _bounded(found: Groups, priced: StagedPrices, note: str) -> Groups:
+    return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=(note,))
+
+
+def _weakly_bounded(problem: Problem, found: Groups, run: Run) -> Groups:
+    """The groups with a lower bound that needs no closed records, if one can be proven in time."""
+    found = replace(found, notes=(f"{_IN_REGIONS} {_WEAK_BOUND}",))
+    if run.out_of_time:
+        return found
+    by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
+    bounds = (by_subsets, lower_bound(problem, run))
+    return replace(found, bound=max((bound for bound in bounds if bound is not None), default=None))
