@@ -86,9 +86,10 @@ def _bounded(found: Groups, priced: StagedPrices, note: str) -> Groups:
 
 def _weakly_bounded(problem: Problem, found: Groups, run: Run) -> Groups:
     """The groups with a lower bound that needs no closed records, if one can be proven in time."""
-    found = replace(found, notes=(f"{_IN_REGIONS} {_WEAK_BOUND}",))
-    if run.out_of_time:
-        return found
-    by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
-    bounds = (by_subsets, lower_bound(problem, run))
-    return replace(found, bound=max((bound for bound in bounds if bound is not None), default=None))
+    bounds: list[float | None] = []
+    if not run.out_of_time:
+        by_subsets = None if has_wide_hierarchies(problem) else subset_bound(problem, run)
+        bounds = [by_subsets, lower_bound(problem, run)]
+    bound = max((bound for bound in bounds if bound is not None), default=None)
+    note = _IN_REGIONS if bound is None else f"{_IN_REGIONS} {_WEAK_BOUND}"
+    return replace(found, bound=bound, notes=(note,))
