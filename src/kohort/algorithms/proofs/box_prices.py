@@ -101,7 +101,6 @@ def _provable_scale(rows: BoxRows, price: np.ndarray, run: Run) -> float:
     order = np.argsort(-price, kind="stable")
     if len(order) <= _SAMPLED or run.seconds_left is None:
         return 1.0
-    run.cut()
     share = _SAMPLED / len(order)
     allowed, provable = _SHARE_FOR_PROOF * run.seconds_left * share, _SCALES[0]
     sample = order[np.linspace(0, len(order) - 1, _SAMPLED).astype(np.int64)]
@@ -109,6 +108,7 @@ def _provable_scale(rows: BoxRows, price: np.ndarray, run: Run) -> float:
         began = run.seconds_left
         _find(rows, sample, scale * price, order, _NODES_OF_PROOF, _Pool(), run)
         if run.out_of_time or began - (run.seconds_left or 0.0) > allowed:
+            run.cut()
             break
         provable = scale
     return provable
