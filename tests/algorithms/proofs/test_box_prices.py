@@ -69,6 +69,7 @@ def test_no_box_can_pay_prices_that_were_scaled_and_lowered(problem, labels, see
     whole = [np.arange(len(first), dtype=np.int32)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proving, "_SAMPLED", 2)
+        patch.setattr(proving, "_FEW", 2)
         patch.setattr(proving, "_SCALES", (0.2, 0.5))
         patch.setattr(proving, "_NODES_OF_PROOF", nodes)
         price = box_prices(rows, first, np.zeros(len(first)), whole, np.ones(1), Run(time_limit=60))

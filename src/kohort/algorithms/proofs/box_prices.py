@@ -27,6 +27,7 @@ __all__ = ["box_prices"]
 _SCALES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 _STEP, _GROWTH = 0.05, 1.4  # how the scale is raised after a proof, and how much longer the next one takes
 _SAMPLED = 256  # rows whose proof is timed
+_FEW = 1000  # rows that are proven as they are, whatever the clock says
 _SHARE_FOR_PROOF = 0.3  # of the time that is left: repairs and further tries take the rest
 _WORTH_GENERATING = 0.6  # least scale: where prices must be scaled down further, better ones gain nothing
 _SHARE_FOR_GENERATING = 0.35
@@ -99,7 +100,7 @@ def _provable_scale(rows: BoxRows, price: np.ndarray, run: Run) -> float:
     A sample of the rows is searched with lower prices first, until that takes too long.
     """
     order = np.argsort(-price, kind="stable")
-    if len(order) <= _SAMPLED or run.seconds_left is None:
+    if len(order) <= _FEW or run.seconds_left is None:
         return 1.0
     share = _SAMPLED / len(order)
     allowed, provable = _SHARE_FOR_PROOF * run.seconds_left * share, _SCALES[0]
