@@ -51,9 +51,10 @@ site: install
 stress: install
 	$(BIN)/python tests/kernels/stress.py
 
-# random problems, judged by definition: make fuzz FUZZ='--seed 7 --cases 1000'
+# random problems, judged by definition: make fuzz FUZZ='--seed 7 --cases 1000' BOUNDS='--cases 1000'
 fuzz: install
 	$(BIN)/python -m fuzz $(FUZZ)
+	$(BIN)/python -m fuzz.bounds $(BOUNDS)
 
 format: install
 	$(BIN)/ruff format .

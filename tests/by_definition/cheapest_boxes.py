@@ -13,12 +13,11 @@ def cheapest_box_by_definition(tables, rows, k, record):
 
 
 def dearest_box_by_definition(tables, rows, k, record, prices):
-    """The greatest excess of the mean price of k rows over the cost of a box that holds the record, too."""
+    """The greatest excess of the mean price of k rows, the record among them, over the cost of their box."""
+    others = [row for row in range(len(rows)) if row != record]
     greatest = float("-inf")
-    for size in range(k, len(rows) + 1):
-        for group in combinations(range(len(rows)), size):
-            if record in group:
-                dearest = sorted((prices[row] for row in group), reverse=True)[:k]
-                excess = sum(dearest) / k - record_cost_by_definition(tables, rows[list(group)])
-                greatest = max(greatest, excess)
+    for chosen in combinations(others, k - 1):
+        group = [record, *chosen]
+        mean = sum(prices[row] for row in group) / k
+        greatest = max(greatest, mean - record_cost_by_definition(tables, rows[group]))
     return greatest

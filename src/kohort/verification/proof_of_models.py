@@ -1,7 +1,8 @@
 """Check the proof of a lower bound under a privacy model, in plain NumPy and from the model's definition.
 
 For every closed record and every size of a group, the dearest records that the model lets a group of that
-size have are added up. Sizes beyond `_sizes` need no check: such a group can be split into two valid ones.
+size have are added up. Sizes that `group_limits` leaves out need no check: such a group can be split into
+two valid ones.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof, ModelProof
+from kohort.verification.group_limits import greatest_share, limited_sizes
 from kohort.verification.proof import (
     check_dual_proof,
     check_supports,
@@ -59,6 +61,7 @@ class _Units(NamedTuple):
     label: np.ndarray  # the class of the sensitive value; -1: one that the model does not limit
     model: Model
     k: int
+    limits: list[tuple[int, int]]  # sizes of groups, and how many records can have the same label
 
 
 def _priced_units(problem: Problem, proof: ModelProof) -> _Units:
@@ -73,23 +76,17 @@ def _priced_units(problem: Problem, proof: ModelProof) -> _Units:
     if len(first) != len(proof.prices) or not alike.all() or (np.diff(row) < 0).any():
         raise refuted("records that differ share a price")
     start = np.searchsorted(row, np.arange(len(problem.rows.counts) + 1))
-    return _Units(start, proof.prices, copies, label[first], model, problem.k)
+    return _Units(start, proof.prices, copies, label[first], model, problem.k, limited_sizes(problem, model))
 
 
 def _supported(problem: Problem) -> Iterator[Model]:
-    """The models that prices may be computed for: t-closeness first, then those that limit shares."""
+    """The models that prices may be computed for: t-closeness, those that limit shares, entropy, distinct."""
     if not problem.max_withheld:
         yield from (m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal")
-    yield from (m for m in problem.models if _share(m) is not None)
-    yield from (m for m in problem.models if isinstance(m, LDiversity) and m.kind == "distinct")
+    yield from (m for m in problem.models if greatest_share(m) is not None)
+    for kind in ("entropy", "distinct"):
+        yield from (m for m in problem.models if isinstance(m, LDiversity) and m.kind == kind)
     raise refuted("no privacy model has prices like these")
-
-
-def _share(model: Model) -> Fraction | None:
-    if isinstance(model, LDiversity):
-        return 1 / model.exact_l if model.kind == "frequency" else None
-    exact = isinstance(model, AlphaDeassociation) and model.rounding == "none"
-    return model.asked if exact else None  # type: ignore[return-value]
 
 
 def _labels(problem: Problem, model: Model) -> np.ndarray:
@@ -110,16 +107,6 @@ def _total(problem: Problem, of_record: np.ndarray) -> float:
     total = float(of_record.sum() - np.maximum(withheld - withheld_cost(problem), 0.0).sum())
     in_cells = problem.cost.name == "suppressions"
     return total * len(problem.attributes) if in_cells else total / problem.n_records
-
-
-def _sizes(share: Fraction, k: int) -> range:
-    """The sizes of groups that need a check where listed values make up at most `share` = a / b.
-
-    A larger group has a share of at least m = a * ceil(k / b) + ceil(k * share) records, so it can be split
-    into two valid groups of k or more, one of them of b * ceil(k / b) records (the proof: docs, `improve`).
-    """
-    most = share.numerator * math.ceil(Fraction(k, share.denominator)) + math.ceil(k * share)
-    return range(k, max(math.ceil(most / share), k + 1))
 
 
 def _worst_excess(units: _Units, proof: ModelProof, cost: np.ndarray) -> float:
@@ -157,12 +144,11 @@ def _excesses(
     dear = _Dear(
         segment[order], units.price[unit][order], units.copies[unit][order], units.label[unit][order]
     )
-    share = _share(units.model)
-    if share is None:
+    if isinstance(units.model, LDiversity) and units.model.kind == "distinct":
         return _excess_of_distinct(dear, cost, units)
     excess = np.full(len(chosen), -np.inf)
-    for size in _sizes(share, units.k):
-        total, taken = _dearest(dear, len(chosen), size, math.floor(size * share))
+    for size, cap in units.limits:
+        total, taken = _dearest(dear, len(chosen), size, cap)
         enough = np.where(taken == size, total / size - cost, np.where(lowest > -np.inf, np.nan, -np.inf))
         excess = np.maximum(excess, enough)
     return excess

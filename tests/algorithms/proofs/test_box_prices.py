@@ -8,6 +8,7 @@ from test_box_bound import bounded, tight
 
 from by_definition.cheapest_boxes import dearest_box_by_definition
 from kohort.algorithms import Run
+from kohort.algorithms.proofs import box_prices as proving
 from kohort.algorithms.proofs.box_prices import box_prices
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, new_box_search
 from kohort.algorithms.proofs.kernels.dearest_boxes import dear_boxes
@@ -54,5 +55,23 @@ def test_no_box_can_pay_the_prices(problem, labels, run, seed):
     whole = [np.arange(len(first), dtype=np.int32)]
     least = np.zeros(len(first))
     price = box_prices(rows, first, least, whole, np.ones(1), run())
+    for record in range(len(leaves)):
+        assert dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record]) <= 1e-9
+
+
+@pytest.mark.parametrize("labels", [bounded, tight])
+@given(problem=problems(6), seed=st.integers(0, 100), nodes=st.sampled_from([1, 2, 400]))
+def test_no_box_can_pay_prices_that_were_scaled_and_lowered(problem, labels, seed, nodes):
+    problem = labels(problem)
+    rows, of_record = boxes_of(problem), problem.rows.of_record
+    tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
+    first = np.random.default_rng(seed).random(len(rows.copies))
+    whole = [np.arange(len(first), dtype=np.int32)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proving, "_SAMPLED", 2)
+        patch.setattr(proving, "_FEW", 2)
+        patch.setattr(proving, "_SCALES", (0.2, 0.5))
+        patch.setattr(proving, "_NODES_OF_PROOF", nodes)
+        price = box_prices(rows, first, np.zeros(len(first)), whole, np.ones(1), Run(time_limit=60))
     for record in range(len(leaves)):
         assert dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record]) <= 1e-9

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from kohort.algorithms.mining.closed_records import mine_closed_records, record_
 from kohort.algorithms.proofs.dual_bound import dual_prices
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.model_prices import ModelPrices, known_model_prices, priced_bound
-from kohort.algorithms.proofs.priced_rules import priced_rule
+from kohort.algorithms.proofs.priced_rules import _most_of_a_value, priced_rule
 from kohort.algorithms.proofs.priced_units import pricing_of
 from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.costs import cost_named
@@ -38,14 +40,17 @@ def priced(problem, rounds=30):
 
 def priced_model(problem):
     """The model that the prices know."""
-    is_share = [not (isinstance(m, ko.LDiversity) and m.kind == "distinct") for m in problem.models]
+    entropy = [m for m in problem.models if isinstance(m, ko.LDiversity) and m.kind == "entropy"]
+    is_share = [
+        not (isinstance(m, ko.LDiversity) and m.kind in ("distinct", "entropy")) for m in problem.models
+    ]
     close = [m for m in problem.models if isinstance(m, ko.TCloseness) and not problem.max_withheld]
     first = close + [
         m
         for m, share in zip(problem.models, is_share)
         if share and m.attribute is not None and not isinstance(m, ko.TCloseness)
     ]
-    return (first or [m for m in problem.models if m.attribute is not None])[0]
+    return (first or entropy or [m for m in problem.models if m.attribute is not None])[0]
 
 
 def is_valid_group(problem, records, model):
@@ -62,7 +67,17 @@ def close_models():
     return st.builds(lambda t: ko.TCloseness("s", t), st.sampled_from([0, Fraction(1, 5), Fraction(2, 5), 1]))
 
 
-@given(st.one_of(model_problems(8), model_problems(8, any_model=close_models())))
+def entropy_models():
+    least = st.sampled_from([1, Fraction(3, 2), Fraction(19, 10), 2, Fraction(5, 2), 3])
+    return st.builds(lambda l: ko.LDiversity("s", l, kind="entropy"), least)  # noqa: E741
+
+
+def other_models():
+    """Models whose prices are not those of the best valid group, but only dearer than any."""
+    return st.one_of(close_models(), entropy_models())
+
+
+@given(st.one_of(model_problems(8), model_problems(8, any_model=other_models())))
 def test_no_valid_group_under_a_closed_record_can_pay_its_prices(problem):
     closed, cost, prices = priced(problem)
     if not isinstance(prices, ModelPrices):  # t-closeness, where records may be withheld
@@ -97,7 +112,7 @@ def test_the_dearest_valid_group_is_found(problem):
             assert (visited <= price).all() and (visited < price).any()
 
 
-@given(st.one_of(model_problems(7), model_problems(7, any_model=close_models())))
+@given(st.one_of(model_problems(7), model_problems(7, any_model=other_models())))
 def test_the_bound_is_below_the_least_cost_of_all_partitions_and_its_proof_holds(problem):
     closed, _, prices = priced(problem)
     star = problem.coded.star_cost
@@ -135,7 +150,16 @@ RNG = np.random.default_rng(3)
 TREE = ko.Hierarchy.from_paths([(leaf, "ab" if leaf in "ab" else "cde", "*") for leaf in "abcde"])
 
 
-@pytest.fixture(scope="module", params=["frequency", "distinct", "alpha", "closeness"])
+@given(st.integers(1, 12), st.integers(1, 4), st.floats(1, 4))
+def test_no_group_has_more_of_a_value_than_its_entropy_allows(size, n_values, least):
+    counted = [c for c in product(range(size + 1), repeat=n_values) if sum(c) == size]
+    diverse = [c for c in counted if exp(-sum(x / size * log(x / size) for x in c if x)) >= least - 1e-12]
+    assert _most_of_a_value(size, least, n_values) >= max(map(max, diverse), default=0)
+    if diverse:
+        assert _most_of_a_value(size, least + 1e-6, n_values) <= max(map(max, diverse))
+
+
+@pytest.fixture(scope="module", params=["frequency", "distinct", "alpha", "closeness", "entropy"])
 def proven(request):
     columns = {name: RNG.choice(list("aabbbcde"), 300).tolist() for name in ("x", "y", "z")}
     columns["s"] = np.where(RNG.random(300) < 0.4, "p", RNG.choice(list("qrst"), 300)).tolist()
@@ -143,6 +167,7 @@ def proven(request):
         "frequency": ko.LDiversity("s", 2),
         "distinct": ko.LDiversity("s", 3, kind="distinct"),
         "closeness": ko.TCloseness("s", 0.2),
+        "entropy": ko.LDiversity("s", 2.5, kind="entropy"),
         "alpha": ko.AlphaDeassociation("s", 0.45, values=["p"]),
     }[request.param]
     trees = dict.fromkeys("xyz", TREE)

@@ -27,7 +27,8 @@ __all__ = ["box_bound"]
 _AT_A_TIME = 256  # rows between two looks at the clock; boxes that are found for one are known to the others
 _NODES = (60, 600)  # of the search around a row: all rows get the first, then those not exact the next
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
-_SHARE_FOR_CHEAPEST = 0.8  # of the time
+_SHARE_FOR_CHEAPEST = 0.15  # of the time
+_SHARE_FOR_NEIGHBOURS = 0.8  # of that
 _ROUNDING = 1e-9
 
 
@@ -63,7 +64,7 @@ def _sum_of_prices(problem: Problem, price: np.ndarray, most: float) -> float:
 
 def cheapest_boxes(problem: Problem, rows: BoxRows, release: _Release, run: Run) -> np.ndarray:
     """Per distinct row a lower bound on the cost of a box around it that holds k records."""
-    neighbours = NeighbourGraph.of(problem).nearest(problem.k, run.share_of_time(_SHARE_FOR_CHEAPEST))
+    neighbours = NeighbourGraph.of(problem).nearest(problem.k, run.share_of_time(_SHARE_FOR_NEIGHBOURS))
     above = release.of_row.copy()
     least = np.zeros(len(above)) if neighbours is None else np.minimum(neighbours.radius, above)
     for nodes in _NODES:

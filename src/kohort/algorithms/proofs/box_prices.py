@@ -2,9 +2,10 @@
 
 The dual of the linear program over all boxes, of which there are too many to list. Prices start as what each
 record costs in a known release, and are lowered where a box is found whose k dearest records exceed its cost;
-boxes that were found are kept, and prices are raised again as far as these allow. In the end every row is
-proven: no box around it, of rows that are not proven yet, is priced above its cost. Where that takes too
-long, the price of the row itself is lowered until it is true.
+boxes that were found are kept, and prices are raised again as far as these allow. The proof of prices is
+exhaustive, and takes the longer the nearer they are to the best ones: so they are first scaled down until
+there is time for it. Then every row is proven, the dearest first: no k records, one of them its own and the
+others of rows that are not proven yet, are priced above the cost of their box.
 """
 
 from __future__ import annotations
@@ -23,13 +24,18 @@ from kohort.recoding.proof import OpeningCuts
 
 __all__ = ["box_prices"]
 
-_SWEEPS, _ROUNDS, _PROOFS = 2, 60, 40
-_CAP = 75.0  # over k squared, times the mean cost: no price is higher, since dear boxes are hard to search
-_CUT = 0.8  # how far the highest prices are cut
-_SHARE_FOR_GENERATING = 0.5
-_NODES, _NODES_OF_PROOF, _MOST_NODES = 20, 500, 5_000
-_HIGHEST = 1.25  # times what a record costs in the release: higher prices are hard to prove
-_AT_A_TIME, _BATCH, _PROVEN_TOGETHER = 64, 2048, 512  # rows
+_SCALES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+_STEP, _GROWTH = 0.05, 1.4  # how the scale is raised after a proof, and how much longer the next one takes
+_SAMPLED = 256  # rows whose proof is timed
+_FEW = 1000  # rows that are proven as they are, whatever the clock says
+_SHARE_FOR_PROOF = 0.3  # of the time that is left: repairs and further tries take the rest
+_WORTH_GENERATING = 0.6  # least scale: where prices must be scaled down further, better ones gain nothing
+_SHARE_FOR_GENERATING = 0.35
+_SWEEPS, _ROUNDS, _PROOFS = 3, 60, 60
+_NODES, _NODES_OF_PROOF = 30, 400
+_HIGHEST = 2.0  # times what a record costs in the release
+_LOWERED, _FEW_TRIES = 0.75, 4  # the price of a row that is hard to prove, and how often it is lowered so
+_AT_A_TIME, _BATCH, _PROVEN_TOGETHER = 32, 2048, 512  # rows
 _TOLERANCE = 1e-9
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
 
@@ -68,16 +74,57 @@ def box_prices(
     boxes  the rows in each group of that release
     costs  what a record of each of these groups costs
     """
-    highest = np.minimum(_HIGHEST * first, _CAP / rows.k**2 * np.dot(first, rows.copies) / rows.copies.sum())
-    pool, price = _Pool(list(boxes), costs.tolist()), np.minimum(first, highest)
-    rng, generating = np.random.default_rng(0), run.share_of_time(_SHARE_FOR_GENERATING)
+    pool, price = _Pool(list(boxes), costs.tolist()), first.copy()
+    if _provable_scale(rows, price, run) >= _WORTH_GENERATING:
+        _generate_all(rows, price, pool, run.share_of_time(_SHARE_FOR_GENERATING))
+    return _best_proven(rows, price, least, pool, run)
+
+
+def _best_proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, run: Run) -> np.ndarray:
+    """The dearest prices that are proven: scaled down as far as the time demands, then less and less so."""
+    scale = _provable_scale(rows, price, run)
+    before = run.seconds_left
+    best = _proven(rows, scale * price, least, pool, run)
+    while scale < 1.0 and before is not None and run.seconds_left is not None:
+        left = run.seconds_left
+        if left < _GROWTH * (before - left):
+            break
+        scale, before = min(scale + _STEP, 1.0), left
+        best = max(best, _proven(rows, scale * price, least, pool, run), key=lambda p: np.dot(rows.copies, p))
+    return best
+
+
+def _provable_scale(rows: BoxRows, price: np.ndarray, run: Run) -> float:
+    """The share of the prices that can be proven in the time that is left: 1 for few rows or without a limit.
+
+    A sample of the rows is searched with lower prices first, until that takes too long.
+    """
+    order = np.argsort(-price, kind="stable")
+    if len(order) <= _FEW or run.seconds_left is None:
+        return 1.0
+    share = _SAMPLED / len(order)
+    allowed, provable = _SHARE_FOR_PROOF * run.seconds_left * share, _SCALES[0]
+    sample = order[np.linspace(0, len(order) - 1, _SAMPLED).astype(np.int64)]
+    for scale in _SCALES:
+        began = run.seconds_left
+        _find(rows, sample, scale * price, order, _NODES_OF_PROOF, _Pool(), run)
+        if run.out_of_time or began - (run.seconds_left or 0.0) > allowed:
+            run.cut()
+            break
+        provable = scale
+    return provable
+
+
+def _generate_all(rows: BoxRows, price: np.ndarray, pool: _Pool, run: Run) -> None:
+    """Find boxes around all rows, and raise prices as far as these allow, in a few sweeps."""
+    highest, rng = _HIGHEST * price, np.random.default_rng(0)
     for sweep in range(_SWEEPS):
         for batch in _batches(rng.permutation(len(price))):
-            _generate(rows, batch, price, pool, generating)
+            if not run.out_of_time:
+                _generate(rows, batch, price, pool, run)
         _raise(rows, price, highest, pool, 0.1 / 2**sweep, rng)
-        if generating.out_of_time:
+        if run.out_of_time:
             break
-    return _proven(rows, price, least, pool, run)
 
 
 def _batches(order: np.ndarray) -> list[np.ndarray]:
@@ -96,7 +143,7 @@ def _find(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add the worst box around each row to the pool; per row an upper bound on its excess, and what it is.
 
-    order  of all rows: a box is one around the first of its rows
+    order  of all rows: k records are looked at around the first of their rows
     """
     rank, most = np.empty_like(order), np.empty_like(price)
     rank[order] = np.arange(len(order))
@@ -105,22 +152,26 @@ def _find(
     levels = int(np.clip(_MOST_ROOM // max(n * columns, 1), 2, _MOST_LEVELS))
     parts = np.array_split(np.arange(len(batch)), max(1, len(batch) // _AT_A_TIME))
     bound, greatest = np.full(len(batch), np.inf), np.full(len(batch), _TOLERANCE)
+    waiting = iter(parts)
 
-    def find(some: slice) -> list:
+    def find(_: slice) -> list:
         search, found = new_box_search(rows, levels), []
-        for part in parts[some]:
+        for part in waiting:
             if run.out_of_time:
                 break
             excess, limit, start, listed, cost = dear_boxes(
                 rows, search, batch[part], price, rank, most, nodes, _TOLERANCE
             )
             bound[part], greatest[part] = limit, excess
-            found += [(listed[start[i] : start[i + 1]], cost[i]) for i in np.flatnonzero(excess > _TOLERANCE)]
+            found += [
+                (int(batch[part[i]]), listed[start[i] : start[i + 1]], cost[i])
+                for i in np.flatnonzero(excess > _TOLERANCE)
+            ]
         return found
 
-    for found in in_threads(find, np.full(len(parts), n)):
-        for box, cost in found:
-            pool.add(box, cost)
+    everything = [one for found in in_threads(find, np.full(len(parts), n)) for one in found]
+    for _, box, cost in sorted(everything, key=lambda one: one[0]):
+        pool.add(box, cost)
     return bound, greatest
 
 
@@ -157,9 +208,9 @@ def _raise(
 def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, run: Run) -> np.ndarray:
     """Prices that are proven for every row, one batch after the other, the dearest first.
 
-    A proven row has no box around it, of rows that come later and at least k records, that is priced above
-    its cost; prices only fall afterwards. What is still to be proven when the time is up falls to the cost of
-    the cheapest box.
+    A row is proven if no k records, one of them its own and the others of it or of rows that come later, are
+    priced above the cost of their box; prices only fall afterwards. What is still to be proven when the time
+    is up falls to the cost of the cheapest box.
     """
     order = np.argsort(-price, kind="stable")
     for start in range(0, len(order), _PROVEN_TOGETHER):
@@ -172,41 +223,33 @@ def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, ru
 
 def _prove(rows: BoxRows, order: np.ndarray, start: int, price: np.ndarray, pool: _Pool, run: Run) -> bool:
     """Prove the rows of a batch; whether there was time for it."""
-    left, nodes = order[start : start + _PROVEN_TOGETHER], _NODES_OF_PROOF
+    left = order[start : start + _PROVEN_TOGETHER]
+    tries = np.zeros(len(order), dtype=np.int64)
     for _ in range(_PROOFS):
         before = len(pool.cost)
-        bound, excess = _find(rows, left, price, order, nodes, pool, run)
+        bound, excess = _find(rows, left, price, order, _NODES_OF_PROOF, pool, run)
         if run.out_of_time:
             return False
+        undecided = bound > excess + _TOLERANCE
+        proven = _lowered(rows, left[undecided], bound[undecided], tries, price)
         _repair(rows, price, pool, before)
-        undecided, most = left[bound > excess + _TOLERANCE], bound[bound > excess + _TOLERANCE]
-        left = left[bound > _TOLERANCE]
+        left = np.setdiff1d(left[bound > _TOLERANCE], proven)
         if not len(left):
             return True
-        if len(undecided) and nodes >= _MOST_NODES:
-            left = _lowered(rows, undecided, most, order[start:], left, price)
-        nodes = _MOST_NODES if len(undecided) and nodes < _MOST_NODES else _NODES_OF_PROOF
     return False
 
 
 def _lowered(
-    rows: BoxRows,
-    undecided: np.ndarray,
-    most: np.ndarray,
-    later: np.ndarray,
-    left: np.ndarray,
-    price: np.ndarray,
+    rows: BoxRows, undecided: np.ndarray, most: np.ndarray, tries: np.ndarray, price: np.ndarray
 ) -> np.ndarray:
-    """Lower prices where searches ended undecided, in the way that loses less; what is then left to prove.
+    """Lower the prices of rows whose searches ended undecided; which of them are proven by that.
 
-    If the excess of boxes around a row is at most e, and its price is lowered by k * e, a box whose k dearest
-    records include it has no excess, and one whose k dearest do not is one around other rows: the row is
-    proven. Or the highest prices of all later rows are cut, which makes their searches easier.
+    If the mean price of k records, one of them of a row, exceeds the cost of their box by at most e, and the
+    price of the row is lowered by k * e, there is no excess: the row is proven. Where that is much, its price
+    is lowered by less, and the search begins again.
     """
-    highest = _CUT * price[undecided].max()
-    by_rows = rows.k * float(np.dot(most, rows.copies[undecided]))
-    if by_rows < float(np.dot(np.maximum(price[later] - highest, 0.0), rows.copies[later])):
-        price[undecided] -= rows.k * most
-        return np.setdiff1d(left, undecided)
-    price[later] = np.minimum(price[later], highest)
-    return left
+    tries[undecided] += 1
+    enough = price[undecided] - rows.k * most
+    last = (tries[undecided] > _FEW_TRIES) | (enough >= _LOWERED * price[undecided])
+    price[undecided] = np.where(last, enough, _LOWERED * price[undecided])
+    return undecided[last]

@@ -17,6 +17,10 @@ m1 of each listed value, leaving at most m2. Both parts satisfy their cases.
 **Distinct values**: one case: at least max(k, l) records and l values. No greater size needs to be looked at:
 beyond it, a best group only takes records that raise its mean.
 
+**Entropy** l-diversity: in a group of s records, a value that c records have leaves at most the entropy of c
+and s - c, these spread evenly over all other values of the table. So c is at most some number, which is the
+cap of a case of its own for each size up to a few times k; groups beyond are only known to be that large.
+
 **t-closeness** (equal distance): see `kernels.closeness_prices`. No group has fewer records than the least
 size for which whole numbers of records can be near enough to the shares of the table.
 """
@@ -25,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, log
 
 import numpy as np
 
@@ -36,6 +40,9 @@ __all__ = ["CloseRule", "PricedRule", "priced_rule"]
 
 _MOST_CASES = 64  # more are merged
 _NO_CAP = 2**40
+_LARGEST = 3  # times k or l: the size from which groups of entropy l-diversity have no cap
+_FEW_CASES = 16  # of entropy
+_NEAR = 1e-9  # entropies that are less by so little count as enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +79,16 @@ def priced_rule(problem: Problem) -> PricedRule | CloseRule | None:
     """The rule that prices are computed for, besides k; None where no model has one.
 
     Any one of the models gives a lower bound: the first t-closeness, else the first that limits shares, else
-    the first about distinct values. None where people have several records: then the models do not count
-    records. t-closeness is left out where records may be withheld, which changes the shares.
+    the first about entropy, else the first about distinct values. None where people have several records:
+    then the models do not count records. t-closeness is left out where records may be withheld, which changes
+    the shares.
     """
     if problem.persons is not None:
         return None
     close = [m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal"]
     if close and not problem.max_withheld:
         return _close_rule(problem, close[0])
-    models = sorted(problem.models, key=lambda model: _share(model) is None)
+    models = sorted(problem.models, key=_preference)
     rules = (_rule(problem, model) for model in models)
     return next((rule for rule in rules if rule is not None), None)
 
@@ -114,6 +122,14 @@ def _share(model: Model) -> Fraction | None:
     return None
 
 
+def _preference(model: Model) -> int:
+    return 0 if _share(model) is not None else 1 if _is_about_entropy(model) else 2
+
+
+def _is_about_entropy(model: Model) -> bool:
+    return isinstance(model, LDiversity) and model.kind == "entropy"
+
+
 def _rule(problem: Problem, model: Model) -> PricedRule | None:
     if model.attribute is None:
         return None
@@ -123,6 +139,8 @@ def _rule(problem: Problem, model: Model) -> PricedRule | None:
         l = ceil(model.exact_l)  # noqa: E741
         sizes = np.array([max(problem.k, l)])
         return PricedRule(codes, n_values + 1, np.array([_NO_CAP]), sizes, least_distinct=l)
+    if isinstance(model, LDiversity) and model.kind == "entropy":
+        return PricedRule(codes, n_values + 1, *_cases_of_entropy(float(model.exact_l), n_values, problem.k))
     if share is None:
         return None
     class_of_value = np.arange(n_values)
@@ -144,3 +162,32 @@ def _cases(share: Fraction, k: int) -> tuple[np.ndarray, np.ndarray]:
     sizes = np.array([max(k, ceil(int(cap) / share)) for cap in caps])
     parts = np.array_split(np.arange(len(caps)), min(len(caps), _MOST_CASES))
     return caps[[part[-1] for part in parts]], sizes[[part[0] for part in parts]]
+
+
+def _cases_of_entropy(l: float, n_values: int, k: int) -> tuple[np.ndarray, np.ndarray]:  # noqa: E741
+    """As `_cases`: one per size for which there may be a valid group, and one for all larger groups."""
+    largest = _LARGEST * max(k, ceil(l))
+    most = [(size, _most_of_a_value(size, l, n_values)) for size in range(k, largest)]
+    possible: list[tuple[int, int]] = []
+    for size, cap in most:  # a case includes those of larger groups with the same cap
+        if cap > 0 and all(cap > known for _, known in possible):
+            possible.append((size, cap))
+    parts = np.array_split(np.arange(len(possible)), min(len(possible), _FEW_CASES)) if possible else []
+    caps = [max(possible[i][1] for i in part) for part in parts]
+    sizes = [possible[part[0]][0] for part in parts]
+    return np.array([*caps, _NO_CAP]), np.array([*sizes, largest])
+
+
+def _most_of_a_value(size: int, l: float, n_values: int) -> int:  # noqa: E741
+    """The most records of a group of some size that can have one value; 0 if it cannot be diverse at all."""
+    enough = (count for count in range(size, 0, -1) if _entropy_left(size, count, n_values) >= log(l) - _NEAR)
+    return next(enough, 0)
+
+
+def _entropy_left(size: int, count: int, n_values: int) -> float:
+    """The greatest entropy of a group in which `count` of `size` records have one of the values."""
+    if n_values == 1:
+        return 0.0 if count == size else -np.inf
+    each, more = divmod(size - count, n_values - 1)
+    counts = [(count, 1), (each, n_values - 1 - more), (each + 1, more)]
+    return sum(-times * number / size * log(number / size) for number, times in counts if number * times > 0)

@@ -1,9 +1,10 @@
-"""Boxes around a row whose records are priced above the box's cost, by branch and bound.
+"""Boxes around k records, one of them of a given row, that are priced above the box's cost: branch and bound.
 
 As in `kernels.cheapest_boxes`, a box grows from the row, and candidates are the rows that it may get. A
 candidate has a least cost, that of any box which holds it. So a box of cost c holds only candidates whose
-least cost is at most c, and its k dearest records have at most the mean of the k dearest of these. Where that
-is never above c, there is no such box.
+least cost is at most c, and the k records have at most the mean price of the row and the k - 1 dearest of
+these. Where that is never above c, there is no such box. Else a value is chosen that many of the dearest
+records need: either the box gets it, or all candidates that have it are dropped.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kohort.algorithms.proofs.kernels.cheapest_boxes import (
     include_value,
     must_grow,
 )
+from kohort.algorithms.proofs.kernels.needed_values import needed_value
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
@@ -28,15 +30,15 @@ _FEW = 200  # candidates that are sorted
 
 @kernel
 def dear_boxes(rows, search, some, price, rank, most, nodes, tolerance):
-    """For each of some rows a box around it whose k dearest records exceed its cost by most, on average.
+    """For each of some rows the k records, one of them its own, that exceed the cost of their box by most.
 
-    rank   per row: boxes around a row hold no row of a lower rank, since they are around that one, too
+    rank   per row: no record of a row of lower rank is among the k, since that one is looked at by itself
     most   per row the highest price of all rows of its rank or higher ones
     nodes  how many nodes of the tree may be visited for a row
 
-    Returns per row the excess, if it is above the tolerance, else the tolerance; an upper bound on the excess
-    of any box around it; the start of its box in the list; the list of the rows in all these boxes; and the
-    cost of each box.
+    Returns per row the excess of the mean price, if it is above the tolerance, else the tolerance; an upper
+    bound on the excess of any such k records; the start of its box in the list; the list of the rows in all
+    these boxes; and the cost of each box.
     """
     excess, bound = np.empty(len(some)), np.empty(len(some))
     start, cost = np.zeros(len(some) + 1, np.int64), np.zeros(len(some))
@@ -46,10 +48,12 @@ def dear_boxes(rows, search, some, price, rank, most, nodes, tolerance):
         np.empty(rows.k + 1),
         np.empty(rows.k + 1, np.int64),
         np.empty(len(rows.copies), np.int32),
+        np.empty(len(rows.copies), np.int64),
     )
     for number in range(len(some)):
-        _start(rows, search, some[number], rank, most[some[number]])
-        found = _searched(rows, search, price, nodes, tolerance, room)
+        row = some[number]
+        _start(rows, search, row, rank, most[row])
+        found = _searched(rows, search, row, price, nodes, tolerance, room)
         excess[number], bound[number], n, cost[number] = found
         while n_listed + n > len(listed):
             longer = np.empty(2 * len(listed), np.int32)
@@ -90,14 +94,14 @@ def _start(rows, search, row, rank, limit):
 
 
 @kernel
-def _searched(rows, search, price, nodes, tolerance, room):
+def _searched(rows, search, first, price, nodes, tolerance, room):
     """The greatest excess found, an upper bound on it, the number of rows in that box, and its cost."""
     level, best, n_best, best_cost = 0, tolerance, 0, 0.0
     while level >= 0:
         nodes -= 1
-        may_exceed = _narrowed(rows, search, level, price, best, room)
+        may_exceed = _narrowed(rows, search, level, first, price, best, room)
         if may_exceed:
-            excess, n, is_whole = _excess_inside(rows, search, level, price, room)
+            excess, n, is_whole = _excess_inside(rows, search, level, first, price, room)
             if excess > best:
                 best, n_best, best_cost = excess, n, search.spent[level].sum()
                 _keep_inside(rows, search, level, room[3])
@@ -107,7 +111,7 @@ def _searched(rows, search, price, nodes, tolerance, room):
             continue
         if nodes <= 0 or level + 1 >= len(search.n):
             return best, max(best, search.bound[: level + 1].max()), n_best, best_cost
-        column, leaf = _critical_value(rows, search, level, price)
+        column, leaf = needed_value(rows, search, level, price, room[0], room[4])
         include_value(rows, search, level, column, leaf)
         exclude_value(rows, search, level, column, leaf)
         level += 1
@@ -115,20 +119,7 @@ def _searched(rows, search, price, nodes, tolerance, room):
 
 
 @kernel
-def _critical_value(rows, search, level, price):
-    """The value that the dearest candidate outside the box needs at the highest cost, and its column."""
-    dearest, highest, most = -1, -np.inf, 0.0
-    for i in range(search.n[level]):
-        growth = search.more[level, i].max()
-        here = price[search.rows[level, i]]
-        if growth > 0.0 and (here > highest or (here == highest and growth > most)):
-            dearest, highest, most = i, here, growth
-    column = np.argmax(search.more[level, dearest])
-    return column, rows.leaves[search.rows[level, dearest], column]
-
-
-@kernel
-def _narrowed(rows, search, level, price, best, room):
+def _narrowed(rows, search, level, first, price, best, room):
     """Drop candidates of boxes that are not priced above their cost; whether others may be left.
 
     The bound of the level becomes an upper bound on the excess.
@@ -146,13 +137,14 @@ def _narrowed(rows, search, level, price, best, room):
             cost[i] = spent
             for a in range(n_columns):
                 cost[i] += max(more[i, a], must[a])
-        limit, search.bound[level] = _limit(rows, search, level, price, least, best, room)
+        limit, search.bound[level] = _limit(rows, search, level, first, price, least, best, room)
         if search.bound[level] <= best:
             return False
         n = 0
         for i in range(search.n[level]):
             if cost[i] < limit:
                 search.rows[level, n] = search.rows[level, i]
+                cost[n] = cost[i]
                 for a in range(n_columns):
                     more[n, a] = more[i, a]
                 n += 1
@@ -160,44 +152,46 @@ def _narrowed(rows, search, level, price, best, room):
         search.n[level] = n
         if 20 * dropped < n:
             break
-    return True
+    return search.n[level] > 0
 
 
 @kernel
-def _limit(rows, search, level, price, least, best, room):
+def _limit(rows, search, level, first, price, least, best, room):
     """The cost that a box with more than the best excess stays below, and an upper bound on its excess.
 
     O(n * log n) for few candidates; for many a few times O(n), which proves less about the excess.
     """
     if search.n[level] <= _FEW:
-        return _exact_limit(rows, search, level, price, least, best, room)
-    limit, cost = np.inf, room[0]
+        return _exact_limit(rows, search, level, first, price, least, best, room)
+    limit, cost, others = np.inf, room[0], rows.k - 1
     while True:
         total, records, used = 0.0, 0, 0
         for i in range(search.n[level]):
             if cost[i] < limit:
                 row = search.rows[level, i]
-                total, records, used = _held(room, total, records, used, price[row], rows.copies[row], rows.k)
-        mean = total / rows.k if records >= rows.k else -np.inf
+                copies = rows.copies[row] - (row == first)
+                total, records, used = _held(room, total, records, used, price[row], copies, others)
+        mean = (total + price[first]) / rows.k if records >= others else -np.inf
         if mean - best >= 0.99 * limit or mean - least <= best:
             return limit, mean - least
         limit = min(limit, mean - best)
 
 
 @kernel
-def _exact_limit(rows, search, level, price, least, best, room):
+def _exact_limit(rows, search, level, first, price, least, best, room):
     """As `_limit`, by going through the candidates from the cheapest on."""
-    cost, n = room[0], search.n[level]
+    cost, n, others = room[0], search.n[level], rows.k - 1
     order = stable_order(cost[:n])
     limit, bound, total, records, used = -np.inf, -np.inf, 0.0, 0, 0
     for place in range(n):
         i = order[place]
         row = search.rows[level, i]
-        total, records, used = _held(room, total, records, used, price[row], rows.copies[row], rows.k)
-        if records < rows.k:
+        copies = rows.copies[row] - (row == first)
+        total, records, used = _held(room, total, records, used, price[row], copies, others)
+        if records < others:
             continue
         here = max(cost[i], least)
-        mean = total / rows.k
+        mean = (total + price[first]) / rows.k
         following = cost[order[place + 1]] if place + 1 < n else np.inf
         if mean - here > best and following > here:
             limit = max(limit, min(mean - best, following))
@@ -209,7 +203,7 @@ def _exact_limit(rows, search, level, price, least, best, room):
 def _held(room, total, records, used, price, copies, k):
     """Add copies of a price to the k highest: their sum, their number, and how many prices they have."""
     top, number = room[1], room[2]
-    if records >= k and price <= top[used - 1]:
+    if copies == 0 or k == 0 or (records >= k and price <= top[used - 1]):
         return total, records, used
     place = used
     while place > 0 and top[place - 1] < price:
@@ -235,15 +229,17 @@ def _held(room, total, records, used, price, copies, k):
 
 
 @kernel
-def _excess_inside(rows, search, level, price, room):
-    """By how much the k dearest in the box exceed its cost on average, the rows in it, whether all are."""
-    total, records, used, n = 0.0, 0, 0, 0
+def _excess_inside(rows, search, level, first, price, room):
+    """By how much the row and the dearest in the box exceed its cost, its number of rows, whether all are."""
+    total, records, used, n, others = 0.0, 0, 0, 0, rows.k - 1
     for i in range(search.n[level]):
         if _is_inside(rows, search, level, i):
             row = search.rows[level, i]
-            total, records, used = _held(room, total, records, used, price[row], rows.copies[row], rows.k)
+            copies = rows.copies[row] - (row == first)
+            total, records, used = _held(room, total, records, used, price[row], copies, others)
             n += 1
-    excess = total / rows.k - search.spent[level].sum() if records >= rows.k else -np.inf
+    mean = (total + price[first]) / rows.k if records >= others else -np.inf
+    excess = mean - search.spent[level].sum()
     return excess, n, n == search.n[level]
 
 
