@@ -49,6 +49,18 @@ def test_annealing_keeps_the_best_and_every_promise(problem):
     assert problem.satisfied(groups, slice(None), int(groups.max()) + 1).all()
 
 
+def test_small_tables_are_annealed_in_little_time(problem):
+    """Nursery at k = 200 ended 2 % above the least cost after 5 of 10 seconds, since it was not."""
+    search, turns = started(problem)
+    rows = len(search.closed.rows)
+    enough = 15.0 * rows / 40_000_000
+    assert turns._can_anneal(1.01 * enough) and not turns._can_anneal(0.99 * enough)
+    before = search.total
+    turns.go_on(Run(time_limit=2.0), seconds=2.0)
+    audit(search)
+    assert search.total < before
+
+
 def test_rounds_with_heat_may_add_to_the_cost_and_without_never_do(problem):
     search, _ = started(problem)
     search.ruin_and_recreate(search.near(), 1, 300)

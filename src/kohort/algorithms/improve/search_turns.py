@@ -29,7 +29,9 @@ _ROUNDING = 1e-9
 _HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
 _LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
 _HOT_SHARE = 0.7  # of the time that is left
-_SECONDS_TO_ANNEAL = 15.0  # with less time, no round adds to the cost
+_SECONDS_TO_ANNEAL, _ROWS_TO_ANNEAL = 15.0, 40_000_000  # with less time, in proportion to the rows under
+# closed records where these are fewer, no round adds to the cost
+_FRUITLESS = 2  # times in a row that heat may win nothing before the search ends
 _WORTH_A_TURN = 0.0003  # worthwhile share for a turn without closed records
 _SHARE_FOR_REGROUPING = 0.3  # of the time that is left
 
@@ -58,13 +60,19 @@ class SearchTurns:
             self._settle(run, most=_FEW_CHOICES, most_nodes=_FEW_NODES)
             return
         self._settle(run.share_of_time(_SHARE_FOR_SETTLING))
-        before = np.inf
-        while self.search.total < before * (1 - WORTH_ANY_TIME) and not self.is_done(run):
+        hot, fruitless = self._can_anneal(seconds), 0
+        while fruitless < (_FRUITLESS if hot else 1) and not self.is_done(run):
             before = self.search.total
-            if seconds >= _SECONDS_TO_ANNEAL:
+            if hot:
                 self._anneal(run.share_of_time(_HOT_SHARE))
             self._alternate(run)
+            fruitless = 0 if self.search.total < before * (1 - WORTH_ANY_TIME) else fruitless + 1
         self._settle(run)
+
+    def _can_anneal(self, seconds: float) -> bool:
+        """Whether a time limit leaves enough time for rounds that add to the cost at first."""
+        share = min(1.0, len(self.search.closed.rows) / _ROWS_TO_ANNEAL)
+        return seconds >= _SECONDS_TO_ANNEAL * share
 
     def _settle(self, run: Run, *, most: int = MOST_CHOICES, most_nodes: int | None = None) -> None:
         if self.is_done(run, near_enough=_ROUNDING):
