@@ -33,6 +33,8 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -278,7 +280,8 @@ def main() -> None:
         folder = given.folder or Path(inside)
         spark = session(given.master, given.memory, Path(inside))
         for case in given.case.split(","):
-            path = records_of(folder, given.rows, case)
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # its memory is not the driver's
+                path = pool.submit(records_of, folder, given.rows, case).result()
             _run_case(spark, case, path, Path(inside) / f"{case}.parquet", given)
         spark.stop()
 
