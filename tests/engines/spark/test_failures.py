@@ -17,6 +17,8 @@ pyspark_errors = pytest.importorskip("pyspark.errors", reason="pyspark is not in
             "org.apache.hadoop.security.AccessControlException: Permission denied: user=secret",
             "permission denied",
         ),
+        ("java.io.IOException: File file:/x/part-0 does not exist", "no such path"),
+        ("KeyError: 'Field \"secret\" does not exist in schema'", "could not read the table \\("),
         ("java.lang.OutOfMemoryError: Java heap space", "out of memory"),
         ("ExecutorLostFailure (executor 1 exited caused by one of the running tasks)", "executors were lost"),
         ("[CAST_INVALID_INPUT] The value 'secret' cannot be cast", "could not read the table"),

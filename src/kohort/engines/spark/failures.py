@@ -20,7 +20,9 @@ _OUT_OF_MEMORY = re.compile(
 _DENIED = re.compile(
     r"AccessControlException|Permission denied|AccessDenied|Forbidden|Mkdirs failed|Read-only file system"
 )
-_MISSING = re.compile(r"PATH_NOT_FOUND|does not exist|FileNotFoundException")
+_MISSING = re.compile(
+    r"PATH_NOT_FOUND|\b[Pp]ath does not exist|\b[Ff]ile \S+ does not exist|FileNotFoundException"
+)
 _LOST = re.compile(
     r"ExecutorLost|executor .*lost|exited|Connection refused|Connection reset|SparkContext was shut down|"
     r"Heartbeat|network error|Answer from Java side is empty"
