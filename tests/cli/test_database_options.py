@@ -108,7 +108,7 @@ def test_hierarchies_for_a_column_of_a_database(sqlite):
 def test_a_certificate_is_of_the_records_and_not_of_their_order(place):
     words = ("anonymize", place.url, "--table", "people", "--spec", "spec.yaml", "--certificate", "c.json")
     assert run(*words, "--out", place.url, "--out-table", "release").exit == 0
-    place.run("create table turned as select * from release order by age desc, diagnosis")
+    place.run('create table turned as select * from "release" order by age desc, diagnosis')
     checked = ("--spec", "spec.yaml", "--certificate", "c.json")
     assert run("verify", place.url, "--table", "turned", *checked).exit == 0
     place.run("update turned set diagnosis = 'other' where age in (select min(age) from turned)")

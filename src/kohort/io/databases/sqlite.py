@@ -20,7 +20,7 @@ from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable"]
+__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable", "tables_read"]
 
 _ROWS = 1 << 16
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
@@ -44,14 +44,14 @@ def open_reading(source: DatabaseTable) -> SqliteReading:
         connection.run("pragma query_only = 1", tells=True)
         statement = f"select * from {quoted(*source.table)}" if source.table else source.query or ""
         reading = SqliteReading(connection, statement)
-        reading.relations = relations_of(path, _tables_read(connection, statement))
+        reading.relations = relations_of(path, tables_read(connection, statement))
         return reading
     except BaseException:
         connection.close()
         raise
 
 
-def _tables_read(connection: AdbcConnection, statement: str) -> list[str]:
+def tables_read(connection: Any, statement: str) -> list[str]:
     """The tables that a statement reads: those whose pages its program opens."""
     program = connection.rows(f"explain {statement}")
     pages = {row[3] for row in program if row[1] in ("OpenRead", "ReopenIdx")}
