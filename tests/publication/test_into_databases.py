@@ -159,8 +159,78 @@ def test_people_and_events_of_a_database(place, tmp_path):
     )
     release.write(tmp_path / "people.csv", events=tmp_path / "events.csv")
     assert len((tmp_path / "events.csv").read_text().splitlines()) == 5
-    with pytest.raises(UnsupportedError, match="People and events"):
+    with pytest.raises(InputError, match="two files, or to two tables of one database"):
         release.write(ko.database(place.url, table="release"), events=tmp_path / "other.csv")
+
+
+PEOPLE = pa.table({"id": [1, 2, 3, 4], "age": [20, 20, 30, 30]})
+VISITS = pa.table({"id": [1, 2, 3, 4], "illness": ["a", "b", "a", "b"]})
+TWO = {"person": "id", "quasi_identifiers": ["age"], "sensitive": ["illness"], "k": 2}
+
+
+@pytest.fixture
+def two(place):
+    """People and their visits in a database, and where the release of both goes."""
+    place.load("patients", PEOPLE)
+    place.load("visits", VISITS)
+    source, events = (ko.database(place.url, table=name) for name in ("patients", "visits"))
+    return ko.anonymize(source, events=events, **TWO)
+
+
+def places(place, *names):
+    return [ko.database(place.url, table=name) for name in names]
+
+
+def test_people_and_events_become_two_tables(place, two, tmp_path):
+    out, events = places(place, "release", "release_visits")
+    for _ in range(2):
+        facts = two.write(out, events=events, certificate=tmp_path / "c.json")
+    spec = {
+        "attributes": {"age": {"role": "quasi-identifier"}},
+        "events": {"key": "id", "attributes": {"illness": {"role": "sensitive"}}},
+        "privacy": {"k": 2},
+    }
+    assert ko.verify(out, events=events, spec=spec).holds
+    assert facts["sha256"]["events"] == read_database(events)[1]
+    assert facts["sha256"]["output"] == read_database(out)[1]
+    assert sorted(table_in(place, "release_visits")["illness"].to_pylist()) == ["a", "a", "b", "b"]
+    assert sorted(place.tables()) == ["patients", "people", "release", "release_visits", "visits"]
+
+
+@pytest.mark.parametrize("what", ["commit", "verify", "second fill"])
+def test_two_tables_are_both_old_after_a_failure(place, two, tmp_path, monkeypatch, what):
+    for name in ("release", "release_visits"):
+        place.load(name, pa.table({"old": [1, 2, 3]}))
+    out, events = places(place, "release", "release_visits")
+    slices = TableDraft._slices
+
+    def second(self):
+        return 1 / 0 if self.target == events else slices(self)
+
+    broken = {"commit": (TableDraft, "commit"), "verify": (into_database, "_verify")}
+    if what == "second fill":
+        monkeypatch.setattr(TableDraft, "sha256", "0")
+        monkeypatch.setattr(TableDraft, "_slices", second)
+    else:
+        monkeypatch.setattr(*broken[what], lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        two.write(out, events=events, certificate=tmp_path / "c.json")
+    for name in ("release", "release_visits"):
+        assert table_in(place, name).to_pydict() == {"old": [1, 2, 3]}
+    assert len(place.tables()) == 5
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_two_tables_that_are_refused(place, two):
+    out, events = places(place, "release", "visits")
+    with pytest.raises(InputError, match="this run reads"):
+        two.write(out, events=events)
+    with pytest.raises(InputError, match="two names"):
+        two.write(out, events=out)
+    with pytest.raises(InputError, match="one URL"):
+        two.write(out, events=ko.database("duckdb:///other.duckdb", table="visits"))
+    with pytest.raises(InputError, match="two files"):
+        two.write(out)
 
 
 def test_no_file_of_the_run_replaces_the_database(place, tmp_path):

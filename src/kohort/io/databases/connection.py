@@ -57,6 +57,10 @@ class Reading(Protocol):
 class Writing(Protocol):
     """A transaction that puts a table into a database; without `commit`, nothing has happened."""
 
+    def beside(self, target: DatabaseTable) -> Writing:
+        """Another table of the same database that the same commit publishes; its own is never called."""
+        ...
+
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         """Refuse a table that the release was made from."""
         ...

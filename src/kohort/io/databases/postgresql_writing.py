@@ -153,6 +153,10 @@ class PostgresqlWriting:
         self._table = PostgresqlTable(connection, table)
         self._new = f"kohort_{secrets.token_hex(8)}"
 
+    def beside(self, target: DatabaseTable) -> PostgresqlWriting:
+        assert target.table is not None
+        return PostgresqlWriting(self._connection, target.table)
+
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         self._table.refuse_reads(relations)
 

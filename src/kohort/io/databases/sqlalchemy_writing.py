@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.errors import InputError, KohortError
+from kohort.errors import InputError, KohortError, UnsupportedError
 from kohort.io.databases.connection import Reading
 from kohort.io.databases.database_files import NewFile, refuse_file_reads
 from kohort.io.databases.database_table import DatabaseTable
@@ -54,11 +54,14 @@ class SqlalchemyWriting:
         if len(self._above) > 1:
             raise InputError(f"{target.name}: name a schema and a table, no more.")
         self._new = f"kohort_{secrets.token_hex(8)}"
-        self._begin()
+        self._find_old()
 
-    def _begin(self) -> None:
-        """Begin the transaction, and refuse a table that must not be replaced."""
+    def _find_old(self) -> None:
+        """Find the table of this name, and refuse one that must not be replaced."""
         raise NotImplementedError
+
+    def beside(self, target: DatabaseTable) -> SqlalchemyWriting:
+        return type(self)(self._connection, target, self._made)
 
     @property
     def _schema(self) -> str | None:
@@ -118,13 +121,15 @@ class SqlalchemyWriting:
 class SqliteWriting(SqlalchemyWriting):
     """SQLite: in one transaction, which Python's driver would begin too late."""
 
-    def _begin(self) -> None:
+    def _find_old(self) -> None:
         if self._target.file is None:
             raise InputError(
                 f"{self._target.address} is a database in memory, which is empty. Name its file."
             )
-        self._connection.native.connection.dbapi_connection.isolation_level = None
-        self._connection.run("begin immediate", tells=True)
+        driver = self._connection.native.connection.dbapi_connection
+        if not driver.in_transaction:
+            driver.isolation_level = None
+            self._connection.run("begin immediate", tells=True)
         found = [name for name in self._connection.tables(None) if name.lower() == self._name.lower()]
         self._old = found[0] if found else None
         self._replaces_table()
@@ -143,7 +148,7 @@ class SqliteWriting(SqlalchemyWriting):
 class PostgresqlWriting(SqlalchemyWriting):
     """PostgreSQL by any driver: the old table is judged, and its grants are kept, as by ADBC."""
 
-    def _begin(self) -> None:
+    def _find_old(self) -> None:
         assert self._target.table is not None
         self._table = PostgresqlTable(self._connection, self._target.table)
 
@@ -162,12 +167,18 @@ class NewTableWriting(SqlalchemyWriting):
 
     _filled = False
 
-    def _begin(self) -> None:
+    def _find_old(self) -> None:
         if self._replaces_table():
             raise InputError(
                 f"Table {self._name!r} exists. In this database it cannot be replaced by one step: choose a "
                 "new name, or drop it first."
             )
+
+    def beside(self, target: DatabaseTable) -> SqlalchemyWriting:
+        raise UnsupportedError(
+            f"{self._target.address}: people and events are two tables, which cannot be published by one "
+            "step in this database. Write files, and load them."
+        )
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         """Nothing is replaced."""
@@ -236,7 +247,8 @@ class MysqlWriting(NewTableWriting):
 
     _OWN = re.compile(r"(kohort_[0-9a-f]{16})(_old)?")
 
-    def _begin(self) -> None:
+    def _find_old(self) -> None:
+        self._others: list[MysqlWriting] = []
         self._replaces = self._replaces_table()
         if self._replaces and self._is_referred_to():
             raise InputError(
@@ -257,6 +269,9 @@ class MysqlWriting(NewTableWriting):
         )
 
     def _lock(self, name: str) -> bool:
+        """Take a lock that nobody has; this connection may hold others already."""
+        if not self._connection.rows("select is_free_lock($1)", name)[0][0]:
+            return False
         return self._connection.rows("select get_lock($1, 0)", name)[0][0] == 1
 
     def _remove_abandoned(self) -> None:
@@ -265,6 +280,10 @@ class MysqlWriting(NewTableWriting):
             if found and self._lock(found[1]):
                 self._drop(name)
                 self._connection.rows("select release_lock($1)", found[1])
+
+    def beside(self, target: DatabaseTable) -> MysqlWriting:
+        self._others.append(MysqlWriting(self._connection, target, self._made))
+        return self._others[-1]
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         assert self._target.table is not None
@@ -280,17 +299,25 @@ class MysqlWriting(NewTableWriting):
             )
 
     def _renaming(self) -> str:
+        renames = [rename for each in (self, *self._others) for rename in each._renames()]
+        return f"rename table {', '.join(renames)}"
+
+    def _renames(self) -> list[str]:
         new, name, old = map(self._quoted, (self._new, self._name, f"{self._new}_old"))
-        return (
-            f"rename table {name} to {old}, {new} to {name}"
-            if self._replaces
-            else f"rename table {new} to {name}"
-        )
+        return [*([f"{name} to {old}"] if self._replaces else []), f"{new} to {name}"]
 
     def commit(self) -> None:
         super().commit()
-        if self._replaces:
-            self._drop(f"{self._new}_old")
+        for each in (self, *self._others):
+            each._filled = False
+            if each._replaces:
+                each._drop(f"{each._new}_old")
+
+    def close(self) -> None:
+        for other in self._others:
+            if other._filled:
+                other._drop(other._new)
+        super().close()
 
 
 _KINDS: dict[str, type[SqlalchemyWriting]] = {

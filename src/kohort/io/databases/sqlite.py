@@ -127,9 +127,7 @@ def _cell(name: str, kind: pa.DataType) -> str:
 
 def open_writing(target: DatabaseTable) -> SqliteWriting:
     """Begin a transaction that publishes a table; the file is made if there is none."""
-    assert target.file is not None and target.table is not None
-    if len(target.table) > 1:
-        raise InputError(f"{target.name}: a table of SQLite has a name and no schema.")
+    assert target.file is not None
     made = NewFile(target.file)
     connection = _connect(target.address, "rwc")
     try:
@@ -145,6 +143,8 @@ class SqliteWriting:
 
     def __init__(self, connection: AdbcConnection, target: DatabaseTable, made: NewFile) -> None:
         assert target.table is not None
+        if len(target.table) > 1:
+            raise InputError(f"{target.name}: a table of SQLite has a name and no schema.")
         self._connection, self._target, self._made = connection, target, made
         self._name = target.table[0]
         self._new = f"kohort_{secrets.token_hex(8)}"
@@ -155,6 +155,9 @@ class SqliteWriting:
         self._old = found[0][1] if found else None
         if found and found[0][0] != "table":
             raise InputError(f"{self._name!r} is a view, which is not replaced. Choose another name.")
+
+    def beside(self, target: DatabaseTable) -> SqliteWriting:
+        return SqliteWriting(self._connection, target, self._made)
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         refuse_file_reads(self._target, relations, [self._name])
