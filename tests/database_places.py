@@ -191,6 +191,7 @@ class MariadbServer:
             ["mariadb-install-db", "--no-defaults", data, *user, "--auth-root-authentication-method=normal"],
             check=True,
             capture_output=True,
+            cwd=self.folder,
         )
         self.port, own = free_port(), self.folder / "socket"
         started = (self.folder / "started.sql").open("w")
@@ -201,7 +202,10 @@ class MariadbServer:
         quick = ["--innodb-flush-log-at-trx-commit=0", f"--init-file={started.name}"]
         self.log = (self.folder / "log").open("wb")
         self.process = subprocess.Popen(
-            ["mariadbd", "--no-defaults", data, *user, *where, *quick], stdout=self.log, stderr=self.log
+            ["mariadbd", "--no-defaults", data, *user, *where, *quick],
+            stdout=self.log,
+            stderr=self.log,
+            cwd=self.folder,
         )
         self._wait()
 
