@@ -290,8 +290,8 @@ def test_a_failure_leaves_what_was_there(place, before, monkeypatch, what):
 def test_a_table_that_breaks_a_promise_is_not_committed(place, before, monkeypatch):
     real = into_database.verify_release
 
-    def stricter(found, request):
-        return real(found, replace(request, models=(ko.KAnonymity(401),)))
+    def stricter(found, request, **more):
+        return real(found, replace(request, models=(ko.KAnonymity(401),)), **more)
 
     monkeypatch.setattr(into_database, "verify_release", stricter)
     with pytest.raises(InternalError, match="does not keep the promises"):
