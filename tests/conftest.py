@@ -1,6 +1,8 @@
 """Profiles of random examples, the order of the tests, and fixtures that several folders share."""
 
 import os
+import shutil
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from database_places import (
     PASSWORD,
     WRITTEN_OUT,
     DuckdbPlace,
+    MariadbServer,
+    MysqlPlace,
     PostgresqlPlace,
     PostgresqlServer,
     SqlitePlace,
@@ -92,15 +96,44 @@ def shared_postgresql(shared_place, monkeypatch):
     return shared_place
 
 
+@pytest.fixture(scope="session")
+def mariadb_server():
+    """A MariaDB server of our own; without MariaDB or a driver for it, tests that need it are skipped."""
+    pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
+    pytest.importorskip("pymysql", reason="pymysql is not installed")
+    if shutil.which("mariadbd") is None or shutil.which("mariadb-install-db") is None:
+        pytest.skip("MariaDB is not installed")
+    server = MariadbServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def mysql(mariadb_server, monkeypatch):
+    """An empty database of MariaDB; the password is in the environment."""
+    monkeypatch.setenv("KOHORT_DATABASE_PASSWORD", PASSWORD)
+    return MysqlPlace(mariadb_server, "own")
+
+
 @pytest.fixture(params=WRITTEN_OUT)
 def database_place(request, tmp_path):
-    """An empty database of each kind that releases are written to."""
-    if request.param == "postgresql":
-        return request.getfixturevalue("postgresql")
-    pytest.importorskip(
-        "duckdb" if request.param == "duckdb" else "adbc_driver_sqlite", reason="no kohort[database]"
-    )
-    return (DuckdbPlace if request.param == "duckdb" else SqlitePlace)(tmp_path)
+    """An empty database of each kind that releases are written to, by each way to it."""
+    kind, _, driver = request.param.partition("+")
+    if driver:
+        pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
+    if kind == "mysql":
+        return request.getfixturevalue("mysql")
+    if kind == "postgresql":
+        if driver:
+            pytest.importorskip(driver, reason=f"{driver} is not installed")
+        place = copy(request.getfixturevalue("postgresql"))
+    else:
+        package = "duckdb" if kind == "duckdb" else "adbc_driver_sqlite"
+        pytest.importorskip(package, reason="kohort[database] is not installed")
+        place = (DuckdbPlace if kind == "duckdb" else SqlitePlace)(tmp_path)
+    place.scheme, place.has_lists = request.param, not driver and kind != "sqlite"
+    place.url = place.url.replace(f"{kind}:", f"{request.param}:", 1)
+    return place
 
 
 def pytest_collection_modifyitems(items):

@@ -1,4 +1,4 @@
-"""Real databases for tests: a PostgreSQL server of our own, and files of SQLite and DuckDB."""
+"""Real databases for tests: servers of our own (PostgreSQL, MariaDB), and files of SQLite and DuckDB."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 PASSWORD = "s3cret-of-the-tests"
-WRITTEN_OUT = "postgresql", "sqlite", "duckdb"
+WRITTEN_OUT = "postgresql", "sqlite", "duckdb", "postgresql+psycopg", "sqlite+pysqlite", "mysql+pymysql"
 
 
 def postgresql_programs() -> Path | None:
@@ -22,6 +22,13 @@ def postgresql_programs() -> Path | None:
     found = shutil.which("initdb")
     folders += [] if found is None else [Path(found).resolve().parent]
     return next((f for f in folders if (f / "initdb").exists() and (f / "postgres").exists()), None)
+
+
+def free_port() -> int:
+    """A port of this machine that nobody uses."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 class PostgresqlServer:
@@ -36,9 +43,7 @@ class PostgresqlServer:
         (self.folder / "password").write_text(PASSWORD)
         (self.folder / "password").chmod(0o644)
         self._init(programs)
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         settings = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
@@ -170,6 +175,110 @@ class SqlitePlace:
 
     def tables(self) -> list[str]:
         return [name for (name,) in self.rows("select name from sqlite_schema where type = 'table'")]
+
+
+class MariadbServer:
+    """A server in a folder of its own, on a free port of this machine; root runs it as nobody."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kohort-mariadb-"))
+        user = []
+        if os.geteuid() == 0:
+            user = ["--user=nobody"]
+            shutil.chown(self.folder, "nobody", "nogroup")
+        data = f"--datadir={self.folder / 'data'}"
+        subprocess.run(
+            ["mariadb-install-db", "--no-defaults", data, *user, "--auth-root-authentication-method=normal"],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+        )
+        self.port, own = free_port(), self.folder / "socket"
+        started = (self.folder / "started.sql").open("w")
+        with started:
+            started.write(f"create user steward@'%' identified by '{PASSWORD}';\n")
+            started.write("grant all on *.* to steward@'%' with grant option;\n")
+        where = [f"--socket={own}", f"--port={self.port}", "--bind-address=127.0.0.1", "--skip-name-resolve"]
+        quick = ["--innodb-flush-log-at-trx-commit=0", f"--init-file={started.name}"]
+        self.log = (self.folder / "log").open("wb")
+        self.process = subprocess.Popen(
+            ["mariadbd", "--no-defaults", data, *user, *where, *quick],
+            stdout=self.log,
+            stderr=self.log,
+            cwd=self.folder,
+        )
+        self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(400):
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                time.sleep(0.05)
+            except Exception as error:  # the user is not made yet
+                assert "Access denied" in str(error) or "connect" in str(error), error
+                time.sleep(0.05)
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def connect(self, name: str | None = None):
+        import pymysql
+
+        who = {"user": "steward", "password": PASSWORD, "database": name}
+        plain = "set sql_mode = concat(@@sql_mode, ',ANSI_QUOTES')"  # names in double quotes, as elsewhere
+        return pymysql.connect(host="127.0.0.1", port=self.port, init_command=plain, **who)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait(timeout=30)
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class MysqlPlace:
+    """A database of a server that commits whenever a table is created, by SQLAlchemy."""
+
+    kind = "mysql"
+    has_lists = False
+
+    def __init__(self, server: MariadbServer, name: str) -> None:
+        self.server, self.name = server, name
+        self.url = f"mysql+pymysql://steward@127.0.0.1:{server.port}/{name}"
+        self.clear()
+
+    def run(self, *statements: str, database: bool = True) -> None:
+        with closing(self.server.connect(self.name if database else None)) as connection:
+            for statement in statements:
+                connection.cursor().execute(statement)
+            connection.commit()
+
+    def rows(self, query: str) -> list[tuple]:
+        with closing(self.server.connect(self.name)) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
+    def load(self, name: str, table) -> None:
+        """Write a table with types of our own choice: the code under test is not used for it."""
+        kinds = {"string": "longtext character set utf8mb4", "int64": "bigint", "bool": "boolean"}
+        kinds |= {
+            "date32[day]": "date",
+            "timestamp[us]": "datetime(6)",
+            "timestamp[us, tz=UTC]": "datetime(6)",
+        }
+        columns = ", ".join(f"`{field.name}` {kinds[str(field.type)]}" for field in table.schema)
+        self.run(f"create table `{name}` ({columns})")
+        with closing(self.server.connect(self.name)) as connection, connection.cursor() as cursor:
+            marks = ", ".join(["%s"] * table.num_columns)
+            rows = list(zip(*(column.to_pylist() for column in table.columns)))
+            cursor.executemany(f"insert into `{name}` values ({marks})", rows)
+            connection.commit()
+
+    def clear(self) -> None:
+        name = self.name
+        self.run(f"drop database if exists {name}", f"create database {name}", database=False)
+
+    def tables(self) -> list[str]:
+        return [name for (name,) in self.rows("show tables")]
 
 
 class DuckdbPlace:

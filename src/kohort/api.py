@@ -21,10 +21,10 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
+from kohort.io.folders import sha256_of_source
 from kohort.io.ledger_file import read_ledger
 from kohort.io.maps import read_maps
 from kohort.io.order_file import read_order
-from kohort.io.source_file import sha256_of
 from kohort.io.spec import Spec
 from kohort.io.verify_ledger import verify_with_ledger
 from kohort.keywords import (
@@ -428,7 +428,7 @@ def _given_release(
 
 
 def _sha256(release: Any) -> str | None:
-    return sha256_of(release) if isinstance(release, (str, Path)) else None
+    return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
 def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:

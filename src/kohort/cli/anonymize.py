@@ -41,6 +41,10 @@ class Writing:
     events_out: Annotated[
         Path | None, typer.Option(help="The published events; with --events, --out has the people.")
     ] = None
+    events_out_table: Annotated[
+        str | None,
+        typer.Option(help="The table of the published events, where --out is the URL of a database."),
+    ] = None
     report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None
     report_version: Annotated[
         str,
@@ -104,6 +108,16 @@ class Writing:
         False
     )
 
+    def _events(self, out: str) -> Path | DatabaseTable | None:
+        from kohort.cli.sources import target_named
+        from kohort.errors import InputError
+
+        if self.events_out_table is None:
+            return self.events_out
+        if self.events_out is not None:
+            raise InputError("--events-out is a file and --events-out-table a table: give one of them.")
+        return target_named(out, self.events_out_table)
+
     def files(self, out: str, ledger: Path | None = None) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
         from kohort.cli.sources import target_named
@@ -122,7 +136,7 @@ class Writing:
             self.force,
             salt_for(self.salt),
             self.order_file,
-            self.events_out,
+            self._events(out),
             self.dossier,
             self.dossier_version,
             ledger,
@@ -193,7 +207,8 @@ def anonymize(
     outputs = files.outputs(request, read.shape, sources)
     second = {
         "events": events,
-        "events-out": files.events,
+        "events-out": writing.events_out,
+        "events-out-table": writing.events_out_table,
         "ledger": ledger,
         "out-table": writing.out_table,
     }

@@ -229,12 +229,12 @@ def _refuse_unknown_shape(
     from kohort.errors import InputError
     from kohort.io.baskets import BASKETS
     from kohort.io.compressed import plain_suffix
-    from kohort.io.tables import SUFFIXES
+    from kohort.io.tables import SUFFIXES, source_format
 
     if evidence.spec is not None or certified is None or not isinstance(release, Path):
         return
-    is_text = SUFFIXES.get(plain_suffix(release), "csv") == "csv"
-    if is_text and dict(certified.roles) == {BASKETS: "items"}:
+    kind = source_format(release) if release.is_dir() else SUFFIXES.get(plain_suffix(release), "csv")
+    if kind == "csv" and dict(certified.roles) == {BASKETS: "items"}:
         raise InputError(
             f"{release} is a file of baskets by its certificate, and only the spec says how its items are "
             "separated: give --spec as well."

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
-from kohort.files.journal import begin_journal
+from kohort.files.journal import begin_journal, begin_undo_journal, put_back
 
 __all__ = ["check_targets", "forget_written", "note_written", "replacing", "replacing_all", "written_files"]
 
@@ -190,20 +190,31 @@ def _rename_all(
             draft.replace(target)
         return
     old_files = [_second_name(target, folders[target.parent]) for target in targets]
-    journals = [] if commit is not None else [each.journal() for each in folders.values()]
-    journal = begin_journal(journals, drafts, targets)  # a kill before a commit leaves what the commit left
+    journals = [each.journal() for each in folders.values()]
+    if commit is None:
+        journal: Path | None = begin_journal(journals, drafts, targets)
+    else:
+        journal = begin_undo_journal(journals, drafts, targets, old_files)
     try:
         for draft, target in zip(drafts, targets):
             draft.replace(target)
         if commit is not None:
             commit()
+            _remove_journal(journal)  # from here on a run that is killed is complete
     except BaseException:
-        if journal is not None:
-            journal.unlink(missing_ok=True)  # from here on the run is undone, not completed
+        if commit is None:
+            _remove_journal(journal)  # from here on the run is undone, not completed
         for draft, target, old in zip(drafts, targets, old_files):
             if not draft.exists():  # it was renamed
-                _put_back(target, old)
+                with suppress(OSError):
+                    put_back(target, old)
         raise
+
+
+def _remove_journal(journal: Path | None) -> None:
+    if journal is not None:
+        with suppress(OSError):
+            journal.unlink(missing_ok=True)
 
 
 def _second_name(target: Path, drafts: Drafts) -> Path | None:
@@ -216,15 +227,6 @@ def _second_name(target: Path, drafts: Drafts) -> Path | None:
         shutil.copyfile(target, name := drafts.create())
         shutil.copystat(target, name)
     return name
-
-
-def _put_back(target: Path, old: Path | None) -> None:
-    """Undo one rename."""
-    with suppress(OSError):
-        if old is not None:
-            old.replace(target)
-        else:
-            target.unlink(missing_ok=True)
 
 
 def _what_failed(error: OSError, drafts: Sequence[Path], targets: Sequence[Path]) -> str:

@@ -69,6 +69,8 @@ class Outputs:
     def _refuse_reads(self, path: Path) -> None:
         if any(source is not None and _is_same(path, source) for source in self.reads):
             raise InputError(f"{path} is a file that this run reads. Choose another output.")
+        if any(source is not None and _is_same(path.parent, source) for source in self.reads):
+            raise InputError(f"{path} is in a folder that this run reads as a table. Choose another output.")
 
     @contextmanager
     def _folder_for(self, files: Collection[Path]) -> Iterator[None]:

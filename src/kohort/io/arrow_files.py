@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: types are kept, dictionary-encoded text is written as text.
+"""Parquet, Arrow and ORC files: types are kept, dictionary-encoded text is written as text.
 
 In a Parquet file text is stored as a dictionary and codes of it anyway, so text that is encoded already is
 handed over as it is. The file says that it is text, and no reader sees the difference.
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from kohort.files.checked import checked_stream
 from kohort.io.columns import Slices
 
-__all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
+__all__ = ["read_arrow", "read_orc", "read_parquet", "write_arrow", "write_parquet"]
 
 _TELLS_TYPES = hasattr(pq.ParquetWriter, "add_key_value_metadata")  # older ones would show the dictionaries
 
@@ -80,6 +80,13 @@ def read_arrow(path: Path) -> pa.Table:
         except pa.ArrowInvalid:
             file.seek(0)
             return pa.ipc.open_stream(file).read_all()
+
+
+def read_orc(path: Path) -> pa.Table:
+    """Read an ORC file."""
+    from pyarrow import orc
+
+    return orc.ORCFile(os.fspath(path)).read()
 
 
 def write_arrow(slices: Slices, path: Path) -> None:

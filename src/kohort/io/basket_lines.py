@@ -7,7 +7,8 @@ from pathlib import Path
 
 from kohort.data.basket_cells import split_text
 from kohort.io.baskets import BasketShape
-from kohort.io.tables import format_of
+from kohort.io.folders import Folder
+from kohort.io.tables import source_format
 from kohort.io.text_layout import detect_encoding, open_text
 
 __all__ = ["recognized_baskets"]
@@ -20,10 +21,10 @@ _FEW_WORDS = 0.2  # distinct words among all: people's names and free text have 
 
 
 def recognized_baskets(path: Path) -> BasketShape | None:
-    """The shape of a file with one basket a line; None for everything that may be a table."""
-    if format_of(path) != "csv":
+    """The shape of a file or folder with one basket a line; None for everything that may be a table."""
+    if source_format(path) != "csv":
         return None
-    lines = _first_lines(path)
+    lines = _first_lines(Folder.at(path).largest if path.is_dir() else path)
     usual = BasketShape().separator_for(path)
     for separator in sorted(_SEPARATORS, key=lambda separator: separator != usual):
         if _hold_baskets(lines, separator):

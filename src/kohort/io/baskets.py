@@ -14,8 +14,9 @@ from kohort.data.basket_cells import joined, split_texts
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
+from kohort.io.folders import Folder, folder_hash
 from kohort.io.source_file import opened
-from kohort.io.tables import TableFile, read_table, refuse_unreadable, write_table
+from kohort.io.tables import TableFile, read_table, refuse_unreadable, source_format, write_table
 from kohort.io.text_layout import detect_encoding
 
 __all__ = ["BASKETS", "BasketShape", "read_basket_file", "write_basket_file"]
@@ -64,7 +65,10 @@ def read_basket_file(
         return _read_long(Path(path), shape, header, header_option)
     if header is not None:
         raise InputError(f"A file with one basket per line has no header: leave out --{header_option}.")
-    return _read_lines(Path(path), shape)
+    refuse_unreadable(Path(path))
+    if Path(path).is_dir():
+        return _read_folder(Path(path), shape)
+    return _with_baskets(_lines_of(Path(path), shape.separator_for(Path(path))), Path(path))
 
 
 def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> None:
@@ -79,9 +83,33 @@ def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> 
         stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
 
-def _read_lines(path: Path, shape: BasketShape) -> TableFile:
-    """Read a file that has one basket per line."""
-    refuse_unreadable(path)
+def _read_folder(path: Path, shape: BasketShape) -> TableFile:
+    """Read the files of a folder: one basket per line, or tables with a column of lists."""
+    if source_format(path) != "csv":
+        return _with_lists(read_table(path), path)
+    folder = Folder.at(path)
+    separator = shape.separator_for(path if path.suffix else folder.files[0])
+    parts = [_lines_of(file, separator) for file in folder.files]
+    folder.refuse_changed()
+    table = pa.concat_tables([part.table for part in parts])
+    hashes = {file.name: part.sha256 for file, part in zip(folder.files, parts)}
+    return _with_baskets(replace(parts[0], table=table, sha256=folder_hash(hashes)), path)
+
+
+def _with_lists(file: TableFile, path: Path) -> TableFile:
+    if file.table.column_names != [BASKETS] or not pa.types.is_list(file.table.schema.field(0).type):
+        raise InputError(f"{path}: a table of nothing but baskets has one column, {BASKETS!r}, of lists.")
+    return file
+
+
+def _with_baskets(file: TableFile, path: Path) -> TableFile:
+    if not file.table.num_rows:
+        raise InputError(f"{path} has no baskets.")
+    return file
+
+
+def _lines_of(path: Path, separator: str) -> TableFile:
+    """Read a file that has one basket per line, or none at all."""
     with opened(path) as source:
         try:
             with open_bytes(source) as stream:
@@ -90,11 +118,9 @@ def _read_lines(path: Path, shape: BasketShape) -> TableFile:
             lines = raw.decode(encoding).removeprefix("\ufeff").splitlines()
         except (*DAMAGED, UnicodeError):
             raise InputError(f"{path} is damaged, or not a text file.") from None
-    if not lines:
-        raise InputError(f"{path} has no baskets.")
-    lists = split_texts(pa.array(lines, pa.string()), shape.separator_for(path))
+    lists = split_texts(pa.array(lines, pa.string()), separator)
     table = pa.table({BASKETS: lists})
-    return TableFile(table, "baskets", source.sha256, shape.separator_for(path), encoding)
+    return TableFile(table, "baskets", source.sha256, separator, encoding)
 
 
 def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:

@@ -19,11 +19,11 @@ from kohort.io.delimited import SAMPLE_BYTES, column_types, delimited_batches
 from kohort.io.source_file import SourceState, opened_again
 from kohort.io.text_layout import Layout
 
-__all__ = ["BatchFile", "arrow_file", "delimited_file", "parquet_file", "why_not_in_batches"]
+__all__ = ["BatchFile", "arrow_file", "delimited_file", "orc_file", "parquet_file", "why_not_in_batches"]
 
 ROWS = 1 << 17
 _REPEATED = 4  # bytes a value
-IN_BATCHES = ("csv", "parquet", "arrow", "jsonl")
+IN_BATCHES = ("csv", "parquet", "arrow", "orc", "jsonl")
 
 Reader = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
 
@@ -44,6 +44,11 @@ class BatchFile:
     reader: Reader
     load: Callable[[Path], pa.Table]
     expected: int = 0
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all bytes."""
+        return self.state.sha256
 
     def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
         """These columns of all records; `last` compares all bytes of the file with those first read."""
@@ -117,6 +122,24 @@ def _arrow_reader(file: Any, fields: list[int] | None = None) -> Any:
     except pa.ArrowInvalid:
         file.seek(0)
         return pa.ipc.open_stream(file, options=options)
+
+
+def orc_file(path: Path, state: SourceState, source: Path, load: Any) -> BatchFile:
+    """An ORC file; `source` is the opened one."""
+    from pyarrow import orc
+
+    file = orc.ORCFile(os.fspath(source))
+    return BatchFile(path, state, file.schema, _orc_batches, load, file.nrows)
+
+
+def _orc_batches(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    from pyarrow import orc
+
+    file = orc.ORCFile(os.fspath(path))
+    for stripe in range(file.nstripes):
+        batch = file.read_stripe(stripe, columns=list(names)).select(names)
+        for start in range(0, len(batch), ROWS):
+            yield batch.slice(start, ROWS)
 
 
 def delimited_file(path: Path, state: SourceState, source: Path, layout: Layout, load: Any) -> BatchFile:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kohort.files.checked import checked_stream
 from kohort.io.source_file import SourceFile
 
-__all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "open_bytes", "plain_suffix"]
+__all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "is_blank", "open_bytes", "plain_suffix"]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 GZIP_LEVEL = 5
@@ -43,6 +43,15 @@ def open_bytes(path: Path) -> BinaryIO:
             return cast(BinaryIO, pa.BufferReader(stream.read()))
     source = os.fspath(path) if content is None else pa.BufferReader(content)
     return cast(BinaryIO, pa.input_stream(source, compression=compression))
+
+
+def is_blank(path: Path) -> bool:
+    """Whether a file, decompressed, holds nothing but white space."""
+    with open_bytes(path) as stream:
+        while chunk := stream.read(1 << 16):
+            if chunk.strip():
+                return False
+    return True
 
 
 @contextmanager

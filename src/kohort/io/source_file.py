@@ -13,7 +13,16 @@ from typing import BinaryIO
 
 from kohort.errors import InputError
 
-__all__ = ["SourceFile", "SourceState", "opened", "opened_again", "read_once", "sha256_of", "state_of"]
+__all__ = [
+    "SourceFile",
+    "SourceState",
+    "opened",
+    "opened_again",
+    "read_once",
+    "readable",
+    "sha256_of",
+    "state_of",
+]
 
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
 _IN_MEMORY = 1 << 25  # bytes; files up to this size are read once and parsed from memory
@@ -118,11 +127,18 @@ def sha256_of(path: str | Path) -> str:
         return _digest(stream, path)
 
 
-def _open(path: str | Path) -> BinaryIO:
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Turn an error of the system about this file or folder into an InputError."""
     try:
-        return Path(path).open("rb")
+        yield
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def _open(path: str | Path) -> BinaryIO:
+    with readable(path):
+        return Path(path).open("rb")
 
 
 def _unreadable(path: str | Path, error: OSError) -> InputError:

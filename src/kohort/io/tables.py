@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.arrow_files import read_arrow, read_parquet, write_arrow, write_parquet
+from kohort.io.arrow_files import read_arrow, read_orc, read_parquet, write_arrow, write_parquet
 from kohort.io.columns import Slices
 from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
 from kohort.io.delimited import read_delimited, write_delimited
+from kohort.io.folders import Folder
 from kohort.io.header import refuse_doubtful_header
 from kohort.io.json_lines import read_json_lines, write_json_lines
 from kohort.io.source_file import SourceFile, opened
@@ -39,6 +40,7 @@ __all__ = [
     "refuse_doubles",
     "refuse_stray_options",
     "refuse_unreadable",
+    "source_format",
     "write_slices",
     "write_table",
     "writes_slices",
@@ -52,20 +54,26 @@ SUFFIXES = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".orc": "orc",
     ".xlsx": "excel",
     ".xls": "excel",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "jsonl",
     ".sav": "spss",
     ".zsav": "spss",
     ".dta": "stata",
 }
+_NOT_WRITTEN = {".xls": ("Old Excel files (.xls)", ".xlsx"), ".orc": ("ORC files (.orc)", ".parquet")}
 _read_sheet = late_function("kohort.io.excel", "read_excel")
+_read_folder = late_function("kohort.io.folder_tables", "read_folder")
+IN_FOLDERS = ("csv", "parquet", "arrow", "orc", "jsonl")
 COMPRESSIBLE = ("csv", "jsonl")  # read as a stream of bytes; the readers of the others open a name
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
+    "orc": read_orc,
     "jsonl": read_json_lines,
     "spss": late_function("kohort.io.stat_files", "read_spss"),
     "stata": late_function("kohort.io.stat_files", "read_stata"),
@@ -113,7 +121,7 @@ def read_table(
     header: bool | None = None,
     header_option: str = "header",
 ) -> TableFile:
-    """Read a table; its extension says the format (see SUFFIXES).
+    """Read a table; its extension says the format (see SUFFIXES). A folder of files is read as one table.
 
     `delimiter` and `encoding` are for delimited text and found out if not given; `sheet` is for
     Excel. `header` says of both whether the first line names the columns; if not given, a first line
@@ -122,10 +130,12 @@ def read_table(
     """
     path = Path(path)
     refuse_unreadable(path)
-    kind = format_of(path)
+    kind = source_format(path)
     check_option(header_option.replace("-", "_"), header, bool | None)
     refuse_stray_options(kind, delimiter, encoding, sheet, header)
     first_line: dict[str, Any] = {"header": header, "header_option": header_option}
+    if path.is_dir():
+        return _read_folder(path, kind, delimiter=delimiter, encoding=encoding, **first_line)
     with opened(path, by_name=kind not in COMPRESSIBLE) as source:
         try:
             if kind == "csv":
@@ -177,8 +187,9 @@ def writes_slices(path: str | Path) -> bool:
     """Whether a table can be written to such a file a slice at a time."""
     path = Path(path)
     kind = format_of(path)
-    if path.suffix.lower() == ".xls":
-        raise UnsupportedError("Old Excel files (.xls) can be read, not written. Write .xlsx instead.")
+    if (ending := path.suffix.lower()) in _NOT_WRITTEN:
+        what, instead = _NOT_WRITTEN[ending]
+        raise UnsupportedError(f"{what} can be read, not written. Write {instead} instead.")
     return kind == "csv" or kind in WRITERS
 
 
@@ -216,10 +227,26 @@ def format_of(path: str | Path) -> str:
     return kind
 
 
+def source_format(path: str | Path) -> str:
+    """The format of a file that is read, or of the files of a folder: one for all of them."""
+    path = Path(path)
+    if not path.is_dir():
+        return format_of(path)
+    kinds = {format_of(file): file for file in reversed(Folder.at(path).files)}
+    if len(kinds) > 1:
+        names = ", ".join(repr(file.name) for file in sorted(kinds.values()))
+        raise InputError(f"{path} has files of several formats: {names}. A table is in files of one format.")
+    (kind,) = kinds
+    if kind not in IN_FOLDERS:
+        raise UnsupportedError(f"{path} is a folder of {kinds[kind].suffix} files. Give the name of one.")
+    return kind
+
+
 def refuse_unreadable(path: Path) -> None:
-    """Refuse a path that is not a file, and an empty file."""
+    """Refuse a path that does not exist, an empty file, and a folder that cannot be one table."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the name of a file.")
+        Folder.at(path)
+        return
     if not path.exists():
         close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
         raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))

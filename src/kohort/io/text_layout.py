@@ -8,14 +8,14 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kohort.errors import InputError
 from kohort.io.compressed import open_bytes, plain_suffix
 from kohort.io.header import invented_names, refuse_doubtful_header
 
-__all__ = ["Layout", "checked_delimiter", "detect_encoding", "detect_layout", "open_text"]
+__all__ = ["Layout", "checked_delimiter", "detect_encoding", "detect_layout", "layout_like", "open_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_CHARACTERS = 1 << 20
@@ -74,6 +74,25 @@ def detect_layout(
     if header is None:
         refuse_doubtful_header(records[0], _columns_below(records), str(path), header_option)
     return Layout(encoding, delimiter, records[0], blank_lines)
+
+
+def layout_like(path: Path, first: Layout) -> Layout | None:
+    """The layout of another file of the same table; None where it has no records.
+
+    A file with other columns is refused. Its first line may be a record, so no cell of it is shown.
+    """
+    text, complete = _sample(path, first.encoding)
+    records = first_records(text, first.delimiter, 2)
+    if not records:
+        return None
+    if records[0] != first.header if first.has_header else len(records[0]) != len(first.header):
+        raise InputError(
+            f"{path} has other columns than the other files of its folder. If it has no header, pass "
+            "--no-header: then none of them has one."
+        )
+    if first.has_header and complete and len(records) == 1:
+        return None
+    return replace(first, blank_lines=_leading_blank_lines(text))
 
 
 def _columns_below(records: list[list[str]]) -> list[list[str]]:

@@ -41,7 +41,8 @@ class ReleaseFiles:
     """The files that a release is written to; the table itself may be one of a database.
 
     out               the published table
-    events            of people and events: the published events, while `out` has the people
+    events            of people and events: the published events, while `out` has the people; where that is
+                      a table of a database, another table of it
     key               the private key that signs the certificate, as `read_private_key` gives it
     hierarchies       a folder that gets a file per hierarchy
     hierarchy_levels  all, or above: without the leaves, which are values of the data
@@ -63,7 +64,7 @@ class ReleaseFiles:
     force: bool = False
     salt: Salt = NO_SALT
     order: Path | None = None
-    events: Path | None = None
+    events: Path | DatabaseTable | None = None
     dossier: Path | None = None
     dossier_version: str = "internal"
     ledger: Path | None = None
@@ -72,8 +73,7 @@ class ReleaseFiles:
     def single(self) -> list[Path]:
         """All files except those in the folder of hierarchies."""
         chosen = (
-            None if isinstance(self.out, DatabaseTable) else self.out,
-            self.events,
+            *(None if isinstance(path, DatabaseTable) else path for path in (self.out, self.events)),
             self.certificate,
             self.report,
             self.dossier,
@@ -104,7 +104,7 @@ class ReleaseFiles:
     @property
     def written(self) -> list[Path | DatabaseTable]:
         """What is written, as people are told: the release first, and the folder of hierarchies last."""
-        first = [self.out] if isinstance(self.out, DatabaseTable) else []
+        first = [table for table in (self.out, self.events) if isinstance(table, DatabaseTable)]
         return [*first, *self.single, *([] if self.hierarchies is None else [self.hierarchies])]
 
     def outputs(
@@ -131,7 +131,8 @@ class ReleaseFiles:
         )
         found.check()
         if isinstance(self.out, DatabaseTable):
-            refuse_target(self.out, request, shape, reads)
+            assert not isinstance(self.events, Path)
+            refuse_target(self.out, self.events, shape, reads)
         return found
 
     def write(
@@ -141,8 +142,9 @@ class ReleaseFiles:
         if not isinstance(self.out, DatabaseTable):
             with outputs.drafts(self._files_of(release)) as draft_of:
                 return self._write(release, draft_of, draft_of[self.out], None, progress)
+        assert not isinstance(self.events, Path)
         with (
-            table_draft(self.out) as table,
+            table_draft(self.out, self.events) as table,
             outputs.drafts(self._files_of(release), commit=table.commit) as draft_of,
         ):
             facts = self._write(release, draft_of, table.path, table, progress)
@@ -167,11 +169,16 @@ class ReleaseFiles:
     ) -> dict[str, Any]:
         """Write all drafts; `out` is that of the release, and `table` what becomes of it in a database."""
         start = time.perf_counter()
-        self._write_tables(release, out, draft_of, progress)
+        events = draft_of[self.events] if isinstance(self.events, Path) else None
+        if table is not None and table.events is not None:
+            events = table.events.path
+        self._write_tables(release, out, events, progress)
         release.seconds["write"] = time.perf_counter() - start
         written = sha256_of(out) if table is None else table.sha256
         hashes = {"input": release.origin.sha256, "output": written}
-        if self.events is not None:
+        if table is not None and table.events is not None:
+            hashes["events"] = table.events.sha256
+        elif isinstance(self.events, Path):
             hashes["events"] = sha256_of(draft_of[self.events])
         hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
         facts = release.facts(**hashed)
@@ -193,6 +200,8 @@ class ReleaseFiles:
                 if self.events is None
                 else "The release is one file: leave out the one for the events."
             )
+        if self.events is not None:
+            self._check_two_tables()
         if self.ledger is not None and isinstance(self.out, DatabaseTable):
             raise UnsupportedError(
                 "A release that is tied to a ledger is written to a file: both are replaced, or neither is. "
@@ -211,8 +220,19 @@ class ReleaseFiles:
                 f"{did_you_mean(self.hierarchy_levels, _LEVELS)}"
             )
 
+    def _check_two_tables(self) -> None:
+        """Refuse people and events in places that are not written by one step."""
+        in_database = [isinstance(place, DatabaseTable) for place in (self.out, self.events)]
+        if any(in_database) and not all(in_database):
+            raise InputError("People and events are written to two files, or to two tables of one database.")
+        if isinstance(self.out, DatabaseTable) and isinstance(self.events, DatabaseTable):
+            if self.out.address != self.events.address:
+                raise InputError("People and events are two tables of one database: give one URL for both.")
+            if self.out.table == self.events.table:
+                raise InputError("People and events are two tables: give them two names.")
+
     def _write_tables(
-        self, release: Release, out: Path, draft_of: Mapping[Path, Path], progress: Progress | None
+        self, release: Release, out: Path, events: Path | None, progress: Progress | None
     ) -> None:
         origin = release.origin
         if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
@@ -221,7 +241,6 @@ class ReleaseFiles:
             with release.slices(rows_per_slice, out.parent, progress) as (schema, tables):
                 write_data_slices(Slices(schema, tables), out, **options)
             return
-        events = None if self.events is None else draft_of[self.events]
         for table, path, file in zip(release.parted, (out, events), (origin.file, origin.events_file)):
             if table is None or path is None:
                 continue

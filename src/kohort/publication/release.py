@@ -102,7 +102,7 @@ class Release(JudgedRelease, VerifiedRelease):
         self,
         out: str | Path | DatabaseTable,
         *,
-        events: str | Path | None = None,
+        events: str | Path | DatabaseTable | None = None,
         report: str | Path | None = None,
         report_version: Literal["internal", "public"] = "internal",
         dossier: str | Path | None = None,
@@ -127,7 +127,8 @@ class Release(JudgedRelease, VerifiedRelease):
             The published table: a file, whose ending names the format, or a table of a database,
             `ko.database(url, table=...)`, which is created and filled in one transaction.
         events
-            The published events, where there are two tables; `out` then has the people.
+            The published events, where there are two tables; `out` then has the people. In a database both
+            are tables of it.
         report, report_version
             A page for people, HTML or PDF by its ending; the public version may go with the release.
         dossier, dossier_version
@@ -158,7 +159,7 @@ class Release(JudgedRelease, VerifiedRelease):
             raise InputError("'sign' signs the certificate: name the file of the certificate, too.")
         files = ReleaseFiles(
             out=out if isinstance(out, DatabaseTable) else Path(out),
-            events=_path(events),
+            events=events if isinstance(events, DatabaseTable) else _path(events),
             report=_path(report),
             report_version=report_version,
             dossier=_path(dossier),

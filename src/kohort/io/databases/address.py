@@ -55,6 +55,11 @@ class Address:
         return _DRIVERS.get(self._parts.scheme.lower(), "sqlalchemy")
 
     @property
+    def dialect(self) -> str:
+        """The kind of database that a URL of SQLAlchemy's names: `mysql` of mysql+pymysql://."""
+        return self._parts.scheme.lower().partition("+")[0]
+
+    @property
     def shown(self) -> str:
         """The URL without any password: what messages, reports and commands to copy show."""
         parts = self._parts
@@ -67,7 +72,7 @@ class Address:
     @property
     def file(self) -> Path | None:
         """The file that the database is in; None where it is on a server, or in memory."""
-        if self._parts.scheme.lower().partition("+")[0] not in _IN_FILES or not self._parts.path:
+        if self.dialect not in _IN_FILES or self._parts.path in ("", "/", "/:memory:"):
             return None
         return Path(unquote(self._parts.path[1:]))
 

@@ -57,6 +57,10 @@ class Reading(Protocol):
 class Writing(Protocol):
     """A transaction that puts a table into a database; without `commit`, nothing has happened."""
 
+    def beside(self, target: DatabaseTable) -> Writing:
+        """Another table of the same database that the same commit publishes; its own is never called."""
+        ...
+
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         """Refuse a table that the release was made from."""
         ...
@@ -92,20 +96,17 @@ def open_writing(target: DatabaseTable) -> Writing:
 
 def storable(table: pa.Table, target: DatabaseTable) -> pa.Table:
     """The table in types that the database has; raises UnsupportedError for a type that it has not."""
-    return _writer(target).storable(table)
+    writer, address = _writer(target), target.address
+    return (
+        writer.storable(table, address.dialect) if address.driver == "sqlalchemy" else writer.storable(table)
+    )
 
 
 def _writer(target: DatabaseTable) -> Any:
-    """The driver of a database that releases are written to."""
+    """The driver of a database that a release is written to."""
     if target.table is None:
         raise UnsupportedError("A release is written to a table: give its name, not a query.")
-    module = _module(target.address)
-    if not hasattr(module, "open_writing"):
-        raise UnsupportedError(
-            f"{target.address}: releases are written to PostgreSQL, SQLite and DuckDB, which create and fill "
-            "a table in one transaction. For other databases, write a file and load it."
-        )
-    return module
+    return _module(target.address)
 
 
 def _module(address: Address) -> Any:

@@ -60,8 +60,8 @@ def database(url: str, *, table: str | None = None, query: str | None = None) ->
     Parameters
     ----------
     url
-        `postgresql://user@host/name`, `sqlite:///people.db`, `duckdb:///people.duckdb`, or as a source any
-        other URL that SQLAlchemy knows.
+        `postgresql://user@host/name`, `sqlite:///people.db`, `duckdb:///people.duckdb`, or any other URL that
+        SQLAlchemy knows.
     table
         The name of a table or view as it is stored, such as `people` or `clinic.people`; parts that have dots
         in them stand in double quotes.

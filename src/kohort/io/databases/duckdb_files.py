@@ -173,6 +173,7 @@ def open_writing(target: DatabaseTable) -> DuckdbWriting:
     connection = None
     try:
         connection = _Connection(target.address, read_only=False)
+        connection.run("begin transaction")
         return DuckdbWriting(connection, target, made)
     except BaseException:
         if connection is not None:
@@ -191,7 +192,6 @@ class DuckdbWriting:
         if len(self._above) > 1:
             raise InputError(f"{target.name}: name a schema and a table, no more.")
         self._new = f"kohort_{secrets.token_hex(8)}"
-        connection.run("begin transaction")
         found = connection.rows(
             "select table_type from information_schema.tables where lower(table_name) = lower(?) and "
             "table_schema = ? and table_catalog = current_database()",
@@ -201,6 +201,9 @@ class DuckdbWriting:
         self._replaces = bool(found)
         if found and found[0][0] != "BASE TABLE":
             raise InputError(f"{self._name!r} is a view, which is not replaced. Choose another name.")
+
+    def beside(self, target: DatabaseTable) -> DuckdbWriting:
+        return DuckdbWriting(self._connection, target, self._made)
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         schema = self._above[0] if self._above else "main"

@@ -12,7 +12,8 @@ from kohort.io.databases.address import Address
 __all__ = ["explained", "failure"]
 
 _BY_STATE = {
-    "28": "it refused the user or the password. Set PGPASSWORD, or use ~/.pgpass or a service file",
+    "28": "it refused the user or the password. Set PGPASSWORD, or use ~/.pgpass or a service file "
+    "(PostgreSQL), or set KOHORT_DATABASE_PASSWORD (other servers)",
     "3D": "there is no such database",
     "42501": "the user has no permission for this. Ask for it, or connect as another user",
     "25006": "the query would write. Only statements that read are run",
@@ -43,6 +44,13 @@ _BY_WORDS = {
     "server closed the connection": "08",
     "connection was lost": "08",
     "terminating connection": "57P",
+    "Access denied for user": "28",
+    "Unknown database": "3D",
+    "command denied to user": "42501",
+    "Lost connection": "08",
+    "gone away": "08",
+    "Lock wait timeout": "55P03",
+    "lock request could not be granted": "55P03",
 }
 _STATE = re.compile(r"SQLSTATE: (\w{5})")
 _NOISE = re.compile(
@@ -67,7 +75,8 @@ def failure(address: Address, error: Exception, *, tells: bool) -> InputError:
     """The error of a driver in our words."""
     text = str(error)
     stated = _STATE.search(text)  # errors of a stream of batches have it in their text only
-    state = getattr(error, "sqlstate", None) or (stated[1] if stated else "")
+    told = getattr(getattr(error, "orig", error), "sqlstate", None)  # SQLAlchemy wraps the driver's error
+    state = told or (stated[1] if stated else "")
     state = state or next((known for words, known in _BY_WORDS.items() if words in text), "")
     known = next((_BY_STATE[state[:n]] for n in (5, 3, 2) if state[:n] in _BY_STATE), None)
     if known is not None:

@@ -16,7 +16,15 @@ from kohort.io.databases.postgresql_types import refuse_endless_times, selected_
 from kohort.io.databases.postgresql_writing import open_writing, storable
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["PostgresqlReading", "connect", "identity", "open_reading", "open_writing", "storable"]
+__all__ = [
+    "PostgresqlReading",
+    "connect",
+    "identity",
+    "open_reading",
+    "open_writing",
+    "relations_locked",
+    "storable",
+]
 
 # one order of records for all readings: scans start at the first page, and nothing runs side by side
 _STEADY = (
@@ -38,11 +46,16 @@ def connect(address: Address) -> AdbcConnection:
     return AdbcConnection(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.url)
 
 
-def identity(connection: AdbcConnection) -> tuple[str, int]:
+def identity(connection: Any) -> tuple[str, int]:
     """Which database it is, whatever name leads to it: the number of the server, and that of the database."""
     may_ask = connection.rows("select has_function_privilege('pg_control_system()', 'execute')")[0][0]
     server = "(select system_identifier::text from pg_control_system())" if may_ask else _STARTED
     return connection.rows(f"select {server}, {_DATABASE}")[0]
+
+
+def relations_locked(connection: Any) -> list[int]:
+    """The numbers of the tables that the transaction has read so far."""
+    return [number for (number,) in connection.rows(_RELATIONS)]
 
 
 def open_reading(source: DatabaseTable) -> PostgresqlReading:
@@ -111,8 +124,7 @@ class PostgresqlReading:
         """Note which tables the transaction has read: none of them may be replaced by the release."""
         if self._owns:
             place = identity(self._connection)
-            found = self._connection.rows(_RELATIONS)
-            self.relations = frozenset((*place, oid) for (oid,) in found)
+            self.relations = frozenset((*place, number) for number in relations_locked(self._connection))
 
 
 def _in_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from kohort.io.databases.connection import DATABASE_TYPE, Reading, quoted
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.postgresql_types import column_type, storable_column
 
-__all__ = ["PostgresqlWriting", "open_writing", "storable"]
+__all__ = ["PostgresqlTable", "PostgresqlWriting", "open_writing", "storable"]
 
 _LONGEST_NAME = 63  # bytes; PostgreSQL would cut off the rest
 _SETTINGS = (
@@ -44,19 +44,22 @@ def open_writing(target: DatabaseTable) -> PostgresqlWriting:
     assert target.table is not None
     connection = connect(target.address)
     try:
-        for setting in _SETTINGS:
-            connection.run(setting)
         return PostgresqlWriting(connection, target.table)
     except BaseException:
         connection.close()
         raise
 
 
-class PostgresqlWriting:
-    """A table that is about to be published; an old one of its name is found, and refused if it must stay."""
+class PostgresqlTable:
+    """The place of a table that is published: an old one of its name is found, and refused if it must stay.
 
-    def __init__(self, connection: AdbcConnection, table: tuple[str, ...]) -> None:
+    connection  by whichever driver, with an open transaction
+    """
+
+    def __init__(self, connection: Any, table: tuple[str, ...]) -> None:
         self._connection = connection
+        for setting in _SETTINGS:
+            connection.run(setting)
         *above, self._name = table
         if len(above) > 1:
             raise InputError(f"{'.'.join(table)}: a table of PostgreSQL has a schema and a name, no more.")
@@ -65,9 +68,7 @@ class PostgresqlWriting:
                 f"The name of the table is too long: PostgreSQL has {_LONGEST_NAME} bytes for it."
             )
         self._above = above
-        self._new = f"kohort_{secrets.token_hex(8)}"
         self._old = self._found()
-        self._schema = pa.schema([])
 
     def _found(self) -> int | None:
         """The number of the table that will be replaced; None for a new one."""
@@ -102,8 +103,64 @@ class PostgresqlWriting:
         if self._old is not None and (*place, self._old) in relations:
             raise InputError(f"Table {self._name!r} is one that this run reads. Choose another output.")
 
+    def put_in_place(self, draft: str) -> None:
+        """Give a table its name, in the place of the old one and with the grants of that."""
+        old, new = quoted(*self._above, self._name), quoted(*self._above, draft)
+        grants = [] if self._old is None else self._connection.rows(_GRANTS, self._old)
+        if self._old is not None:
+            self._connection.run(f"drop table {old}")
+        self._connection.run(f"alter table {new} rename to {quoted(self._name)}")
+        for privilege, grantee, grantable in grants:
+            to = "public" if grantee is None else quoted(grantee)
+            self._connection.run(
+                f"grant {privilege} on {old} to {to}{' with grant option' if grantable else ''}"
+            )
+
+    def commit(self, connect: Callable[[], Any]) -> None:
+        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
+        (number,) = self._connection.rows("select txid_current()")[0]
+        try:
+            self._connection.commit()
+        except InputError as error:
+            outcome = self._outcome(number, connect)
+            if outcome is None:
+                raise InputError(
+                    f"{self._connection.address}: the connection was lost while the table was published, and "
+                    "the server cannot be asked whether it was. Look at the table before you run this again."
+                ) from None
+            if outcome != "committed":
+                raise error
+
+    def _outcome(self, number: int, connect: Callable[[], Any]) -> str | None:
+        """What became of a transaction: committed, aborted; None if the server does not say."""
+        try:
+            asking = connect()
+        except InputError:
+            return None
+        try:
+            return asking.rows("select txid_status($1)", number)[0][0]
+        except InputError:
+            return None
+        finally:
+            asking.close()
+
+
+class PostgresqlWriting:
+    """A table that is about to be published, by ADBC."""
+
+    def __init__(self, connection: AdbcConnection, table: tuple[str, ...]) -> None:
+        self._connection, self._above = connection, table[:-1]
+        self._table = PostgresqlTable(connection, table)
+        self._new = f"kohort_{secrets.token_hex(8)}"
+
+    def beside(self, target: DatabaseTable) -> PostgresqlWriting:
+        assert target.table is not None
+        return PostgresqlWriting(self._connection, target.table)
+
+    def refuse_reads(self, relations: frozenset[Any]) -> None:
+        self._table.refuse_reads(relations)
+
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        self._schema = schema
         new = quoted(*self._above, self._new)
         columns = ", ".join(f"{quoted(field.name)} {column_type(field.type)}" for field in schema)
         self._connection.run(f"create table {new} ({columns})", tells=True)
@@ -129,46 +186,12 @@ class PostgresqlWriting:
         return PostgresqlReading(self._connection, statement, owns=False)
 
     def put_in_place(self) -> None:
-        old, new = quoted(*self._above, self._name), quoted(*self._above, self._new)
-        grants = [] if self._old is None else self._connection.rows(_GRANTS, self._old)
-        if self._old is not None:
-            self._connection.run(f"drop table {old}")
-        self._connection.run(f"alter table {new} rename to {quoted(self._name)}")
-        for privilege, grantee, grantable in grants:
-            to = "public" if grantee is None else quoted(grantee)
-            self._connection.run(
-                f"grant {privilege} on {old} to {to}{' with grant option' if grantable else ''}"
-            )
+        self._table.put_in_place(self._new)
 
     def commit(self) -> None:
-        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
-        (number,) = self._connection.rows("select txid_current()")[0]
-        try:
-            self._connection.commit()
-        except InputError as error:
-            outcome = self._outcome(number)
-            if outcome is None:
-                raise InputError(
-                    f"{self._connection.address}: the connection was lost while the table was published, and "
-                    "the server cannot be asked whether it was. Look at the table before you run this again."
-                ) from None
-            if outcome != "committed":
-                raise error
-
-    def _outcome(self, number: int) -> str | None:
-        """What became of a transaction: committed, aborted; None if the server does not say."""
         from kohort.io.databases.postgresql import connect
 
-        try:
-            asking = connect(self._connection.address)
-        except InputError:
-            return None
-        try:
-            return asking.rows("select txid_status($1)", number)[0][0]
-        except InputError:
-            return None
-        finally:
-            asking.close()
+        self._table.commit(lambda: connect(self._connection.address))
 
     def close(self) -> None:
         self._connection.close()

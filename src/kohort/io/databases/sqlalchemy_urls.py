@@ -1,4 +1,4 @@
-"""All other databases, as sources: any URL that SQLAlchemy knows, and that its driver is installed for."""
+"""All other databases: any URL that SQLAlchemy knows, and that its driver is installed for."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import datetime
 import decimal
 import uuid
 from collections.abc import Generator
-from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.connection import load_package
 from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.failures import explained
+from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection
+from kohort.io.databases.sqlalchemy_relations import relations_read
+from kohort.io.databases.sqlalchemy_writing import open_writing, storable
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["SqlalchemyReading", "open_reading"]
+__all__ = ["SqlalchemyReading", "open_reading", "open_writing", "storable"]
 
-_ROWS = 1 << 15
+_A_DAY = datetime.timedelta(days=1)
 _ARROW: dict[type, pa.DataType] = {
     bool: pa.bool_(),
     int: pa.int64(),
@@ -35,78 +35,51 @@ _LARGEST_DECIMAL = 38
 
 def open_reading(source: DatabaseTable) -> SqlalchemyReading:
     """Begin to read a table or query in a transaction that is never committed."""
-    return SqlalchemyReading(source)
+    connection = SqlalchemyConnection(source.address, snapshot=True)
+    try:
+        if source.table is None:
+            statement = f"select * from (\n{source.query}\n) kohort_source"
+        else:
+            statement = f"select * from {connection.quoted(*source.table)}"
+        return SqlalchemyReading(connection, statement, source)
+    except BaseException:
+        connection.close()
+        raise
 
 
 class SqlalchemyReading:
-    """The records of a statement; a reading of its own finds the types of the columns."""
+    """The records of a statement; a reading of its own finds the types of the columns.
 
-    def __init__(self, source: DatabaseTable) -> None:
+    source  what is read, to find the tables that it reads; None for a table that was just written
+    """
+
+    def __init__(
+        self, connection: SqlalchemyConnection, statement: str, source: DatabaseTable | None = None
+    ) -> None:
+        self._connection, self._statement, self._source = connection, statement, source
         self.relations: frozenset[Any] = frozenset()
-        self.address = source.address
-        self._alchemy = load_package("sqlalchemy", "A database by SQLAlchemy")
-        self._errors = (self._alchemy.exc.SQLAlchemyError, ImportError, OSError)
-        with explained(self.address, self._errors, tells=True):
-            self._engine = self._alchemy.create_engine(self.address.with_password())
-            self._connection = self._connected()
-        try:
-            self._statement = self._text(source)
-            self.schema = self._schema()
-        except BaseException:
-            self.close()
-            raise
+        self.schema = self._schema()
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
-        for columns in self._parts(tells=False):
+        for _, columns in self._connection.parts(self._statement, tells=False):
             arrays = [_array(field, column) for field, column in zip(self.schema, columns)]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        if self._source is not None:
+            self.relations = relations_read(self._connection, self._statement, self._source)
 
     def close(self) -> None:
-        with suppress(Exception):
-            self._connection.rollback()
+        if self._source is not None:
             self._connection.close()
-        self._engine.dispose()
-
-    def _connected(self) -> Any:
-        """A connection whose transaction keeps one snapshot, where the database has such transactions."""
-        connection = self._engine.connect()
-        levels = self._engine.dialect.get_isolation_level_values(connection.connection.dbapi_connection)
-        level = next(
-            (known for known in ("SNAPSHOT", "REPEATABLE READ", "SERIALIZABLE") if known in levels), None
-        )
-        if level is not None:
-            connection = connection.execution_options(isolation_level=level)
-        return connection
-
-    def _text(self, source: DatabaseTable) -> str:
-        if source.query is not None:
-            return f"select * from (\n{source.query}\n) kohort_source"
-        assert source.table is not None
-        quote = self._engine.dialect.identifier_preparer.quote_identifier
-        return f"select * from {'.'.join(map(quote, source.table))}"
-
-    def _parts(self, *, tells: bool) -> Generator[list[tuple[Any, ...]], None, None]:
-        with explained(self.address, self._errors, tells=tells):
-            options = {"stream_results": True, "yield_per": _ROWS}
-            with self._connection.execute(
-                self._alchemy.text(self._statement.replace(":", r"\:")), execution_options=options
-            ) as result:
-                self._names = list(result.keys())
-                for rows in result.partitions():
-                    yield list(zip(*(tuple(row) for row in rows)))
 
     def _schema(self) -> pa.Schema:
-        found: list[pa.DataType | None] = []
-        for columns in self._parts(tells=True):
-            found = found or [None] * len(columns)
+        found: dict[int, pa.DataType | None] = {}
+        names: list[str] = []
+        for names, columns in self._connection.parts(self._statement, tells=True):
             for place, column in enumerate(columns):
                 kinds = {type(cell) for cell in column if cell is not None}
-                found[place] = _joined(
-                    self._names[place], found[place], _type(self._names[place], kinds, column)
-                )
-        refuse_doubles(self._names, str(self.address))
-        types = [kind or pa.string() for kind in found or [None] * len(self._names)]
-        return pa.schema(list(zip(self._names, types)))
+                found[place] = _joined(names[place], found.get(place), _type(names[place], kinds, column))
+        refuse_doubles(names, str(self._connection.address))
+        return pa.schema([(name, found[place] or pa.string()) for place, name in enumerate(names)])
 
 
 def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType | None:
@@ -123,6 +96,10 @@ def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType |
         return pa.timestamp("us", "UTC" if zoned else None)
     if issubclass(kind, decimal.Decimal):
         return _decimal(column)
+    if kind is datetime.timedelta and all(
+        cell is None or datetime.timedelta() <= cell < _A_DAY for cell in column
+    ):
+        return pa.time64("us")  # the time of the day, as drivers of MySQL give it
     if kind not in _ARROW:
         raise UnsupportedError(
             f"Column {name!r} has the type {kind.__name__}, which Kohort does not read. Leave it out, or "
@@ -165,6 +142,11 @@ def _array(field: pa.Field, column: tuple[Any, ...]) -> pa.Array:
     cells: Any = column
     if field.type == pa.string():
         cells = [None if cell is None else str(cell) for cell in column]
+    if pa.types.is_time64(field.type):
+        cells = [
+            cell if not isinstance(cell, datetime.timedelta) else (datetime.datetime.min + cell).time()
+            for cell in column
+        ]
     try:
         return pa.array(cells, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages show values

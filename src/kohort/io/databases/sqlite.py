@@ -20,7 +20,7 @@ from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable"]
+__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable", "tables_read"]
 
 _ROWS = 1 << 16
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
@@ -44,14 +44,14 @@ def open_reading(source: DatabaseTable) -> SqliteReading:
         connection.run("pragma query_only = 1", tells=True)
         statement = f"select * from {quoted(*source.table)}" if source.table else source.query or ""
         reading = SqliteReading(connection, statement)
-        reading.relations = relations_of(path, _tables_read(connection, statement))
+        reading.relations = relations_of(path, tables_read(connection, statement))
         return reading
     except BaseException:
         connection.close()
         raise
 
 
-def _tables_read(connection: AdbcConnection, statement: str) -> list[str]:
+def tables_read(connection: Any, statement: str) -> list[str]:
     """The tables that a statement reads: those whose pages its program opens."""
     program = connection.rows(f"explain {statement}")
     pages = {row[3] for row in program if row[1] in ("OpenRead", "ReopenIdx")}
@@ -127,9 +127,7 @@ def _cell(name: str, kind: pa.DataType) -> str:
 
 def open_writing(target: DatabaseTable) -> SqliteWriting:
     """Begin a transaction that publishes a table; the file is made if there is none."""
-    assert target.file is not None and target.table is not None
-    if len(target.table) > 1:
-        raise InputError(f"{target.name}: a table of SQLite has a name and no schema.")
+    assert target.file is not None
     made = NewFile(target.file)
     connection = _connect(target.address, "rwc")
     try:
@@ -145,6 +143,8 @@ class SqliteWriting:
 
     def __init__(self, connection: AdbcConnection, target: DatabaseTable, made: NewFile) -> None:
         assert target.table is not None
+        if len(target.table) > 1:
+            raise InputError(f"{target.name}: a table of SQLite has a name and no schema.")
         self._connection, self._target, self._made = connection, target, made
         self._name = target.table[0]
         self._new = f"kohort_{secrets.token_hex(8)}"
@@ -155,6 +155,9 @@ class SqliteWriting:
         self._old = found[0][1] if found else None
         if found and found[0][0] != "table":
             raise InputError(f"{self._name!r} is a view, which is not replaced. Choose another name.")
+
+    def beside(self, target: DatabaseTable) -> SqliteWriting:
+        return SqliteWriting(self._connection, target, self._made)
 
     def refuse_reads(self, relations: frozenset[Any]) -> None:
         refuse_file_reads(self._target, relations, [self._name])

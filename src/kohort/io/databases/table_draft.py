@@ -26,12 +26,13 @@ __all__ = ["ReadBack", "TableDraft", "table_draft"]
 
 
 @contextmanager
-def table_draft(target: DatabaseTable) -> Iterator[TableDraft]:
-    """A draft of a table; at the end its file is gone, and what was not committed is undone."""
+def table_draft(target: DatabaseTable, events: DatabaseTable | None = None) -> Iterator[TableDraft]:
+    """A draft of a table, or of two; at the end its file is gone, and what was not committed is undone."""
     folder = Path(tempfile.gettempdir())
     remove_abandoned(folder)
     with closing(Drafts(folder)) as drafts:
-        draft = TableDraft(target, drafts.create(".arrow"))
+        second = None if events is None else TableDraft(events, drafts.create(".arrow"))
+        draft = TableDraft(target, drafts.create(".arrow"), second)
         try:
             yield draft
         finally:
@@ -41,11 +42,12 @@ def table_draft(target: DatabaseTable) -> Iterator[TableDraft]:
 class TableDraft:
     """A table that is about to be published.
 
-    path  the file to write the release to, in Arrow's format
+    path    the file to write the release to, in Arrow's format
+    events  the draft of a second table, which the same commit publishes; None: there is none
     """
 
-    def __init__(self, target: DatabaseTable, path: Path) -> None:
-        self.target, self.path = target, path
+    def __init__(self, target: DatabaseTable, path: Path, events: TableDraft | None = None) -> None:
+        self.target, self.path, self.events = target, path, events
         self._writing: Writing | None = None
 
     @cached_property
@@ -57,22 +59,30 @@ class TableDraft:
             found.add(table)
         return found.sha256
 
-    def load(self, relations: frozenset[Any], verify: Callable[[ReadBack], None]) -> None:
+    def load(self, relations: frozenset[Any], verify: Callable[..., None]) -> None:
         """Create and fill the table in a transaction, and have it verified as it is read back from there.
 
         relations  the tables that the release was made from, none of which is replaced
+        verify     takes the table that was read back, and that of the events after it if there is one
         """
         self._writing = open_writing(self.target)
-        self._writing.refuse_reads(relations)
-        self._writing.fill(*self._slices())
-        verify(ReadBack(self._writing.read_back(), self.sha256))
-        self._writing.put_in_place()
+        writings: list[tuple[TableDraft, Writing]] = [(self, self._writing)]
+        if self.events is not None:
+            writings.append((self.events, self._writing.beside(self.events.target)))
+        for draft, writing in writings:
+            writing.refuse_reads(relations)
+            writing.fill(*draft._slices())
+        verify(*(ReadBack(writing.read_back(), draft.sha256) for draft, writing in writings))
+        for _, writing in writings:
+            writing.put_in_place()
 
     def commit(self) -> None:
         """Publish the table: from now on others see it."""
         assert self._writing is not None
         self._writing.commit()
-        note_written(str(self.target))
+        for draft in (self, self.events):
+            if draft is not None:
+                note_written(str(draft.target))
 
     def close(self) -> None:
         if self._writing is not None:
