@@ -1,9 +1,13 @@
 """The Spark engine on hospital records: CPU seconds, driver memory, and the same release as on one machine.
 
-    python -m benchmarks.spark --rows 1000000 [--case k,diverse,alpha,close,nulls,people] [--against-local]
-        [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]'] [--memory 1g]
-        [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
+    python -m benchmarks.spark --rows 1000000[,10000000] [--case k,diverse,alpha,close,nulls,people]
+        [--against-local] [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]']
+        [--memory 1g] [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
 
+--rows            several numbers of records are measured one after the other, each in processes of its own
+                  with the same memory for the driver; the last line compares the largest with the smallest:
+                  the driver's peak memory, and the CPU seconds per record
+--memory          how much the heap of the driver's JVM may have
 --case            what is asked for, one release after the other: k = 10 with seven quasi-identifiers; with
                   six, k = 10 and three different diagnoses, alpha = .5, or t = .4; missing values as `*`;
                   k = 10 people, who have three records each on average
@@ -156,7 +160,7 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
     start, cpu = time.perf_counter(), _cpu_seconds()
     source = source_of_path(spark, str(path))
-    prepared = prepare_on_spark(source, _request(None, asked))
+    prepared = prepare_on_spark(source, _request(None, None, asked)[0])
     kept = [name for name in prepared.published_names if name in prepared.untouched]
     coder = Coder.of(prepared.problem, prepared.counted_sensitive, kept, has_people=False)
     with quiet():
@@ -265,7 +269,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=_numbers, default=[1_000_000])
     parser.add_argument("--case", default="k", help=", ".join(CASES))
     parser.add_argument("--improve", type=float, metavar="SECONDS")
     parser.add_argument("--against-local", action="store_true")
@@ -276,14 +280,37 @@ def main() -> None:
     parser.add_argument("--region", type=int, default=2_000_000)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
+    if len(given.rows) > 1:
+        _compare_sizes(given.rows)
+        return
     with tempfile.TemporaryDirectory(dir=given.folder) as inside:
         folder = given.folder or Path(inside)
         spark = session(given.master, given.memory, Path(inside))
         for case in given.case.split(","):
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # its memory is not the driver's
-                path = pool.submit(records_of, folder, given.rows, case).result()
+                path = pool.submit(records_of, folder, given.rows[0], case).result()
             _run_case(spark, case, path, Path(inside) / f"{case}.parquet", given)
         spark.stop()
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def _compare_sizes(sizes: list[int]) -> None:
+    """Measure each size in processes of its own, and print how the driver's memory and the time grow."""
+    found = []
+    for rows in sorted(sizes):
+        place = next(n for n, word in enumerate(sys.argv) if word.startswith("--rows"))
+        rest = sys.argv[1:place] + sys.argv[place + (1 if "=" in sys.argv[place] else 2) :]
+        command = [sys.executable, "-m", "benchmarks.spark", "--rows", str(rows), *rest]
+        printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        print(printed, end="", flush=True)
+        found.append(next(json.loads(line) for line in printed.splitlines() if "driver_java_mb" in line))
+    least, most = found[0], found[-1]
+    ratios = {f"{name}_ratio": most[name] / least[name] for name in ("driver_python_mb", "driver_java_mb")}
+    each = [one["spark_cpu_seconds"] / one["records"] for one in (least, most)]
+    print(json.dumps(ratios | {"cpu_per_record_ratio": each[1] / each[0]}), flush=True)
 
 
 def _run_case(spark: Any, case: str, path: Path, out: Path, given: argparse.Namespace) -> None:
