@@ -103,6 +103,7 @@ def measure(
         killer.start()
     release = kohort.spark.anonymize(path, **asked, records_per_region=region)
     facts = release.write(out)
+    live = _live_heap(release.frame.sparkSession)
     release.close()
     return facts, {
         "records": facts["records"],
@@ -114,6 +115,7 @@ def measure(
         "driver_cpu_seconds": round(time.process_time() - driver, 1),
         "driver_python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "driver_java_mb": _java_memory(),
+        "driver_java_live_mb": live,
         "notes": facts["notes"][:2],
     }
 
@@ -140,6 +142,14 @@ def _java_memory() -> int | None:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) // 1024
     return None
+
+
+def _live_heap(spark: Any) -> int:
+    """What the driver's JVM holds on its heap while the release is held, in MB, without garbage."""
+    jvm = spark.sparkContext._jvm
+    jvm.System.gc()
+    heap = jvm.java.lang.Runtime.getRuntime()
+    return (heap.totalMemory() - heap.freeMemory()) >> 20
 
 
 def _kill_an_executor(seconds: float) -> None:
@@ -308,7 +318,8 @@ def _compare_sizes(sizes: list[int]) -> None:
         print(printed, end="", flush=True)
         found.append(next(json.loads(line) for line in printed.splitlines() if "driver_java_mb" in line))
     least, most = found[0], found[-1]
-    ratios = {f"{name}_ratio": most[name] / least[name] for name in ("driver_python_mb", "driver_java_mb")}
+    names = ("driver_python_mb", "driver_java_mb", "driver_java_live_mb")
+    ratios = {f"{name}_ratio": most[name] / least[name] for name in names}
     each = [one["spark_cpu_seconds"] / one["records"] for one in (least, most)]
     print(json.dumps(ratios | {"cpu_per_record_ratio": each[1] / each[0]}), flush=True)
 

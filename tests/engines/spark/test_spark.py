@@ -234,15 +234,15 @@ def test_promises_about_shares_of_people(spark, visits_path, visits, promises):
 
 
 def test_classes_of_two_regions_that_look_alike_are_judged_as_one(spark, visits_path, monkeypatch):
-    """All people with the first diagnosis are published as `*`: that covers them, and tells it."""
+    """People with the first diagnosis become `*` but for their sex: that covers them, and tells it."""
     from kohort.pipeline.spark import solving
 
     class Alike(solving.RegionJob):
         def _labels(self, node, table):
             first = pa.array(table.column("diagnosis").to_numpy() == 0)
             found = {name: labels.cast(pa.string()) for name, labels in super()._labels(node, table).items()}
-            starred = {name: pc.if_else(first, "*", labels) for name, labels in found.items()}
-            return {name: labels.dictionary_encode() for name, labels in starred.items()}
+            starred = {name: pc.if_else(first, "*", found[name]) for name in ("age", "postcode")}
+            return {name: labels.dictionary_encode() for name, labels in (found | starred).items()}
 
     asked = OF_PEOPLE | {"privacy": [ko.KAnonymity(5), ko.LDiversity("diagnosis", 2)]}
     monkeypatch.setattr(solving, "RegionJob", Alike)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote
 
 from kohort.engines.spark.failures import spark_failures
 from kohort.errors import InputError
@@ -44,7 +43,7 @@ class InputFiles:
         if len(hashes) == 1:
             return next(iter(hashes.values()))
         folder = os.path.commonpath([str(PurePosixPath(path).parent) for path in hashes])
-        names = {path: unquote(os.path.relpath(PurePosixPath(path), folder)) for path in hashes}
+        names = {path: os.path.relpath(PurePosixPath(path), folder) for path in hashes}
         return sha256_of_lines({names[path]: found for path, found in hashes.items()})
 
     def _refuse_changed(self, spark: Any) -> None:
@@ -65,7 +64,7 @@ class InputFiles:
         """The hashes of large files, which the driver's JVM reads as streams."""
         context, found = spark.sparkContext, {}
         for path in [path for path, (length, _) in self.found.items() if length > _LARGE]:
-            place = context._jvm.org.apache.hadoop.fs.Path(context._jvm.java.net.URI(path))
+            place = context._jvm.org.apache.hadoop.fs.Path(path)
             stream = place.getFileSystem(context._jsc.hadoopConfiguration()).open(place)
             try:
                 found[path] = context._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream)
