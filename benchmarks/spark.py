@@ -1,6 +1,6 @@
 """The Spark engine on hospital records: CPU seconds, driver memory, and the same release as on one machine.
 
-    python -m benchmarks.spark --rows 1000000[,10000000] [--case k,diverse,alpha,close,nulls,people]
+    python -m benchmarks.spark --rows 1000000[,10000000] [--case k,diverse,alpha,close,nulls,people,...]
         [--against-local] [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]']
         [--memory 1g] [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
 
@@ -10,7 +10,8 @@
 --memory          how much the heap of the driver's JVM may have
 --case            what is asked for, one release after the other: k = 10 with seven quasi-identifiers; with
                   six, k = 10 and three different diagnoses, alpha = .5, or t = .4; missing values as `*`;
-                  k = 10 people, who have three records each on average
+                  k = 10 people, who have three records each on average, with three different diagnoses, with
+                  at most a third of them with the same one (shares), or with t = .4 (likeness)
 --against-local   compares each release with that of the local engine: classes, loss, facts, and the bytes of
                   both as files, sorted by a number that the records of the input have
 --improve         instead of mondrian, improve with as many seconds
@@ -64,13 +65,16 @@ _SAMPLE = 20_000
 _BUCKETS = 8
 _FACTS = ("holds", "records", "suppressed", "classes", "smallest_class", "models", "cautions", "people")
 _K = ko.KAnonymity(10)
+_OF_PEOPLE = {"identifiers": ["name"], "person": "patient_id"}
 CASES: dict[str, dict] = {
     "k": SEVEN,
     "diverse": DIVERSE,
     "alpha": DIVERSE | {"privacy": [_K, ko.AlphaDeassociation("diagnosis", alpha=0.5)]},
     "close": DIVERSE | {"privacy": [_K, ko.TCloseness("diagnosis", 0.4)]},
     "nulls": SEVEN | {"nulls": "star"},
-    "people": DIVERSE | {"identifiers": ["name"], "person": "patient_id"},
+    "people": DIVERSE | _OF_PEOPLE,
+    "shares": DIVERSE | _OF_PEOPLE | {"privacy": [_K, ko.LDiversity("diagnosis", 3)]},
+    "likeness": DIVERSE | _OF_PEOPLE | {"privacy": [_K, ko.TCloseness("diagnosis", 0.4)]},
 }
 
 
@@ -214,11 +218,12 @@ def _bucket_solver(whole: Any, coder: Coder) -> Any:
 
 def records_of(folder: Path, rows: int, case: str) -> Path:
     """A file of records for a case, each with its number; written unless it is there."""
-    path = folder / f"hospital-{'people-' * (case == 'people')}{rows}.parquet"
+    of_people = "person" in CASES[case]
+    path = folder / f"hospital-{'people-' * of_people}{rows}.parquet"
     if path.exists():
         return path
     plain = folder / "plain.parquet"
-    if case == "people":
+    if of_people:
         visits = ko.datasets.generate_hospital(rows // 3, seed=2, visits=rows).drop_columns(["procedures"])
         pq.write_table(visits, plain)
     else:
