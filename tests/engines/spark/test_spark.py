@@ -252,10 +252,11 @@ def test_classes_of_two_regions_that_look_alike_are_judged_as_one(spark, visits_
         kohort.spark.anonymize(visits_path, **asked)
 
 
-def test_a_promise_that_the_whole_table_breaks_is_kept_in_one_region(spark, folder):
+@pytest.mark.parametrize("diversity", [6, 3], ids=["the whole table breaks it", "the whole table keeps it"])
+def test_promises_to_people_in_one_region(spark, folder, diversity):
     visits = ko.datasets.generate_hospital(1_500, seed=4, visits=4_000).drop_columns(["procedures"])
     pq.write_table(visits, folder / "few-visits.parquet")
-    asked = OF_PEOPLE | {"privacy": [ko.KAnonymity(5), ko.LDiversity("diagnosis", 6)]}
+    asked = OF_PEOPLE | {"privacy": [ko.KAnonymity(5), ko.LDiversity("diagnosis", diversity)]}
     made = kohort.spark.anonymize(folder / "few-visits.parquet", **asked)
     local = ko.anonymize(visits, **asked)
     assert made.facts()["parameters"] == local.facts()["parameters"]

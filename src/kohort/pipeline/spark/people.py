@@ -90,7 +90,8 @@ def counting_people(choice: Choice, problem: Problem, request: Request, largest:
 
     Mondrian starts from the whole table as one class, and cuts it while people keep every promise. A promise
     that the whole table breaks, and any other algorithm, needs all records in one region: there groups are
-    united until they keep it, and it may be any two of them.
+    united until they keep it, and it may be any two of them. Where one region is enough, so are groups that
+    are published alike.
     """
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
         raise UnsupportedError(
@@ -101,9 +102,10 @@ def counting_people(choice: Choice, problem: Problem, request: Request, largest:
     united = ALGORITHMS[choice.name].people != "counts" or not problem.all_survive_unions
     weight = {"diversify": {"w": request.diversify_weight}} if united else {}
     choice = replace(choice, parameters=choice.parameters | weight)
-    if choice.name == "mondrian" and not broken:
+    in_regions = problem.n_records > largest
+    if choice.name == "mondrian" and not broken and (in_regions or problem.all_survive_unions):
         return choice
-    if problem.n_records > largest:
+    if in_regions:
         what = f"the algorithm {choice.name}"
         if choice.name == "mondrian":
             what = f"the promise {broken[0]}, which the whole table as one class breaks,"
