@@ -1,12 +1,17 @@
 """The Spark engine on hospital records: CPU seconds, driver memory, and the same release as on one machine.
 
-    python -m benchmarks.spark --rows 1000000 [--case k,diverse,alpha,close,nulls,people] [--against-local]
-        [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]'] [--memory 1g]
-        [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
+    python -m benchmarks.spark --rows 1000000[,10000000] [--case k,diverse,alpha,close,nulls,people,...]
+        [--against-local] [--improve SECONDS] [--against-sample] [--master 'local-cluster[2,1,2048]']
+        [--memory 1g] [--region RECORDS] [--kill-executor SECONDS] [--folder FOLDER]
 
+--rows            several numbers of records are measured one after the other, each in processes of its own
+                  with the same memory for the driver; the last line compares the largest with the smallest:
+                  the driver's peak memory, and the CPU seconds per record
+--memory          how much the heap of the driver's JVM may have
 --case            what is asked for, one release after the other: k = 10 with seven quasi-identifiers; with
                   six, k = 10 and three different diagnoses, alpha = .5, or t = .4; missing values as `*`;
-                  k = 10 people, who have three records each on average
+                  k = 10 people, who have three records each on average, with three different diagnoses, with
+                  at most a third of them with the same one (shares), or with t = .4 (likeness)
 --against-local   compares each release with that of the local engine: classes, loss, facts, and the bytes of
                   both as files, sorted by a number that the records of the input have
 --improve         instead of mondrian, improve with as many seconds
@@ -60,13 +65,16 @@ _SAMPLE = 20_000
 _BUCKETS = 8
 _FACTS = ("holds", "records", "suppressed", "classes", "smallest_class", "models", "cautions", "people")
 _K = ko.KAnonymity(10)
+_OF_PEOPLE = {"identifiers": ["name"], "person": "patient_id"}
 CASES: dict[str, dict] = {
     "k": SEVEN,
     "diverse": DIVERSE,
     "alpha": DIVERSE | {"privacy": [_K, ko.AlphaDeassociation("diagnosis", alpha=0.5)]},
     "close": DIVERSE | {"privacy": [_K, ko.TCloseness("diagnosis", 0.4)]},
     "nulls": SEVEN | {"nulls": "star"},
-    "people": DIVERSE | {"identifiers": ["name"], "person": "patient_id"},
+    "people": DIVERSE | _OF_PEOPLE,
+    "shares": DIVERSE | _OF_PEOPLE | {"privacy": [_K, ko.LDiversity("diagnosis", 3)]},
+    "likeness": DIVERSE | _OF_PEOPLE | {"privacy": [_K, ko.TCloseness("diagnosis", 0.4)]},
 }
 
 
@@ -99,6 +107,7 @@ def measure(
         killer.start()
     release = kohort.spark.anonymize(path, **asked, records_per_region=region)
     facts = release.write(out)
+    live = _live_heap(release.frame.sparkSession)
     release.close()
     return facts, {
         "records": facts["records"],
@@ -110,6 +119,7 @@ def measure(
         "driver_cpu_seconds": round(time.process_time() - driver, 1),
         "driver_python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "driver_java_mb": _java_memory(),
+        "driver_java_live_mb": live,
         "notes": facts["notes"][:2],
     }
 
@@ -138,6 +148,14 @@ def _java_memory() -> int | None:
     return None
 
 
+def _live_heap(spark: Any) -> int:
+    """What the driver's JVM holds on its heap while the release is held, in MB, without garbage."""
+    jvm = spark.sparkContext._jvm
+    jvm.System.gc()
+    heap = jvm.java.lang.Runtime.getRuntime()
+    return (heap.totalMemory() - heap.freeMemory()) >> 20
+
+
 def _kill_an_executor(seconds: float) -> None:
     """Kill one of the executors of a local-cluster once it works."""
     time.sleep(seconds)
@@ -156,7 +174,7 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
     start, cpu = time.perf_counter(), _cpu_seconds()
     source = source_of_path(spark, str(path))
-    prepared = prepare_on_spark(source, _request(None, asked))
+    prepared = prepare_on_spark(source, _request(None, None, asked)[0])
     kept = [name for name in prepared.published_names if name in prepared.untouched]
     coder = Coder.of(prepared.problem, prepared.counted_sensitive, kept, has_people=False)
     with quiet():
@@ -200,11 +218,12 @@ def _bucket_solver(whole: Any, coder: Coder) -> Any:
 
 def records_of(folder: Path, rows: int, case: str) -> Path:
     """A file of records for a case, each with its number; written unless it is there."""
-    path = folder / f"hospital-{'people-' * (case == 'people')}{rows}.parquet"
+    of_people = "person" in CASES[case]
+    path = folder / f"hospital-{'people-' * of_people}{rows}.parquet"
     if path.exists():
         return path
     plain = folder / "plain.parquet"
-    if case == "people":
+    if of_people:
         visits = ko.datasets.generate_hospital(rows // 3, seed=2, visits=rows).drop_columns(["procedures"])
         pq.write_table(visits, plain)
     else:
@@ -265,7 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=_numbers, default=[1_000_000])
     parser.add_argument("--case", default="k", help=", ".join(CASES))
     parser.add_argument("--improve", type=float, metavar="SECONDS")
     parser.add_argument("--against-local", action="store_true")
@@ -276,14 +295,38 @@ def main() -> None:
     parser.add_argument("--region", type=int, default=2_000_000)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
+    if len(given.rows) > 1:
+        _compare_sizes(given.rows)
+        return
     with tempfile.TemporaryDirectory(dir=given.folder) as inside:
         folder = given.folder or Path(inside)
         spark = session(given.master, given.memory, Path(inside))
         for case in given.case.split(","):
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # its memory is not the driver's
-                path = pool.submit(records_of, folder, given.rows, case).result()
+                path = pool.submit(records_of, folder, given.rows[0], case).result()
             _run_case(spark, case, path, Path(inside) / f"{case}.parquet", given)
         spark.stop()
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def _compare_sizes(sizes: list[int]) -> None:
+    """Measure each size in processes of its own, and print how the driver's memory and the time grow."""
+    found = []
+    for rows in sorted(sizes):
+        place = next(n for n, word in enumerate(sys.argv) if word.startswith("--rows"))
+        rest = sys.argv[1:place] + sys.argv[place + (1 if "=" in sys.argv[place] else 2) :]
+        command = [sys.executable, "-m", "benchmarks.spark", "--rows", str(rows), *rest]
+        printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        print(printed, end="", flush=True)
+        found.append(next(json.loads(line) for line in printed.splitlines() if "driver_java_mb" in line))
+    least, most = found[0], found[-1]
+    names = ("driver_python_mb", "driver_java_mb", "driver_java_live_mb")
+    ratios = {f"{name}_ratio": most[name] / least[name] for name in names}
+    each = [one["spark_cpu_seconds"] / one["records"] for one in (least, most)]
+    print(json.dumps(ratios | {"cpu_per_record_ratio": each[1] / each[0]}), flush=True)
 
 
 def _run_case(spark: Any, case: str, path: Path, out: Path, given: argparse.Namespace) -> None:

@@ -73,6 +73,7 @@ def anonymize_on_spark(
             certificate=writing.certificate,
             key=signing,
             maps=writing.maps,
+            salt=writing.salt,
             progress=progress,
         )
     output.result(facts)
@@ -95,7 +96,6 @@ def _refuse(events: Path | None, writing: Writing, reading: Reading, ledger: Pat
     given: dict[str, Any] = {
         "events": events,
         "events-out": writing.events_out,
-        "salt": writing.salt,
         "order-file": writing.order_file,
         "hierarchies": writing.hierarchies,
         "dossier": writing.dossier,

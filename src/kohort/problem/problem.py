@@ -26,6 +26,7 @@ from kohort.problem.models import (
     TableModel,
     ValueContext,
 )
+from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.population_rows import PopulationRows
 from kohort.problem.sensitive import SensitiveAttribute
 
@@ -57,6 +58,7 @@ class Problem:
     `masses` says how much each record counts in the cost, 1 on average; None where all count the same. The
     models count records and people, whatever these weigh.
     `population` is everybody whom some models compare the table with; None where none does.
+    `elsewhere` are the people of a table whose records are elsewhere: then `persons` is None.
     """
 
     attributes: tuple[Attribute, ...]
@@ -70,6 +72,7 @@ class Problem:
     histories: Histories | None = None
     masses: np.ndarray | None = None
     population: PopulationRows | None = None
+    elsewhere: PeopleElsewhere | None = None
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -102,7 +105,14 @@ class Problem:
     @property
     def n_people(self) -> int:
         """How many people the records are of."""
+        if self.elsewhere is not None:
+            return self.elsewhere.n_people
         return self.n_records if self.persons is None else int(self.persons.max()) + 1
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people have several records, here or elsewhere, so that they are counted."""
+        return self.persons is not None or self.elsewhere is not None
 
     @property
     def k(self) -> int:
@@ -174,6 +184,8 @@ class Problem:
 
         Of linked records, those that have values in the model's column.
         """
+        if self.elsewhere is not None:
+            return self.elsewhere.as_one_class(model)
         if self.persons is None and self.histories is None:
             sensitive = None if model.attribute is None else self.sensitive[model.attribute]
             return counts_of_all(sensitive, self.n_records)
@@ -197,7 +209,7 @@ class Problem:
 
     def survives_unions(self, model: Model) -> bool:
         """Whether the union of two classes that keep the model always keeps it."""
-        return model.survives_unions if self.persons is None else model.survives_unions_of_people
+        return model.survives_unions_of_people if self.counts_people else model.survives_unions
 
     @property
     def all_survive_unions(self) -> bool:
@@ -225,7 +237,7 @@ class Problem:
         if model.attribute is None and not model.by_sampling:
             return None
         whole = self.counts_of_whole(model)
-        if self.survives_unions(model) or self.persons is None:
+        if self.survives_unions(model) or not self.counts_people:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)
 

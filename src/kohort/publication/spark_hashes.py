@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.input_files import sha256_of_lines
 
 __all__ = ["WHAT_IS_HASHED", "sha256_of_folder"]
 
@@ -27,6 +27,4 @@ def sha256_of_folder(spark: Any, folder: str) -> str:
     with spark_failures("hash the release"):
         files = spark.read.format("binaryFile").option("pathGlobFilter", "part-*").load(folder)
         found = files.select("path", F.sha2("content", 256).alias("sha256")).collect()
-    hashes = {PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found}
-    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})

@@ -21,6 +21,7 @@ from kohort.files.outputs import Outputs
 from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.certificate import write_certificate
 from kohort.io.maps import write_maps
+from kohort.io.salt import Salt, salt_for, write_salt
 from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.publication.judged import JudgedRelease
@@ -85,6 +86,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         certificate: str | Path | None = None,
         key: Any = None,
         maps: str | Path | None = None,
+        salt: str | Path | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Write the release to a path that Spark writes (a folder of files), all of it or nothing.
@@ -93,6 +95,8 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         certificate  a file of this machine for the certificate
         key          the private key that signs it
         maps         a file of this machine that says how each value is published, for `ko.apply_maps`
+        salt         a file of this machine with the secret of a commitment to the original's files; where
+                     there is none, a new one is written
 
         Returns the facts that the certificate holds. A path that exists already is refused.
         """
@@ -105,27 +109,45 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
             raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
         spark = self.frame.sparkSession
         refuse_existing(spark, out)
+        secret = self._salt(salt)
         signature = None if certificate is None or key is None else signature_path(Path(certificate))
-        beside = [Path(path) for path in (report, certificate, signature, maps) if path is not None]
+        files = (report, certificate, signature, maps, secret.new_file)
+        private = [path for path in [secret.new_file] if path is not None]
+        beside = [Path(path) for path in files if path is not None]
         made = None if maps is None else self.value_maps(self.spec_sha256)
         start = time.perf_counter()
-        with Outputs(beside).drafts() as draft_of, _draft(spark, out) as draft:
+        outputs = Outputs(beside, private, reads=[secret.read_from], private=private)
+        with outputs.drafts() as draft_of, _draft(spark, out) as draft:
             self._write_records(draft)
             self.seconds["write"] = time.perf_counter() - start
             hashed = replace(self, notes=(*self.notes, WHAT_IS_HASHED))
-            hashes = {"input": None, "output": sha256_of_folder(spark, draft)}
+            named = report is not None or secret.value is not None
+            original = self.input_files.sha256(spark) if named and self.input_files is not None else None
+            hashes = {"input": original, "output": sha256_of_folder(spark, draft)}
+            known: dict[str, Any] = {"sha256": hashes, "salt": secret.value}
             if report is not None:
                 making = {**self.making, "release": PurePosixPath(out).name}
                 options = {"version": report_version, "making": making, "progress": progress}
-                write_report(hashed, draft_of[Path(report)], **options, sha256=hashes)
-            facts = hashed.facts(sha256=hashes)
+                write_report(hashed, draft_of[Path(report)], **options, **known)
+            facts = hashed.facts(**known)
             if certificate is not None:
                 write_certificate(facts, draft_of[Path(certificate)])
             if maps is not None and made is not None:
                 write_maps(made, draft_of[Path(maps)])
+            if secret.new_file is not None:
+                write_salt(secret, draft_of[secret.new_file])
             if certificate is not None and signature is not None:
                 sign_file(draft_of[Path(certificate)], draft_of[signature], key)
         return facts
+
+    def _salt(self, path: str | Path | None) -> Salt:
+        """The secret of the commitment to the original's files; refused of a dataframe, which has none."""
+        if path is not None and self.input_files is None:
+            raise InputError(
+                "A salt is for a commitment to the files of the original, and this is a dataframe. Leave it "
+                "out, or read the table from a path."
+            )
+        return salt_for(None if path is None else Path(path))
 
     def _write_records(self, draft: str) -> None:
         """Write the records, and compare what is there then with what was verified."""

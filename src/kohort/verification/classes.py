@@ -233,11 +233,14 @@ class PublishedClasses:
 
     @cached_property
     def _contexts(self) -> dict[str, ValueContext]:
-        """What models need to know of each sensitive column; the whole table is counted in people, too."""
+        """What models need to know of each sensitive column; the whole table is counted in people, too.
+
+        Of a part of a table, these counts are given.
+        """
         found = {}
         for name, sensitive in self.sensitive.items():
             found[name] = sensitive.context
-            if self.persons is not None:
+            if self.persons is not None and sensitive.overall is None:
                 whole = CountedPeople(np.zeros(len(self.persons), dtype=np.int64), self.persons, 1)
                 counts = whole.spread(sensitive.column.codes, sensitive.n_values)
                 overall = np.zeros(sensitive.n_values, dtype=counts.count.dtype)

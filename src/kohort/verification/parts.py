@@ -7,7 +7,7 @@ are given what they need to know of it: see `PartColumn`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from math import fsum
 from operator import add
@@ -48,6 +48,8 @@ class PartDemands:
     hierarchies  of sensitive columns, for models that compare values by them
     person       the column that says whose record it is; None: records are counted
     allowed      how many records may be withheld in the whole table
+    overall      per sensitive column the people of the whole table by value, where people are counted; that
+                 these are the people of the release is found out for all parts together
     """
 
     attributes: tuple[Attribute, ...]
@@ -57,6 +59,7 @@ class PartDemands:
     orders: Mapping[str, Sequence[str]]
     person: str | None
     allowed: int
+    overall: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +111,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
         hierarchies=demands.hierarchies,
         orders=demands.orders,
         persons=persons,
+        overall=demands.overall,
     )
     verdict = verify_models(
         classes, demands.models, checks=check_coverage(readings, pairs), allowed=demands.allowed

@@ -37,6 +37,7 @@ def published_classes(
     slot: str | None = None,
     eventless: Eventless | None = None,
     population: Sequence[Attribute] | None = None,
+    overall: Mapping[str, np.ndarray] | None = None,
 ) -> PublishedClasses:
     """The classes of a published table and the sensitive columns that the models look at.
 
@@ -46,6 +47,7 @@ def published_classes(
     slot       of linked records: the column that says which one of a person's it is, if there is one
     eventless  of linked records that were joined from people and events: the people without any
     population  the quasi-identifiers of everybody whom promises compare the table with
+    overall    of a part of a table: per sensitive column the people of the whole table by value
     """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
@@ -55,7 +57,8 @@ def published_classes(
         column = published.sensitive_column(name)
         if orders and name in orders:
             column = column.in_order(orders[name])
-        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name))
+        whole = (overall or {}).get(name)
+        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name), overall=whole)
     columns = [published.column(name) for name in quasi_identifiers]
     if linked_by is None:
         return PublishedClasses(columns, sensitive, persons, population)

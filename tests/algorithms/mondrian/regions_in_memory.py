@@ -71,6 +71,12 @@ class InMemory:
                 cells[name] = (keys // n, keys % n, here[keys])
         return BinCounts(total[None][start:end], cells, None if people is None else people[start:end])
 
+    def people(self, tree, nodes):
+        node = np.concatenate([block.nodes(tree) for block in self.blocks])
+        records = np.flatnonzero(np.isin(node, nodes))
+        group = np.argsort(nodes)[np.searchsorted(np.sort(nodes), node[records])]
+        return [self.problem.counts(model, group, records, len(nodes)) for model in self.problem.models]
+
     def first_records(self, tree, lending):
         found = {node: [] for node in lending}
         for block in self.blocks:

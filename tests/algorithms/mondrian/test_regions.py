@@ -75,9 +75,22 @@ def test_a_pool_that_is_too_small_borrows_the_first_records(people):
 
 
 @pytest.mark.parametrize(
-    "privacy", [[ko.KAnonymity(10)], [ko.KAnonymity(20), ko.LDiversity("diagnosis", 3, kind="distinct")]]
+    ("k", "model"),
+    [
+        (10, None),
+        (20, ko.LDiversity("diagnosis", 3, kind="distinct")),
+        (10, ko.LDiversity("diagnosis", 3)),
+        (10, ko.LDiversity("diagnosis", 8, kind="entropy")),
+        (10, ko.LDiversity("diagnosis", 4, kind="recursive", c=1)),
+        (10, ko.AlphaDeassociation("diagnosis", 0.4, values=["stroke", "diabetes"])),
+        (10, ko.TCloseness("diagnosis", 0.3)),
+        (10, ko.BetaLikeness("diagnosis", 3)),
+        (10, ko.DeltaDisclosure("diagnosis", 3)),
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
 )
-def test_every_group_of_people_lies_in_one_region(privacy):
+def test_every_group_of_people_lies_in_one_region(k, model):
+    privacy = [ko.KAnonymity(k), *([] if model is None else [model])]
     visits = ko.datasets.generate_hospital(N // 3, seed=3, visits=N).drop_columns(["procedures", "name"])
     release = ko.anonymize(
         visits,
@@ -96,7 +109,7 @@ def test_every_group_of_people_lies_in_one_region(privacy):
     )
     problem, group = release.problem, release.recoding.group_of_record
     assert problem.persons is not None
-    rules = RegionRules(problem, strict=False, widest=False)
+    rules = RegionRules(problem, strict=not problem.all_survive_unions, widest=False)
     regions = cut_regions(InMemory(problem, rules), rules, problem.n_records, 0, Run())
     node = regions.tree.nodes_of(compact_rows(problem), np.arange(problem.n_records))
     assert len(regions.sizes) > 2

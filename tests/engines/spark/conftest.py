@@ -50,3 +50,24 @@ def spark(tmp_path_factory):
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def taken(spark, monkeypatch):
+    """About how many bytes the driver gets, in each of several runs: a 0 is appended before each."""
+    cls, taken = type(spark.range(1)), []
+    arrow, rows = cls.toArrow, cls.collect
+
+    def measured(frame):
+        found = arrow(frame)
+        taken[-1] += found.nbytes
+        return found
+
+    def counted(frame):
+        found = rows(frame)
+        taken[-1] += 100 * len(found)
+        return found
+
+    monkeypatch.setattr(cls, "toArrow", measured)
+    monkeypatch.setattr(cls, "collect", counted)
+    return taken

@@ -176,22 +176,7 @@ def test_only_some_records_are_drawn(spark, path, monkeypatch):
     made.close()
 
 
-def test_a_report_collects_nothing_that_grows_with_the_records(spark, folder, table, monkeypatch):
-    cls, taken = type(spark.range(1)), []
-    arrow, rows = cls.toArrow, cls.collect
-
-    def measured(frame):
-        found = arrow(frame)
-        taken[-1] += found.nbytes
-        return found
-
-    def counted(frame):
-        found = rows(frame)
-        taken[-1] += 100 * len(found)
-        return found
-
-    monkeypatch.setattr(cls, "toArrow", measured)
-    monkeypatch.setattr(cls, "collect", counted)
+def test_a_report_collects_nothing_that_grows_with_the_records(spark, folder, table, taken, monkeypatch):
     monkeypatch.setattr(sides, "MOST_DRAWN", 100)
     for times in (1, 8):
         taken.append(0)

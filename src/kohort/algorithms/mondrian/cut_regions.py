@@ -15,10 +15,12 @@ import numpy as np
 from kohort.algorithms.mondrian.cut_table import children_of
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, SAMPLE, Children, Rules
 from kohort.algorithms.mondrian.region_cuts import BinCounts, Trial, question_of
+from kohort.algorithms.mondrian.region_people import kept_by_people
 from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.layout import Tables
+from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 
 __all__ = ["LEAST_REGION", "Lent", "Records", "RegionRules", "cut_regions"]
@@ -57,6 +59,10 @@ class Records(Protocol):
         """The answer to each question."""
         ...
 
+    def people(self, tree: RegionTree, nodes: Sequence[int]) -> list[ClassCounts]:
+        """The people of some regions, as each model of the problem counts them."""
+        ...
+
     def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
         """Per region that lends records, the first ones that it may lend, in the order of the table."""
         ...
@@ -69,7 +75,7 @@ class Records(Protocol):
 def cut_regions(records: Records, rules: RegionRules, n_records: int, largest: int, run: Run) -> Regions:
     """The regions of a table, each of at most `largest` records, or one group that cannot be cut.
 
-    Two or three passes over the records for each level of the tree.
+    Two or three passes over the records for each level of the tree; some more where people are counted.
     """
     largest = max(largest, LEAST_REGION)
     tree, sizes = RegionTree.of_one_region(), {0: n_records}
@@ -108,11 +114,44 @@ def _cut_level(
         tried = {node: cut for node, cut in tried.items() if cut.way >= 0}
         if not tried:
             break
-        for trial in _trials(records, rules, tree, tried):
-            node = trial.question.node
-            if (settled := trial.settled(rules.problem)) is not None:
-                found[node], parts[node] = trial.cut(), settled
+        trials = _trials(records, rules, tree, tried)
+        for trial, settled in zip(trials, _settled(records, rules.problem, tree, trials)):
+            if settled is not None:
+                found[trial.question.node], parts[trial.question.node] = trial.cut(), settled
     return found, parts
+
+
+def _settled(
+    records: Records, problem: Problem, tree: RegionTree, trials: Sequence[Trial]
+) -> list[dict[int, int] | None]:
+    """Per trial the records of each part, if all parts keep every model; else None.
+
+    Where people have several records, and a promise is about shares of them, the people of a part are not
+    those of its bins added up: so they are counted.
+    """
+    if trials[0].counts.people is None or problem.all_survive_unions:
+        return [trial.settled(problem) for trial in trials]
+    holds = _kept_by_parts(records, problem, tree, trials)
+    moved = [place for place, trial in enumerate(trials) if trial.pool_failing(holds[place])]
+    again = _kept_by_parts(records, problem, tree, [trials[place] for place in moved]) if moved else []
+    for place, found in zip(moved, again):
+        holds[place] = found
+    return [trial.parts_if(kept) for trial, kept in zip(trials, holds)]
+
+
+def _kept_by_parts(
+    records: Records, problem: Problem, tree: RegionTree, trials: Sequence[Trial]
+) -> list[np.ndarray]:
+    """Per trial whether each part keeps every model; a part without records does."""
+    cut, number = tree.with_cuts({trial.question.node: trial.cut() for trial in trials})
+    used = [np.flatnonzero(trial.sizes()) for trial in trials]
+    nodes = [number[t.question.node, part] for t, parts in zip(trials, used) for part in parts.tolist()]
+    kept = kept_by_people(problem, records.people(cut, nodes))
+    ends = np.cumsum([len(parts) for parts in used])
+    found = [np.ones(trial.n_parts, dtype=bool) for trial in trials]
+    for holds, parts, of_parts in zip(found, used, np.split(kept, ends[:-1])):
+        holds[parts] = of_parts
+    return found
 
 
 def _trials(

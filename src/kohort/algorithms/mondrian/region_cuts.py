@@ -167,13 +167,23 @@ class Trial:
 
         In a cut into more than two parts, those that fail a model are first moved into the pool.
         """
-        for _ in range(2):
+        holds = self._holds(problem)
+        if self.pool_failing(holds):
             holds = self._holds(problem)
-            failing = ~holds[self.part_of_bin] & (self.n_parts > 2)
-            if not failing.any():
-                break
-            self.part_of_bin[failing] = 0
-        sizes = self._sizes()
+        return self.parts_if(holds)
+
+    def pool_failing(self, holds: np.ndarray) -> bool:
+        """Move the parts that fail a model into the pool, if there are more than two; whether some moved.
+
+        holds  per part, whether it keeps every model
+        """
+        moving = ~holds[self.part_of_bin] & (self.part_of_bin > 0) & (self.n_parts > 2)
+        self.part_of_bin[moving] = 0
+        return bool(moving.any())
+
+    def parts_if(self, holds: np.ndarray) -> dict[int, int] | None:
+        """The records of each part if there are several, and all keep every model; else None."""
+        sizes = self.sizes()
         used = np.flatnonzero(sizes)
         if len(used) < 2 or not holds[used].all():
             return None
@@ -186,13 +196,14 @@ class Trial:
         lends = self.lending_leaves if self.last_lent >= 0 else None
         return NodeCut(question.attribute, part_of_leaf, lends, self.last_lent)
 
-    def _sizes(self) -> np.ndarray:
+    def sizes(self) -> np.ndarray:
+        """The records of each part."""
         return np.bincount(self.part_of_bin, self.counts.sizes, self.n_parts).astype(np.int64)
 
     def _people(self) -> np.ndarray:
         """The people of each part, or records; of united parts the most that one has: enough to compare."""
         if self.counts.people is None:
-            return self._sizes()
+            return self.sizes()
         people = np.zeros(self.n_parts, dtype=np.int64)
         np.maximum.at(people, self.part_of_bin, self.counts.people)
         people[0] = max(people[0], self.pool_people)
@@ -200,7 +211,7 @@ class Trial:
 
     def _holds(self, problem: Problem) -> np.ndarray:
         """Whether each part keeps every model; a part without records does."""
-        sizes, people = self._sizes(), self._people()
+        sizes, people = self.sizes(), self._people()
         present = sizes > 0
         number, n_present = np.cumsum(present) - 1, int(present.sum())
         holds = np.ones(self.n_parts, dtype=bool)

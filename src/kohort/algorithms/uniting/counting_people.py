@@ -16,7 +16,7 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["CountingPeople", "needs_uniting"]
+__all__ = ["CountingPeople", "kept_by_whole_table", "needs_uniting"]
 
 
 def needs_uniting(algorithm: Algorithm, problem: Problem) -> bool:
@@ -54,7 +54,7 @@ class CountingPeople:
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
         if self.inner.people == "counts":
-            self.inner.refuse(_kept_by_whole_table(problem))
+            self.inner.refuse(kept_by_whole_table(problem))
             return
         for records in Layers.of(problem).of_layer:
             self.inner.refuse(layer_problem(problem, records, self._met(problem)))
@@ -62,7 +62,7 @@ class CountingPeople:
     def solve(self, problem: Problem, run: Run) -> Recoding:
         """The inner algorithm's groups, united until every model holds for people."""
         if self.inner.people == "counts":
-            groups = self.inner.solve(_kept_by_whole_table(problem), run)
+            groups = self.inner.solve(kept_by_whole_table(problem), run)
             assert isinstance(groups, Groups)
         else:
             groups = self._by_layers(problem, run)
@@ -128,12 +128,11 @@ def _withhold_fewer(group_of_record: np.ndarray, same_as: np.ndarray, most: int)
     group_of_record[too_many] = group_of_record.max(initial=-1) + 1 + np.arange(len(too_many))
 
 
-def _kept_by_whole_table(problem: Problem) -> Problem:
+def kept_by_whole_table(problem: Problem) -> Problem:
     """The problem without models that all records as one class break; for these, groups are united later."""
-    whole = np.zeros(problem.n_records, dtype=np.int64)
     kept = tuple(
         model
         for model in problem.models
-        if model.holds(problem.counts(model, whole, slice(None), 1), problem.context(model)).all()
+        if model.holds(problem.counts_of_whole(model), problem.context(model)).all()
     )
     return problem.varied(models=kept or (KAnonymity(1),))

@@ -42,7 +42,7 @@ def line_source(spark: Any, path: str, column: str, separator: str) -> SparkSour
     with spark_failures(f"read {path}"):
         frame = lines.frame.mapInArrow(split, f"{quoted(column)} array<string>, {ROW} long")
     schema = pa.schema([(column, pa.list_(pa.string()))])
-    return SparkSource(frame, (column,), schema, lines.held)
+    return SparkSource(frame, (column,), schema, lines.held, lines.files)
 
 
 def as_lines(frame: Any, column: str, separator: str) -> Any:

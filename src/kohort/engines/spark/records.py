@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
+from kohort.algorithms.mondrian.region_people import counts_of_tallies, person_cells, views_of
 from kohort.algorithms.mondrian.region_records import (
     Borrowing,
     FirstPeople,
@@ -31,8 +32,10 @@ from kohort.algorithms.mondrian.region_records import (
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.engines.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
 from kohort.engines.spark.failures import give_up, spark_failures
+from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
+from kohort.problem.models import ClassCounts
 
 __all__ = ["SparkRecords"]
 
@@ -177,6 +180,18 @@ class SparkRecords:
         total[counted.column("key").to_numpy()] = counted.column("n").to_numpy()
         ends = zip(questions.starts, questions.starts[1:])
         return [replace(counts, people=total[s:e]) for counts, (s, e) in zip(found, ends)]
+
+    def people(self, tree: RegionTree, nodes: Sequence[int]) -> list[ClassCounts]:
+        models, sensitive = self.rules.problem.models, self.rules.problem.sensitive
+        views = views_of(models, {name: s.context for name, s in sensitive.items()})
+
+        def cells(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                for place, found in enumerate(person_cells(block, tree, nodes, views)):
+                    yield cells_batch(place, *found)
+
+        with spark_failures("count the people of regions"):
+            return counts_of_tallies(models, tallied(self._pass(cells, PERSON_CELLS), views, len(nodes)))
 
     def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
         names = [column.name for column in self.coder.looked_at]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 
 from kohort.engines.spark.failures import give_up, spark_failures
+from kohort.engines.spark.input_files import InputFiles
 from kohort.errors import InputError, did_you_mean
 
 __all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_lines", "source_of_path"]
@@ -36,12 +37,14 @@ class SparkSource:
     names     the columns of the table
     schema    their types in Arrow
     held      what Spark holds of it, to be given up at the end; None where it is read again
+    files     the files that it is read from, as they are when it is opened; None of a dataframe
     """
 
     frame: Any
     names: tuple[str, ...]
     schema: pa.Schema
     held: Any = None
+    files: InputFiles | None = None
 
     def release(self) -> None:
         """Let Spark give up what it holds."""
@@ -70,15 +73,17 @@ def source_of_path(spark: Any, path: str) -> SparkSource:
     with spark_failures(f"read {path}"):
         frame = spark.read.format(kind).options(**options).load(path)
         _refuse_names(frame.columns)
+        files = InputFiles.at(spark, path)
         if kind == "parquet":
-            return _numbered_by_files(spark, frame)
-        return _numbered_by_runs(spark, frame, "_metadata.file_path")
+            return replace(_numbered_by_files(spark, frame), files=files)
+        return replace(_numbered_by_runs(spark, frame, "_metadata.file_path"), files=files)
 
 
 def source_of_lines(spark: Any, path: str) -> SparkSource:
     """The lines of text files as a column `value`, numbered in the order of the files' names."""
     with spark_failures(f"read {path}"):
-        return _numbered_by_runs(spark, spark.read.text(path), "_metadata.file_path")
+        files = InputFiles.at(spark, path)
+        return replace(_numbered_by_runs(spark, spark.read.text(path), "_metadata.file_path"), files=files)
 
 
 def source_of_frame(frame: Any, order_by: Sequence[str] = ()) -> SparkSource:

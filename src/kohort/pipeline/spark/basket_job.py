@@ -13,7 +13,6 @@ from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import basket_notes, formula_sentences
-from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.prepare_items import hierarchy_description
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
@@ -79,25 +78,15 @@ def _release(
         *basket_notes(posed),
         *formula_sentences(found.formulas, request),
     )
-    return SparkRelease(
-        dataset=prepared.dataset,
-        request=request,
-        roles=prepared.roles,
-        problem=prepared.problem,
-        columns={},
-        rows=None,
-        verdict=found.verified.verdict,
-        loss=found.verified.loss or {},
-        algorithm=choice.name,
-        parameters=choice.parameters,
-        guarantee=None,
-        bound=None,
+    return SparkRelease.of(
+        prepared,
+        choice,
+        found.verified,
+        clock,
         notes=notes,
-        seconds=clock.seconds,
         recoding=Groups(np.zeros(0, dtype=np.int32)),
         items=ItemsPart(posed, nodes, choice.items, hierarchy_description(request.items), ncp),
         cut_by_time=cut,
-        order=PublishedOrder(request.shuffle, None, shuffled=True),
         frame=published.select(*map(quoted, prepared.published_names)),
         fingerprint=found.shown,
         held=(published, prepared.source),

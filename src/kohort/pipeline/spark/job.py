@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Progress, Run
+from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.engines.spark.failures import give_up
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import fingerprint
@@ -15,7 +16,6 @@ from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
-from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.basket_job import make_basket_release
 from kohort.pipeline.spark.people import counting_people
@@ -68,7 +68,7 @@ def make_spark_release(
             run.report("solving, publishing and verifying", 0.0)
             parts = verified_parts(prepared, made.pieces, made.arrangement)
             try:
-                found = verify_on_spark(prepared, parts, made.arrangement, before)
+                found = verify_on_spark(prepared, parts, made.arrangement, before, n_regions=made.n_regions)
                 checked_loss(found.verified.loss or {})
             except BaseException:
                 give_up(parts)  # what failed is not kept anywhere
@@ -80,11 +80,13 @@ def make_spark_release(
 
 def _choice(prepared: SparkPrepared) -> Choice:
     """The algorithm that solves the regions; without one that is asked for, mondrian."""
-    request = prepared.request
+    request, problem = prepared.request, prepared.problem
+    if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
+        problem = kept_by_whole_table(problem)
     if request.algorithm == "auto":
-        choice = choose(prepared.problem, replace(request, algorithm="mondrian"))
+        choice = choose(problem, replace(request, algorithm="mondrian"))
         return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
-    return choose(prepared.problem, request)
+    return choose(problem, request)
 
 
 def _release(
@@ -101,25 +103,15 @@ def _release(
         *formula_sentences(found.formulas, request),
     )
     frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
-    return SparkRelease(
-        dataset=prepared.dataset,
-        request=request,
-        roles=prepared.roles,
-        problem=prepared.problem,
-        columns={},
-        rows=None,
-        verdict=verified.verdict.cautioned(*extremes),
-        loss=verified.loss or {},
-        algorithm=choice.name,
-        parameters=choice.parameters,
-        guarantee=None,
-        bound=None,
+    return SparkRelease.of(
+        prepared,
+        choice,
+        replace(verified, verdict=verified.verdict.cautioned(*extremes)),
+        clock,
         notes=notes,
-        seconds=clock.seconds,
         recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
-        order=PublishedOrder(request.shuffle, None, shuffled=True),
         frame=frame,
         fingerprint=found.shown,
         held=(parts, prepared.source),

@@ -2,74 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import lcm
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS, Run
-from kohort.data.counted_column import CountedColumn
-from kohort.engines.spark.coding import PERSON
+from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
+from kohort.algorithms.uniting.counting_people import kept_by_whole_table
+from kohort.engines.spark.coding import PERSON, counted_values
 from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
 from kohort.engines.spark.values import quoted
-from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.errors import UnsupportedError
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.request import Request
+from kohort.problem.models import ClassCounts, Model
 from kohort.problem.models.exact import INT64_MAX
+from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["counting_people", "refuse_for_people", "spread_over_people"]
+__all__ = ["counting_people", "people_of_table"]
 
 
-def refuse_for_people(problem: Problem, n_people: int) -> None:
-    """Refuse what is impossible, or not supported on a cluster, where people have several records."""
-    if problem.k > n_people:
-        raise InfeasibleError(
-            f"k = {problem.k} is impossible: the {problem.n_records} records of the table are of "
-            f"{n_people} people, so k can be at most {n_people}."
-        )
-    for model in problem.models:
-        if model.compares_with_whole_table:
-            raise UnsupportedError(
-                f"Where people have several records, the Spark engine does not support {model.name}, which "
-                "compares classes with the whole table. Leave it out, or use engine: local."
-            )
+def people_of_table(
+    frame: Any, sensitive: Mapping[str, SensitiveAttribute], models: Sequence[Model], n_people: int
+) -> tuple[dict[str, SensitiveAttribute], PeopleElsewhere]:
+    """The sensitive columns and the people of a whole table, counted exactly where its records are.
 
-
-def spread_over_people(
-    frame: Any, sensitive: Mapping[str, SensitiveAttribute]
-) -> dict[str, SensitiveAttribute]:
-    """Sensitive columns with the numbers of people that models compare with: counted exactly.
-
-    Everybody is spread evenly over their records. People with the same number of records are added up first,
-    so that what comes to the driver does not grow with their number.
+    The columns get the numbers of people that models compare with: everybody spread evenly over their
+    records.
     """
-    return {name: replace(s, overall=_overall(frame, s.column)) for name, s in sensitive.items()}
+    columns = {name: counted_values(s) for name, s in sensitive.items()}
+    contexts = {name: s.context for name, s in sensitive.items()}
+    asked = [PeopleView(name, np.arange(s.n_values)) for name, s in sensitive.items()]
+    views = [*asked, *views_of(models, contexts)]
+
+    def cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            people, person = np.unique(batch.column(PERSON).to_numpy(), return_inverse=True)
+            nowhere = np.zeros(batch.num_rows, dtype=np.int64)
+            codes = {name: column.codes_of(batch.column(name)) for name, column in columns.items()}
+            for place, view in enumerate(views):
+                of_view = None if view.attribute is None else codes[view.attribute]
+                yield cells_batch(place, view.cells(nowhere, person, of_view, 1), people)
+
+    with spark_failures("count the people of the table"):
+        records = frame.select(PERSON, *map(quoted, columns)).mapInArrow(cells, PERSON_CELLS)
+        found = tallied(records, views, 1)
+    spread = {
+        name: replace(s, overall=_overall(tally.spread()))
+        for (name, s), tally in zip(sensitive.items(), found)
+    }
+    whole = counts_of_tallies(models, found[len(asked) :])
+    return spread, PeopleElsewhere(n_people, dict(zip(models, whole)))
 
 
-def _overall(frame: Any, column: Any) -> np.ndarray:
-    """How often each value occurs, in units of a common multiple."""
-    import pyspark.sql.functions as F
-    from pyspark.sql import Window
-
-    assert isinstance(column, CountedColumn)
-    value = F.col(quoted(column.name))
-    with spark_failures(f"count the people of {column.name!r}"):
-        cells = frame.groupBy(PERSON, value.alias("value")).count()
-        total = F.sum("count").over(Window.partitionBy(PERSON))
-        sums = cells.select("value", "count", total.alias("total")).groupBy("value", "total")
-        found = sums.agg(F.sum("count").alias("n")).toArrow()
-    codes, totals = column.codes_of(found.column("value")), found.column("total").to_pylist()
-    unit = lcm(*totals)
-    overall = np.zeros(len(column.texts), dtype=object)
-    for code, n, of in zip(codes.tolist(), found.column("n").to_pylist(), totals):
-        overall[code] += n * (unit // of)
-    return overall.astype(np.int64) if int(overall.sum()) <= INT64_MAX else overall
+def _overall(spread: ClassCounts) -> np.ndarray:
+    """How often each value occurs in the one class there is."""
+    overall = np.zeros(spread.n_values, dtype=spread.count.dtype)
+    overall[spread.value_of] = spread.count
+    return overall if int(overall.sum()) <= INT64_MAX else overall.astype(object)
 
 
 @dataclass(frozen=True)
@@ -90,26 +88,31 @@ def counting_people(choice: Choice, problem: Problem, request: Request, largest:
 
     largest  how many records a worker solves at a time
 
-    A table is cut by rules that any two classes keep together if each of them does. Other promises, and other
-    algorithms than mondrian, need all records in one region.
+    Mondrian starts from the whole table as one class, and cuts it while people keep every promise. A promise
+    that the whole table breaks, and any other algorithm, needs all records in one region: there groups are
+    united until they keep it, and it may be any two of them. Where one region is enough, so are groups that
+    are published alike.
     """
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
         raise UnsupportedError(
             f"Where people have several records, the Spark engine does not run {choice.name}. Choose "
             "mondrian, or engine: local."
         )
-    kept = all(model.survives_unions_of_people for model in problem.models)
-    if kept and choice.name == "mondrian":
+    broken = [m.name for m in problem.models if m not in kept_by_whole_table(problem).models]
+    united = ALGORITHMS[choice.name].people != "counts" or not problem.all_survive_unions
+    weight = {"diversify": {"w": request.diversify_weight}} if united else {}
+    choice = replace(choice, parameters=choice.parameters | weight)
+    in_regions = problem.n_records > largest
+    if choice.name == "mondrian" and not broken and (in_regions or problem.all_survive_unions):
         return choice
-    if problem.n_records > largest:
-        broken = [model.name for model in problem.models if not model.survives_unions_of_people]
-        what = f"the promise {broken[0]}" if broken else f"the algorithm {choice.name}"
+    if in_regions:
+        what = f"the algorithm {choice.name}"
+        if choice.name == "mondrian":
+            what = f"the promise {broken[0]}, which the whole table as one class breaks,"
         raise UnsupportedError(
             f"Where people have several records, {what} needs all {problem.n_records:,} records in one "
             f"region, and a region has up to {largest:,}. Raise records_per_region if a worker's memory "
             "allows that, or use engine: local."
         )
-    weight = {"diversify": {"w": request.diversify_weight}}
     there = replace(request, algorithm=choice.name) if request.algorithm == "auto" else request
-    parameters = choice.parameters if kept else choice.parameters | weight
-    return replace(choice, solver=_ChosenThere(there), parameters=parameters)
+    return replace(choice, solver=_ChosenThere(there))

@@ -14,7 +14,7 @@ from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
 from kohort.pipeline.request import Request
-from kohort.pipeline.spark.people import refuse_for_people, spread_over_people
+from kohort.pipeline.spark.people import people_of_table
 from kohort.pipeline.spark.pseudonyms import pseudonym_columns, with_pseudonyms
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
@@ -83,9 +83,9 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     if n_people == dataset.n_records:
         person = n_people = None
     refuse_nulls([dataset], request, roles)
-    sensitive = sensitive_attributes(dataset, request, roles, None)
-    if person is not None:
-        sensitive = spread_over_people(frame, sensitive)
+    sensitive, elsewhere = sensitive_attributes(dataset, request, roles, None), None
+    if n_people is not None:
+        sensitive, elsewhere = people_of_table(frame, sensitive, request.table_models, n_people)
     attributes = build_attributes(dataset, request, roles)
     problem = Problem(
         attributes=attributes,
@@ -94,9 +94,8 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         sensitive=sensitive,
         suppression=request.suppression,
         seed=request.seed,
+        elsewhere=elsewhere,
     )
-    if person is not None:
-        refuse_for_people(problem, n_people or 0)
     frame = with_pseudonyms(frame, request, source.schema)
     return SparkPrepared(
         frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people

@@ -213,14 +213,20 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
     if has_people:
         numbers = table.column(PERSON).to_numpy()
         persons = np.unique(numbers, return_inverse=True)[1]
-        persons = None if int(persons.max()) + 1 == len(persons) else persons
     asked = {model.attribute for model in whole.models}
     sensitive = {
         name: replace(s, column=counted_values(s).part_at(table.column(name).to_numpy()), persons=persons)
         for name, s in whole.sensitive.items()
         if name in asked
     }
-    problem = replace(whole, attributes=attributes, sensitive=sensitive, persons=persons, suppression=0.0)
+    problem = replace(
+        whole,
+        attributes=attributes,
+        sensitive=sensitive,
+        persons=persons,
+        elsewhere=None,
+        suppression=0.0,
+    )
     coded = Coded(attributes, whole.cost)
     vars(coded)["tables"] = whole.coded.tables  # they count the values of the whole table
     vars(problem)["coded"] = coded

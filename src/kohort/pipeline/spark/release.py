@@ -5,14 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
+from kohort.data.counted_column import CountedDataset
 from kohort.engines.spark.failures import give_up
+from kohort.engines.spark.input_files import InputFiles
+from kohort.engines.spark.source import SparkSource
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.choose import Choice
+from kohort.pipeline.clock import Clock
+from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.release import VerifiedRelease
+from kohort.pipeline.request import Request
+from kohort.problem.problem import Problem
+from kohort.problem.roles import Roles
+from kohort.verification import Verification
 
 __all__ = ["SparkRelease"]
+
+
+class _Prepared(Protocol):
+    """A table or baskets on a cluster, and what is asked of them."""
+
+    @property
+    def source(self) -> SparkSource: ...
+    @property
+    def dataset(self) -> CountedDataset: ...
+    @property
+    def request(self) -> Request: ...
+    @property
+    def roles(self) -> Roles: ...
+    @property
+    def problem(self) -> Problem: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,6 +49,7 @@ class SparkRelease(VerifiedRelease):
     held         those parts, and what is held of the original, until `close`
     with_originals  the published records with what goes along with them
     digests      what tells each part that was verified from any other
+    input_files  the files of the original; None of a dataframe
     """
 
     frame: Any = None
@@ -31,6 +57,31 @@ class SparkRelease(VerifiedRelease):
     held: tuple[Any, ...] = ()
     with_originals: Any = None
     digests: Mapping[int, bytes] = field(default_factory=dict)
+    input_files: InputFiles | None = None
+
+    @classmethod
+    def of(
+        cls, prepared: _Prepared, choice: Choice, verified: Verification, clock: Clock, **made: Any
+    ) -> SparkRelease:
+        """The release of what was prepared, solved and verified; `made` are the fields that tell it apart."""
+        return cls(
+            dataset=prepared.dataset,
+            request=prepared.request,
+            roles=prepared.roles,
+            problem=prepared.problem,
+            columns={},
+            rows=None,
+            verdict=verified.verdict,
+            loss=verified.loss or {},
+            algorithm=choice.name,
+            parameters=choice.parameters,
+            guarantee=None,
+            bound=None,
+            seconds=clock.seconds,
+            order=PublishedOrder(prepared.request.shuffle, None, shuffled=True),
+            input_files=prepared.source.files,
+            **made,
+        )
 
     @cached_property
     def sides(self) -> BeforeAfter:

@@ -47,6 +47,7 @@ class Made:
     limited  the seconds that each region may take; None where the clock decides nothing
     held     what Spark holds until the records are made; None: nothing
     recoding the maps of a recoding that is the same everywhere; None: there are none
+    n_regions  in how many regions the table is solved
     """
 
     pieces: Any
@@ -56,6 +57,7 @@ class Made:
     limited: float | None = None
     held: SparkRecords | None = None
     recoding: Recoding | None = None
+    n_regions: int = 1
 
     def release(self) -> None:
         """Let Spark give up what it holds."""
@@ -120,7 +122,8 @@ def _made_in_regions(
     except BaseException:
         records.release()
         raise
-    return Made(made, arrangement, _notes(regions, second, seconds), None, seconds, records)
+    notes = _notes(regions, second, seconds)
+    return Made(made, arrangement, notes, None, seconds, records, n_regions=len(regions.sizes))
 
 
 def _notes(regions: Regions, second: Regions | None, seconds: float | None) -> tuple[str, ...]:

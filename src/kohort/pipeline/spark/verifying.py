@@ -17,11 +17,12 @@ from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.packing import packed, unpacked
 from kohort.engines.spark.values import fingerprints
 from kohort.engines.spark.workers import one_thread
-from kohort.errors import InputError, InternalError
+from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.pipeline.notes import shows_extremes
 from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
 from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared
+from kohort.pipeline.spark.recounting import refuse_other_people
 from kohort.verification import (
     Check,
     PartDemands,
@@ -102,15 +103,22 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
         orders=prepared.request.orders,
         person=prepared.person,
         allowed=prepared.problem.max_withheld,
+        overall={n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None},
     )
 
 
 def verify_on_spark(
-    prepared: SparkPrepared, parts: Any, arrangement: Arrangement, before: tuple[int, int]
+    prepared: SparkPrepared,
+    parts: Any,
+    arrangement: Arrangement,
+    before: tuple[int, int],
+    *,
+    n_regions: int = 1,
 ) -> Found:
     """Measure every promise on the published records, which are in parts of whole classes.
 
-    before  the fingerprint of the original
+    before     the fingerprint of the original
+    n_regions  in how many regions the table was solved
     """
     with spark_failures("solve, publish and verify the regions"):
         rows = parts.select("part", "found").toArrow().to_pydict()
@@ -118,6 +126,8 @@ def verify_on_spark(
     digests = {part: row[0] for part, row in zip(rows["part"], found)}
     whole, shown = _whole(prepared, parts, arrangement, digests, before)
     verified = unite_parts([row[1] for row in found], _demands(prepared), whole)
+    if n_regions > 1 and not prepared.problem.all_survive_unions:
+        _refuse_lookalikes(verified)
     _refuse_failed(verified)
     formulas: Counter[str] = Counter()
     for row in found:
@@ -127,7 +137,12 @@ def verify_on_spark(
 
 def original_columns(prepared: SparkPrepared) -> list[str]:
     """The columns of the original whose values are compared with those of the release."""
-    return [*(a.name for a in prepared.attributes), *prepared.carried]
+    return [*(a.name for a in prepared.attributes), *prepared.carried, *_whose(prepared)]
+
+
+def _whose(prepared: SparkPrepared) -> list[str]:
+    """The column that tells people apart, where they are counted."""
+    return [] if prepared.person is None else [PERSON]
 
 
 def _whole(
@@ -140,13 +155,16 @@ def _whole(
     """What is found of the published table as a whole, and the fingerprint of what is published."""
     published = opened_frame(prepared, parts, arrangement, digests, hidden=True)
     hidden = [f"{ORIGINAL}{number}" for number in range(len(prepared.attributes))]
-    after, shown = fingerprints(published, [*hidden, *prepared.carried], prepared.published_names)
+    compared = [*hidden, *prepared.carried, *_whose(prepared)]
+    after, shown = fingerprints(published, compared, prepared.published_names)
     if after != before:
         raise InputError(
             f"The table changed while it was read: {before[0]:,} records, and then {after[0]:,} with other "
             "values. Nothing was written. Run this again on a source that gives the same records at every "
             "reading."
         )
+    if any(model.compares_with_whole_table for model in prepared.request.table_models):
+        refuse_other_people(published, prepared.sensitive)
     names = [name for name in published.columns if not name.startswith("_kohort_")]
     right = names == prepared.published_names
     detail = (
@@ -164,6 +182,21 @@ def opened_frame(
     schema = published_schema(prepared, names)
     with spark_failures("look at the release"):
         return parts.select("part", "packed").mapInArrow(opened_parts(names, digests), schema)
+
+
+def _refuse_lookalikes(found: Verification) -> None:
+    """Raise UnsupportedError where nothing but promises to people fails, in a table that was cut.
+
+    Every class of a region keeps them. But classes of two regions that are published alike are one class, and
+    its people may break a promise that those of both keep.
+    """
+    broken = [model.model for model in found.verdict.models if not model.holds]
+    if broken and all(check.holds for check in found.verdict.checks):
+        raise UnsupportedError(
+            f"Some classes of different regions are published alike, and together their people break "
+            f"{', '.join(broken)}. Raise records_per_region, so that all records are in one region, if a "
+            "worker's memory allows that; or use engine: local."
+        )
 
 
 def _refuse_failed(found: Verification) -> None:

@@ -16,7 +16,7 @@ from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.known_columns import KnownColumns
 from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
-from kohort.problem.models.person_cells import PersonCells, spread_overall
+from kohort.problem.models.person_cells import PeopleTally, PersonCells, counted_as, spread_overall
 from kohort.problem.models.population import Population
 from kohort.problem.models.population_uniqueness import PopulationUniqueness
 from kohort.problem.models.rho_uncertainty import RhoUncertainty
@@ -44,6 +44,7 @@ __all__ = [
     "LabelledClasses",
     "Measure",
     "Model",
+    "PeopleTally",
     "PersonCells",
     "Population",
     "PopulationUniqueness",
@@ -54,6 +55,7 @@ __all__ = [
     "TallyRule",
     "ValueContext",
     "ValueTree",
+    "counted_as",
     "largest_feasible_sensitive",
     "spread_overall",
 ]

@@ -20,7 +20,7 @@ from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import INT64_MAX
 from kohort.problem.models.model import Model, ValueContext
 
-__all__ = ["PersonCells", "representatives", "spread_overall"]
+__all__ = ["PeopleTally", "PersonCells", "counted_as", "representatives", "spread_overall"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +92,8 @@ class PersonCells:
         """The counts of people that a model is to be judged by."""
         if model.attribute is None:
             return ClassCounts.of_sizes(self.people)
-        if model.of_people == "spread":
-            return self.spread()
         assert context is not None
-        return self.having(representatives(model.distinguishes(context)))
+        return self.spread() if model.of_people == "spread" else self.having(counted_as(model, context))
 
     def having(self, representative: np.ndarray | None = None) -> ClassCounts:
         """The people of each class, and how many of them have each value there.
@@ -119,11 +117,56 @@ class PersonCells:
         """
         first = self._first_of_person
         of_person = np.add.reduceat(self.records, first)
-        units = _common_multiples(self.class_of[first], of_person, self.n_classes)
+        units = _common_multiples(self.class_of[first], of_person, self.n_classes, len(first))
         times = np.diff(np.append(first, len(self.records)))
         each = units[self.class_of[first]] // of_person
         share = _product(self.records, np.repeat(each, times))
         return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleTally:
+    """The people of classes by value, where their records are elsewhere: as many numbers for any many people.
+
+    People who have as many records in a class, of whatever values, are added up. Every class has at least one
+    cell.
+
+    of_person  how many records each person of a cell has in the class
+    people     how many people there are that have the value
+    records    in how many of their records they have it
+    """
+
+    class_of: np.ndarray
+    value_of: np.ndarray
+    of_person: np.ndarray
+    people: np.ndarray
+    records: np.ndarray
+    n_classes: int
+    n_values: int
+
+    def having(self, in_class: np.ndarray) -> ClassCounts:
+        """How many people of each class have each value; `in_class` is how many each class has."""
+        found = ClassCounts.from_cells(
+            self.class_of, self.value_of, self.people, self.n_classes, self.n_values
+        )
+        return ClassCounts(in_class, found.class_of, found.value_of, found.count, self.n_values)
+
+    def spread(self) -> ClassCounts:
+        """The people of each class by value, each spread evenly over their records: see `PersonCells`."""
+        n_people = int(self.people.sum())
+        units = _common_multiples(self.class_of, self.of_person, self.n_classes, n_people)
+        share = _product(self.records, units[self.class_of] // self.of_person)
+        return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
+
+
+def counted_as(model: Model, context: ValueContext) -> np.ndarray:
+    """Per value the one that stands for it where a model counts people: the first that it treats alike.
+
+    Where people are spread over their values, each stands for itself.
+    """
+    if model.of_people == "spread":
+        return np.arange(len(context.labels))
+    return representatives(model.distinguishes(context))
 
 
 def representatives(distinguished: np.ndarray) -> np.ndarray:
@@ -132,12 +175,12 @@ def representatives(distinguished: np.ndarray) -> np.ndarray:
     return first[number]
 
 
-def _common_multiples(class_of: np.ndarray, numbers: np.ndarray, n_classes: int) -> np.ndarray:
+def _common_multiples(class_of: np.ndarray, numbers: np.ndarray, n_classes: int, n_people: int) -> np.ndarray:
     """The least common multiple of the numbers of each class; Python integers where they may be huge."""
     pairs = np.unique(np.column_stack([class_of, numbers]), axis=0)
     starts = np.searchsorted(pairs[:, 0], np.arange(n_classes))
     largest = np.add.reduceat(np.log2(pairs[:, 1]), starts).max()
-    many = np.log2(max(len(class_of), 1))
+    many = np.log2(max(n_people, 1))
     kind = np.int64 if largest + many < 62 else object
     return np.lcm.reduceat(pairs[:, 1].astype(kind), starts)
 
