@@ -1,0 +1,101 @@
+"""The best bound that can be proven for a million, or ten million, generated hospital records.
+
+    python -m experiments.hospital --rows 1000000 [--rounds 150] [--without-cuts] [--folder FOLDER] [--out RESULTS]
+
+No search: only mondrian's release, and a lower bound on the loss of every release, proven cell by cell (see
+docs/algorithms/improve.md). RESULTS gets a line of JSON for what was asked, one for each portion of cells as
+soon as it is proven, and one for the sum; the last line of a run that was stopped says what holds so far.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import kohort as ko
+from benchmarks.large import SEVEN, write_records
+from kohort.algorithms.improve.closures import closures
+from kohort.algorithms.mining.closed_records import costs_of_nodes
+from kohort.algorithms.proofs.cell_prices import PricedPortion, priced_portions
+from kohort.algorithms.proofs.cells import cells_of
+from kohort.algorithms.run import Run
+
+
+def measure(path: Path, rounds: int, *, cuts: bool) -> Iterator[dict]:
+    """Lines of results: what was asked, each portion of cells, each with what is proven so far."""
+    release = ko.anonymize(path, **SEVEN)
+    problem = release.problem
+    cells = cells_of(problem)
+    assert cells is not None
+    paid = _paid(release)
+    sizes = np.diff(cells.start)
+    total = cells.highest * int(problem.n_records - sizes[sizes >= problem.k].sum())
+    yield {
+        "records": problem.n_records,
+        "k": problem.k,
+        "cells": len(cells),
+        "cells_of_k_or_more": int((sizes >= problem.k).sum()),
+        "largest_cell": int(sizes.max()),
+        "highest_price": cells.highest,
+        "rounds": rounds,
+        "cuts": cuts,
+        "mondrian": float(paid.mean()),
+        "records_in_smaller_cells": int(problem.n_records - sizes[sizes >= problem.k].sum()),
+    }
+    start, done = time.process_time(), 0
+    for portion in priced_portions(problem, cells, lambda *_: rounds, Run(), cuts=cuts):
+        total, done = total + portion.total, done + len(portion.records)
+        yield _line(portion, paid) | {
+            "proven_so_far": total / problem.n_records,
+            "share_of_records": done / problem.n_records,
+            "cpu_seconds": round(time.process_time() - start, 1),
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        }
+
+
+def _paid(release: ko.Release) -> np.ndarray:
+    """What each record pays in mondrian's release."""
+    group = release.recoding.group_of_record
+    return costs_of_nodes(release.problem, closures(release.problem, release.recoding))[group]
+
+
+def _line(portion: PricedPortion, paid: np.ndarray) -> dict:
+    return {
+        "cells": len(portion.cells),
+        "records": len(portion.records),
+        "rows_under_closed_records": portion.rows,
+        "cuts": sum(len(cell.cuts) for cell in portion.cells),
+        "bound": portion.total / len(portion.records),
+        "mondrian": float(paid[portion.records].mean()),
+    }
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="experiments.hospital", description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--without-cuts", action="store_true")
+    parser.add_argument("--folder", type=Path, help="where the records are, or are written to and kept")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        path = (asked.folder or Path(folder)) / f"records-{asked.rows}.parquet"
+        if not path.exists():
+            write_records(path, asked.rows)
+        asked.out.mkdir(exist_ok=True)
+        with (asked.out / f"bound-{asked.rows}.jsonl").open("w") as results:
+            for line in measure(path, asked.rounds, cuts=not asked.without_cuts):
+                print(json.dumps(line), file=results, flush=True)
+    print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
