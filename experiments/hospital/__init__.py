@@ -1,1 +1,1 @@
-"""How little generated hospital records can lose: bounds proven cell by cell, with as much time as it takes."""
+"""How little generated hospital records can lose: bounds that are proven cell by cell."""

@@ -1,6 +1,6 @@
 """The best bound that can be proven for a million, or ten million, generated hospital records.
 
-    python -m experiments.hospital --rows 1000000 [--rounds 150] [--without-cuts] [--folder FOLDER] [--out RESULTS]
+    python -m experiments.hospital --rows 1000000 [--rounds 150] [--folder FOLDER] [--out RESULTS]
 
 No search: only mondrian's release, and a lower bound on the loss of every release, proven cell by cell (see
 docs/algorithms/improve.md). RESULTS gets a line of JSON for what was asked, one for each portion of cells as
@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from benchmarks.large import SEVEN, write_records
 
 import kohort as ko
-from benchmarks.large import SEVEN, write_records
 from kohort.algorithms.improve.closures import closures
 from kohort.algorithms.mining.closed_records import costs_of_nodes
 from kohort.algorithms.proofs.cell_prices import PricedPortion, priced_portions
@@ -29,7 +29,7 @@ from kohort.algorithms.proofs.cells import cells_of
 from kohort.algorithms.run import Run
 
 
-def measure(path: Path, rounds: int, *, cuts: bool) -> Iterator[dict]:
+def measure(path: Path, rounds: int) -> Iterator[dict]:
     """Lines of results: what was asked, each portion of cells, each with what is proven so far."""
     release = ko.anonymize(path, **SEVEN)
     problem = release.problem
@@ -46,12 +46,11 @@ def measure(path: Path, rounds: int, *, cuts: bool) -> Iterator[dict]:
         "largest_cell": int(sizes.max()),
         "highest_price": cells.highest,
         "rounds": rounds,
-        "cuts": cuts,
         "mondrian": float(paid.mean()),
         "records_in_smaller_cells": int(problem.n_records - sizes[sizes >= problem.k].sum()),
     }
     start, done = time.process_time(), 0
-    for portion in priced_portions(problem, cells, lambda *_: rounds, Run(), cuts=cuts):
+    for portion in priced_portions(problem, cells, lambda *_: rounds, Run()):
         total, done = total + portion.total, done + len(portion.records)
         yield _line(portion, paid) | {
             "proven_so_far": total / problem.n_records,
@@ -82,7 +81,6 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="experiments.hospital", description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=150)
-    parser.add_argument("--without-cuts", action="store_true")
     parser.add_argument("--folder", type=Path, help="where the records are, or are written to and kept")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     asked = parser.parse_args(arguments)
@@ -92,7 +90,7 @@ def main(arguments: list[str]) -> None:
             write_records(path, asked.rows)
         asked.out.mkdir(exist_ok=True)
         with (asked.out / f"bound-{asked.rows}.jsonl").open("w") as results:
-            for line in measure(path, asked.rounds, cuts=not asked.without_cuts):
+            for line in measure(path, asked.rounds):
                 print(json.dumps(line), file=results, flush=True)
     print(json.dumps(line))
 

@@ -134,7 +134,14 @@ def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float
 
 
 def excess_of_neighbours(
-    problem: Problem, table: PricedRows, proof: DualProof, of_nodes: list[np.ndarray], n_cells: int
+    problem: Problem,
+    table: PricedRows,
+    proof: DualProof,
+    of_nodes: list[np.ndarray],
+    n_cells: int,
+    *,
+    orders: int = _ORDERS,
+    seed: int = 0,
 ) -> float:
     """By how much the mean price of k records exceeds the cost of publishing them alike, at most, or 0.
 
@@ -142,10 +149,11 @@ def excess_of_neighbours(
 
     table    the rows that the proof prices
     n_cells  about how many cells of groups are looked at in each order
+    orders   how many orders there are, drawn with the seed
     """
     leaves, counts, k = table.leaves, table.counts, problem.k
-    rng, worst = np.random.default_rng(0), 0.0
-    for _ in range(_ORDERS):
+    rng, worst = np.random.default_rng(seed), 0.0
+    for _ in range(orders):
         order = np.lexsort(leaves[:, rng.permutation(leaves.shape[1])].T)
         records = np.repeat(order, counts[order])
         most = max(n_cells // (k * leaves.shape[1]), 1)

@@ -47,9 +47,9 @@ def check_cell_proof(problem: Problem, proof: CellProof, bound: float | None) ->
     _check_prices(problem, proof, of_nodes)
     _check_cells(problem, proof)
     taken = 0.0
-    for cell in proof.cells:
+    for number, cell in enumerate(proof.cells):
         table = _rows_of(problem, cell, proof.prices)
-        _check_cell(problem, cell, table, of_nodes)
+        _check_cell(problem, cell, table, of_nodes, seed=number)
         taken += float((cell.cuts.price * cell.cuts.most).sum())
     total = max(float(proof.prices.sum(dtype=np.float64)) - taken, 0.0)
     in_cells = problem.cost.name == "suppressions"
@@ -99,8 +99,9 @@ def _cell_numbers(problem: Problem, columns: tuple[int, ...]) -> np.ndarray:
         child[tree.hidden] = -1
         of_record = child[attribute.leaf_of_code[attribute.column.at(slice(None))]]
         number = np.where((number < 0) | (of_record < 0), -1, number * max(len(children), 1) + of_record)
-        present = np.unique(number[number >= 0])
-        number[number >= 0] = np.searchsorted(present, number[number >= 0])
+        is_there = np.bincount(number + 1) > 0
+        is_there[0] = False
+        number = np.append(-1, np.cumsum(is_there[1:]) - 1)[number + 1]
     return number
 
 
@@ -117,9 +118,11 @@ def _rows_of(problem: Problem, cell: PricedCell, prices: np.ndarray) -> _Rows:
     return _Rows(leaves[first][dearest], counts[dearest], price[first][dearest])
 
 
-def _check_cell(problem: Problem, cell: PricedCell, table: _Rows, of_nodes: list[np.ndarray]) -> None:
+def _check_cell(
+    problem: Problem, cell: PricedCell, table: _Rows, of_nodes: list[np.ndarray], *, seed: int
+) -> None:
     nodes = cell.nodes()
-    if len(nodes) and not all(0 <= n.min() and n.max() < len(costs) for n, costs in zip(nodes.T, of_nodes)):
+    if len(nodes) and not all(n.min() >= 0 and n.max() < len(costs) for n, costs in zip(nodes.T, of_nodes)):
         raise refuted("a closed record has a node that is none")
     nothing = np.zeros(0, dtype=np.int64)
     proof = DualProof(table.price, nodes, nothing, nothing, nothing, cuts=cell.cuts)
@@ -129,7 +132,7 @@ def _check_cell(problem: Problem, cell: PricedCell, table: _Rows, of_nodes: list
     sampled = SAMPLED_GROUP_CELLS * len(cell.records) // problem.n_records
     worst = max(
         _worst_excess(problem, proof, table, of_nodes),
-        excess_of_neighbours(problem, table, proof, of_nodes, sampled),
+        excess_of_neighbours(problem, table, proof, of_nodes, sampled, orders=1, seed=seed),
     )
     if worst > ROUNDING * withheld_cost(problem):
         raise refuted("records under some closed record are priced above its cost")
@@ -160,13 +163,14 @@ def _rows_under(
     Where there are many, they are parted by their nodes in the column with the most different ones: so only
     rows under such a node are compared with the closed records that have it.
     """
-    different = [np.unique(column) for column in nodes[records].T]
+    if len(records) * len(rows) <= _MOST_BITS:
+        yield (records, *_compared(trees, nodes[records], leaves[rows], rows))
+        return
+    different = [_different(tree, column) for tree, column in zip(trees, nodes[records].T)]
     most = max(range(len(different)), key=lambda column: len(different[column]))
-    if len(records) * len(rows) <= _MOST_BITS or len(different[most]) <= 1:
-        at_a_time = max(_MOST_BITS // max(len(rows), 1), 1)
-        for start in range(0, len(records), at_a_time):
-            chosen = records[start : start + at_a_time]
-            yield (chosen, *_compared(trees, nodes[chosen], leaves[rows], rows))
+    if len(different[most]) == 1:  # then it is the same closed record again and again
+        for record in records:
+            yield (np.array([record]), *_compared(trees, nodes[[record]], leaves[rows], rows))
         return
     for node in different[most].tolist():
         with_node = records[nodes[records, most] == node]
@@ -177,17 +181,24 @@ def _rows_under(
 def _compared(
     trees: list[Hierarchy], nodes: np.ndarray, leaves: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows under each of some closed records: the place of the closed record and the number of the row."""
+    """The rows under some closed records: the place of the closed record, and the number of the row."""
     width = -(-len(leaves) // 8)
     packed = np.full((len(nodes), width), 255, dtype=np.uint8)
     for tree, column, leaf in zip(trees, nodes.T, leaves.T):
-        different, place = np.unique(column, return_inverse=True)
-        packed &= np.packbits(_is_under(tree, different, leaf), axis=1)[place]
+        different = _different(tree, column)
+        place = np.zeros(len(tree.label), dtype=np.int32)
+        place[different] = np.arange(len(different))
+        packed &= np.packbits(_is_under(tree, different, leaf), axis=1)[place[column]]
     byte = np.flatnonzero(packed)
     bit = np.flatnonzero(np.unpackbits(packed.ravel()[byte]))
     byte = byte[bit >> 3]
     place = byte // width
     return place, rows[(byte - place * width) * 8 + (bit & 7)]
+
+
+def _different(tree: Hierarchy, nodes: np.ndarray) -> np.ndarray:
+    """The different ones of some nodes, ascending."""
+    return np.flatnonzero(np.bincount(nodes, minlength=len(tree.label)))
 
 
 def _is_under(tree: Hierarchy, nodes: np.ndarray, leaf: np.ndarray) -> np.ndarray:

@@ -38,9 +38,7 @@ def why_cuts_fail(problem: Problem, table: PricedRows, proof: DualProof) -> str 
         return "a cut has a member that is no closed record"
     columns = [
         _rows_under_nodes(attribute, leaf, np.unique(nodes))
-        for attribute, leaf, nodes in zip(
-            problem.attributes, table.leaves.T, proof.nodes[cuts.members].T
-        )
+        for attribute, leaf, nodes in zip(problem.attributes, table.leaves.T, proof.nodes[cuts.members].T)
     ]
     for number in range(len(cuts.most)):
         members = cuts.members[cuts.start[number] : cuts.start[number + 1]]

@@ -1,4 +1,4 @@
-"""Prices that are proven cell by cell: a bound for tables too large to mine whole, in the memory of a few cells."""
+"""Prices that are proven cell by cell: a bound for large tables, in the memory of a few cells."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import CellProof, OpeningCuts, PricedCell
 
-__all__ = ["PricedPortion", "bound_of_cells", "cell_proof", "priced_portions"]
+__all__ = ["PricedPortion", "bound_of_cells", "cell_proof", "is_proven", "priced_portions"]
 
 _AT_ONCE = 40_000  # records whose prices are found together: so many cells that a round has enough to do
 _MOST_RECORDS, _MOST_ROWS = 4_000_000, 100_000_000  # closed records of a cell; rows under them
+_ROUNDS_WITH_CUTS = 60  # with fewer rounds, cuts come too late to help
 _ROUNDING = 1e-9
 
 Rounds = Callable[[int, int], int]  # how many, by the records of a portion and the rows under closed records
@@ -53,13 +54,10 @@ class PricedPortion:
         return float(self.prices.sum(dtype=np.float64)) - sum(cell.cuts.total for cell in self.cells)
 
 
-def priced_portions(
-    problem: Problem, cells: Cells, rounds: Rounds, run: Run, *, cuts: bool
-) -> Iterator[PricedPortion]:
+def priced_portions(problem: Problem, cells: Cells, rounds: Rounds, run: Run) -> Iterator[PricedPortion]:
     """The cells with at least k records, priced in portions, on all cores; fewer of them if the time is up.
 
-    rounds  in how many rounds the prices of a portion are raised
-    cuts    whether cuts are searched
+    rounds  in how many rounds the prices of a portion are raised; where these are many, cuts are searched
     """
     threads = thread_count()
     portions = cells.portions(problem.k, _AT_ONCE)
@@ -67,7 +65,7 @@ def priced_portions(
         beside = running.in_silence()
 
         def work(portion: np.ndarray) -> PricedPortion | None:
-            return _priced_portion(problem, cells, portion, rounds, beside, cuts=cuts)
+            return _priced_portion(problem, cells, portion, rounds, beside)
 
         doing = [pool.submit(work, portion) for _, portion in zip(range(threads + 1), portions)]
         done = 0
@@ -84,7 +82,10 @@ def priced_portions(
 
 
 def cell_proof(problem: Problem, cells: Cells, portions: Iterator[PricedPortion]) -> CellProof:
-    """The prices of all records with their proof. Those that are in no cell of k records or more get the highest."""
+    """The prices of all records with their proof.
+
+    Records of cells with fewer than k records, or of none, get the highest price.
+    """
     sizes = np.diff(cells.start)
     prices = np.full(problem.n_records, _rounded_down(np.array([cells.highest]))[0])
     prices[cells.records[np.repeat(sizes >= problem.k, sizes)]] = 0.0
@@ -93,6 +94,11 @@ def cell_proof(problem: Problem, cells: Cells, portions: Iterator[PricedPortion]
         prices[portion.records] = portion.prices
         proven += portion.cells
     return CellProof(cells.columns, cells.highest, prices, tuple(proven))
+
+
+def is_proven(problem: Problem, cells: Cells, proof: CellProof) -> bool:
+    """Whether every cell with at least k records has a proof: else the bound may be far too low."""
+    return len(proof.cells) == int((np.diff(cells.start) >= problem.k).sum())
 
 
 def bound_of_cells(problem: Problem, proof: CellProof) -> float | None:
@@ -105,7 +111,7 @@ def bound_of_cells(problem: Problem, proof: CellProof) -> float | None:
 
 
 def _priced_portion(
-    problem: Problem, cells: Cells, portion: np.ndarray, rounds: Rounds, run: Run, *, cuts: bool
+    problem: Problem, cells: Cells, portion: np.ndarray, rounds: Rounds, run: Run
 ) -> PricedPortion | None:
     mined = _mined_cells(problem, cells, portion, run)
     if mined is None or run.out_of_time:
@@ -116,7 +122,7 @@ def _priced_portion(
         cost = costs_of_nodes(problem, closed.nodes)
         priced = PricedRecords(closed.start, closed.rows, cost, copies, problem.k)
         loop = PriceLoop(closed, priced, scale=cells.highest, highest=cells.highest, seed=problem.seed)
-        loop.raise_prices(asked, run, cuts=cuts)
+        loop.raise_prices(asked, run, cuts=asked >= _ROUNDS_WITH_CUTS)
         of_row, _, found = loop.feasible()
     else:
         of_row, found = np.full(len(copies), cells.highest), OpeningCuts.none()
@@ -207,7 +213,9 @@ def _mined_cell(problem: Problem, table: MinedRows, highest: float, run: Run) ->
     return closed if closed.complete and (closed.has_supports or not len(closed)) else None
 
 
-def _joined(found: list[tuple[int, ClosedRecords | None]], n_attributes: int) -> tuple[ClosedRecords, np.ndarray]:
+def _joined(
+    found: list[tuple[int, ClosedRecords | None]], n_attributes: int
+) -> tuple[ClosedRecords, np.ndarray]:
     """The closed records of several cells, and where those of each cell end.
 
     found  the first row of each cell and its closed records, or None

@@ -1,4 +1,4 @@
-"""The cells of a table: records that agree in the child of the root, in every column whose root costs much."""
+"""The cells of a table: records that agree in the child of the root, in columns whose root costs much."""
 
 from __future__ import annotations
 
