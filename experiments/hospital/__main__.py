@@ -3,8 +3,9 @@
     python -m experiments.hospital --rows 1000000 [--rounds 150] [--folder FOLDER] [--out RESULTS]
 
 No search: only mondrian's release, and a lower bound on the loss of every release, proven cell by cell (see
-docs/algorithms/improve.md). RESULTS gets a line of JSON for what was asked, one for each portion of cells as
-soon as it is proven, and one for the sum; the last line of a run that was stopped says what holds so far.
+docs/algorithms/improve.md). RESULTS gets a line of JSON for what was asked, and one for each portion of cells
+as soon as it is proven, with what holds so far: cells that are not proven yet count as 0. A run that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,32 +27,38 @@ import kohort as ko
 from kohort.algorithms.improve.closures import closures
 from kohort.algorithms.mining.closed_records import costs_of_nodes
 from kohort.algorithms.proofs.cell_prices import PricedPortion, priced_portions
-from kohort.algorithms.proofs.cells import cells_of
+from kohort.algorithms.proofs.cells import Cells, cells_of
 from kohort.algorithms.run import Run
 
 
-def measure(path: Path, rounds: int) -> Iterator[dict]:
-    """Lines of results: what was asked, each portion of cells, each with what is proven so far."""
+def measure(path: Path, rounds: int, known: list[dict]) -> Iterator[dict]:
+    """Lines of results: what was asked, and each portion of cells with what is proven so far.
+
+    known  lines of an earlier run, which need not be proven again
+    """
     release = ko.anonymize(path, **SEVEN)
     problem = release.problem
     cells = cells_of(problem)
     assert cells is not None
     paid = _paid(release)
-    sizes = np.diff(cells.start)
-    total = cells.highest * int(problem.n_records - sizes[sizes >= problem.k].sum())
-    yield {
-        "records": problem.n_records,
-        "k": problem.k,
-        "cells": len(cells),
-        "cells_of_k_or_more": int((sizes >= problem.k).sum()),
-        "largest_cell": int(sizes.max()),
-        "highest_price": cells.highest,
-        "rounds": rounds,
-        "mondrian": float(paid.mean()),
-        "records_in_smaller_cells": int(problem.n_records - sizes[sizes >= problem.k].sum()),
-    }
-    start, done = time.process_time(), 0
-    for portion in priced_portions(problem, cells, lambda *_: rounds, Run()):
+    large = np.diff(cells.start)[np.diff(cells.start) >= problem.k]
+    in_small = problem.n_records - int(large.sum())
+    if not known:
+        yield {
+            "records": problem.n_records,
+            "k": problem.k,
+            "cells": len(cells),
+            "cells_of_k_or_more": len(large),
+            "largest_cell": int(large.max()),
+            "highest_price": cells.highest,
+            "mondrian": float(paid.mean()),
+            "records_in_smaller_cells": in_small,
+        }
+    total = cells.highest * in_small + sum(line["bound"] * line["records"] for line in known[1:])
+    done = sum(line["records"] for line in known[1:])
+    left = _without_first(cells, sum(line["cells"] for line in known[1:]), problem.k)
+    start = time.process_time()
+    for portion in priced_portions(problem, left, lambda *_: rounds, Run()):
         total, done = total + portion.total, done + len(portion.records)
         yield _line(portion, paid) | {
             "proven_so_far": total / problem.n_records,
@@ -58,6 +66,15 @@ def measure(path: Path, rounds: int) -> Iterator[dict]:
             "cpu_seconds": round(time.process_time() - start, 1),
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         }
+
+
+def _without_first(cells: Cells, n_proven: int, k: int) -> Cells:
+    """The cells without the first ones that have at least k records."""
+    sizes = np.diff(cells.start)
+    first = np.append(np.flatnonzero(sizes >= k), len(sizes))[n_proven]
+    return replace(
+        cells, records=cells.records[cells.start[first] :], start=cells.start[first:] - cells.start[first]
+    )
 
 
 def _paid(release: ko.Release) -> np.ndarray:
@@ -70,6 +87,7 @@ def _line(portion: PricedPortion, paid: np.ndarray) -> dict:
     return {
         "cells": len(portion.cells),
         "records": len(portion.records),
+        "rounds": portion.rounds,
         "rows_under_closed_records": portion.rows,
         "cuts": sum(len(cell.cuts) for cell in portion.cells),
         "bound": portion.total / len(portion.records),
@@ -89,10 +107,13 @@ def main(arguments: list[str]) -> None:
         if not path.exists():
             write_records(path, asked.rows)
         asked.out.mkdir(exist_ok=True)
-        with (asked.out / f"bound-{asked.rows}.jsonl").open("w") as results:
-            for line in measure(path, asked.rounds):
+        out = asked.out / f"bound-{asked.rows}.jsonl"
+        known = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        with out.open("a") as results:
+            for line in measure(path, asked.rounds, list(known)):
+                known.append(line)
                 print(json.dumps(line), file=results, flush=True)
-    print(json.dumps(line))
+    print(json.dumps(known[-1]))
 
 
 if __name__ == "__main__":

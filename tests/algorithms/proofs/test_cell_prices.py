@@ -19,6 +19,7 @@ from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, is_
 from kohort.algorithms.proofs.cells import cells_of
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
 from small_problems import ShortRun, problem_of, problems
 
@@ -143,3 +144,27 @@ def test_improve_leaves_cells_out_where_the_time_is_too_short(hospital, monkeypa
     assert large_tables._cells_in_time(hospital, Run(time_limit=60)) is None
     monkeypatch.undo()
     assert large_tables._cells_in_time(hospital, Run(time_limit=60)) is not None
+
+
+class LateRun(Run):
+    """A run of which nearly all time is gone."""
+
+    gone = 0.99
+
+    def share_of_time(self, share):
+        return self
+
+
+def test_improve_raises_prices_in_fewer_rounds_when_it_is_late(hospital, monkeypatch):
+    asked = []
+
+    def recorded(problem, found, rounds, run):
+        asked.append(rounds(100, 10))
+        return iter(())
+
+    monkeypatch.setattr(large_tables, "priced_portions", recorded)
+    groups = Groups(np.zeros(hospital.n_records, dtype=np.int32))
+    for run in (Run(time_limit=60), LateRun(time_limit=60)):
+        large_tables._bounded_by_cells(hospital, cells_of(hospital), groups, run)
+    assert asked == [large_tables._MOST_ROUNDS, large_tables._FEWEST_ROUNDS]
+    assert run.was_cut

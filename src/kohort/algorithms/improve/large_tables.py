@@ -27,9 +27,11 @@ _SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would 
 _SHARE_FOR_MINING = 0.2  # of the time, before the search
 _SHARE_FOR_BOUND, _SHARE_FOR_LATE_MINING = 0.4, 0.6  # of the time, and of what is left: after the search
 _SHARE_FOR_WEAK_BOUND = 0.1  # of the time
-_SHARE_FOR_CELLS = 0.25  # of the time: for a bound that is proven cell by cell
-_SECONDS_OF_CELLS = 0.000018  # CPU seconds to mine the cells, and for few rounds, per record
-_ROW_ROUNDS_PER_SECOND = 0.4e9  # rows under closed records times rounds, on one core
+_SHARE_FOR_CELLS = 0.3  # of the time: for a bound that is proven cell by cell
+_USABLE = 0.75  # of this time: regions end a little late, and cores wait for each other
+_SECONDS_OF_CELLS = 0.000015  # CPU seconds to mine the cells, per record
+_ROW_ROUNDS_PER_SECOND = 0.3e9  # rows under closed records times rounds, on one core
+_LATE = 0.1  # share of the time: if it is gone before its share of the records is begun, rounds are few
 _FEWEST_ROUNDS, _MOST_ROUNDS = 12, 150
 _SAMPLED, _MOST_DISTINCT = 600_000, 300_000  # records; different ones of them: with more, mining is in vain
 _HIGHEST, _HIGHEST_OF_MANY = 0.4, 0.3  # price, as a share of the cost of `*`; the lower, the less memory
@@ -86,17 +88,24 @@ def _cells_in_time(problem: Problem, run: Run) -> Cells | None:
 def _seconds_for_prices(problem: Problem, run: Run) -> float:
     """CPU seconds for the prices of all cells, after mining. From the time limit, so not from the clock."""
     assert run.limit is not None
-    return _SHARE_FOR_CELLS * run.limit * thread_count() - _SECONDS_OF_CELLS * problem.n_records
+    usable = _USABLE * _SHARE_FOR_CELLS * run.limit * thread_count()
+    return usable - _SECONDS_OF_CELLS * problem.n_records
 
 
 def _bounded_by_cells(problem: Problem, cells: Cells, found: Groups, run: Run) -> Groups:
-    seconds = _seconds_for_prices(problem, run)
+    seconds, proving, begun = _seconds_for_prices(problem, run), run.share_of_time(1.0), 0
 
     def rounds(n_records: int, n_rows: int) -> int:
+        nonlocal begun
+        late = proving.gone > begun / problem.n_records + _LATE
+        begun += n_records
+        if late:
+            run.cut()
+            return _FEWEST_ROUNDS
         row_rounds = _ROW_ROUNDS_PER_SECOND * seconds * n_records / problem.n_records
         return int(np.clip(row_rounds / max(n_rows, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
 
-    proof = cell_proof(problem, cells, priced_portions(problem, cells, rounds, run))
+    proof = cell_proof(problem, cells, priced_portions(problem, cells, rounds, proving))
     notes = (_IN_REGIONS, _BY_CELLS) if is_proven(problem, cells, proof) else (_IN_REGIONS, _BY_SOME_CELLS)
     return replace(found, bound=bound_of_cells(problem, proof), proof=proof, notes=notes)
 
