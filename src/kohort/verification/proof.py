@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ROUNDING = 1e-9
-_ROWS_AT_A_TIME = 4_000_000
+_ROWS_AT_A_TIME = 1_000_000  # some hundred bytes each, for a moment
 _ORDERS, SAMPLED_GROUP_CELLS = 4, 4_000_000
 _SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
 

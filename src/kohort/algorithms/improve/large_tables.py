@@ -16,6 +16,7 @@ from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies
 from kohort.algorithms.run import Run
+from kohort.data.freed_memory import give_memory_back
 from kohort.kernels.threads import thread_count
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
@@ -61,6 +62,7 @@ def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | No
     found = regrouped_in_regions(problem, given, run.share_of_time(1 - _SHARE_FOR_BOUND), worth)
     if run.out_of_time:
         return _weakly_bounded(problem, found, run)
+    give_memory_back()
     mining = run.share_of_time(_SHARE_FOR_LATE_MINING)
     priced = low_prices(problem, mining, run, seconds, _HIGHEST_OF_MANY)
     if priced is None or priced.bound is None:

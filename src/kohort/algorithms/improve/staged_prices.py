@@ -17,6 +17,7 @@ from kohort.algorithms.proofs.dual_bound import DualPrices, feasible_prices
 from kohort.algorithms.proofs.model_prices import known_model_prices, priced_bound
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
+from kohort.data.freed_memory import give_memory_back
 from kohort.problem.problem import Problem
 
 __all__ = ["StagedPrices", "first_prices", "low_prices"]
@@ -120,6 +121,7 @@ def low_prices(
         wanted=is_cheap,
         run=mining,
     )
+    give_memory_back()  # mining needs much for a moment; prices and their check need other pieces
     return _priced(problem, closed, run, seconds, highest)
 
 
