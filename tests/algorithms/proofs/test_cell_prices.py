@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -125,12 +124,29 @@ def test_columns_whose_root_is_cheap_are_left_out_unless_cells_are_too_large(hos
     assert cells_of(cheap) is None
 
 
-def test_improve_proves_its_bound_by_cells_where_the_whole_table_is_too_much(monkeypatch):
-    monkeypatch.setattr(improve, "_MOST_TOGETHER", 1000)
+def different_records(monkeypatch):
+    """A sample shows that too many records differ."""
     monkeypatch.setattr(large_tables, "_MOST_DISTINCT", 10)
+
+
+def too_many_at_once(monkeypatch):
+    """With up to 500,000 records: too many rows under closed records."""
+    monkeypatch.setattr(large_tables, "low_prices", lambda *_: None)
+
+
+def too_many_in_the_end(monkeypatch):
+    """With more records, after the search."""
+    monkeypatch.setattr(large_tables, "low_prices", lambda *_: None)
+    monkeypatch.setattr(large_tables, "_MOST_WITH_RECORDS", 1000)
+
+
+@pytest.mark.parametrize("reason", [different_records, too_many_at_once, too_many_in_the_end])
+def test_improve_proves_its_bound_by_cells_where_the_whole_table_is_too_much(reason, monkeypatch):
+    monkeypatch.setattr(improve, "_MOST_TOGETHER", 1000)
+    reason(monkeypatch)
     table = ko.datasets.generate_hospital(2500, seed=4).select(["sex", "age", "postcode"])
     release = ko.anonymize(
-        pa.table(table),
+        table,
         quasi_identifiers={"sex": ko.flat(), "age": ko.intervals(5, 50), "postcode": ko.mask()},
         privacy=[ko.KAnonymity(5)],
         algorithm="improve",

@@ -66,7 +66,7 @@ def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | No
     mining = run.share_of_time(_SHARE_FOR_LATE_MINING)
     priced = low_prices(problem, mining, run, seconds, _HIGHEST_OF_MANY)
     if priced is None or priced.bound is None:
-        return _weakly_bounded(problem, found, run)
+        return _bounded_in_time(problem, _cells_in_time(problem, run), found, run)
     return _bounded(found, priced, _IN_REGIONS)
 
 
@@ -75,6 +75,11 @@ def _searched_alone(problem: Problem, given: Groups, run: Run, worth: float) -> 
     cells = _cells_in_time(problem, run)
     share = _SHARE_FOR_WEAK_BOUND if cells is None else _SHARE_FOR_CELLS
     found = regrouped_in_regions(problem, given, run.share_of_time(1 - share), worth)
+    return _bounded_in_time(problem, cells, found, run)
+
+
+def _bounded_in_time(problem: Problem, cells: Cells | None, found: Groups, run: Run) -> Groups:
+    """The groups with a bound from cells, or where there are none or no time, the weaker one."""
     if cells is None or run.out_of_time:
         return _weakly_bounded(problem, found, run)
     return _bounded_by_cells(problem, cells, found, run)
