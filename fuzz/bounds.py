@@ -24,6 +24,8 @@ from by_definition.optimum import least_total
 from kohort.algorithms import Run
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.proofs.box_bound import box_bound
+from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, priced_portions
+from kohort.algorithms.proofs.cells import cells_of
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.dual_bound import dual_prices
 from kohort.algorithms.proofs.measured_units import in_measured_units
@@ -39,7 +41,7 @@ from kohort.verification.proof import withheld_cost
 
 LEAVES = list("abcdef")
 WAYS = 12  # in which a table is asked about
-ROUNDS = 25
+ROUNDS, MANY_ROUNDS = 25, 70  # many: with cuts
 NEAR = 1e-9
 
 
@@ -122,6 +124,17 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
         bound = priced_bound(problem, prices, star)
         check_proof(problem, prices.proof(closed), bound)
         yield name, bound
+    yield from _bound_by_cells(problem)
+
+
+def _bound_by_cells(problem: Problem) -> Iterator[tuple[str, float | None]]:
+    cells = cells_of(problem) if problem.cost.monotone else None
+    if cells is not None:
+        rounds = ROUNDS if problem.seed % 2 else MANY_ROUNDS
+        proof = cell_proof(problem, cells, priced_portions(problem, cells, lambda *_: rounds, Run()))
+        bound = bound_of_cells(problem, proof)
+        check_proof(problem, proof, bound)
+        yield "cells", bound
 
 
 def valid_groups(problem: Problem) -> set[tuple[int, ...]]:

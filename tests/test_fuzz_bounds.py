@@ -20,7 +20,7 @@ def drawn():
 def test_no_bound_is_above_the_least_cost(drawn):
     seen = collections.Counter()
     assert [found for problem in drawn for found in bounds.complaints(problem, seen)] == []
-    names = ("boxes", "prices", "prices that know the model", "nearest records", "sets of columns")
+    names = ("boxes", "cells", "prices", "prices that know the model", "nearest records", "sets of columns")
     assert all(seen[f"{name}, above 0"] for name in names)
 
 

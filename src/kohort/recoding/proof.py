@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["DualProof", "ModelProof", "OpeningCuts"]
+__all__ = ["CellProof", "DualProof", "ModelProof", "OpeningCuts", "PricedCell"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,3 +85,48 @@ class ModelProof(DualProof):
 
     unit_of_record: np.ndarray
     charge: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CellProof:
+    """Prices of records, none higher than the cheapest root of a column, proven cell by cell.
+
+    A cell is all records under the same child of the root in each of some columns. A group that has records
+    of two cells is published as the root of such a column, so it costs no less per record than any price.
+    Every other group lies in one cell: the prices of a cell are proven by its own closed records and cuts, as
+    in DualProof. Records of a cell with fewer than k records, and those that are published as a root whatever
+    happens, may have any price up to the highest; those of cells without a proof may have none.
+
+    columns  the columns whose roots' children make the cells
+    highest  no price is higher, and no root of these columns costs less
+    prices   per record of the problem
+    cells    the cells that are proven
+    """
+
+    columns: tuple[int, ...]
+    highest: float
+    prices: np.ndarray
+    cells: tuple[PricedCell, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PricedCell:
+    """The closed records of one cell that cost less than the highest price, in little memory, and cuts.
+
+    records  the numbers of its records
+    packed   the nodes of the closed records, compressed, attribute by attribute
+    """
+
+    records: np.ndarray
+    packed: tuple[bytes, ...]
+    cuts: OpeningCuts
+
+    @classmethod
+    def of(cls, records: np.ndarray, nodes: np.ndarray, cuts: OpeningCuts) -> PricedCell:
+        columns = np.ascontiguousarray(nodes.T, dtype=np.int32)
+        return cls(records, tuple(zlib.compress(column.tobytes(), 1) for column in columns), cuts)
+
+    def nodes(self) -> np.ndarray:
+        """Closed records by attributes: a node of each attribute's hierarchy."""
+        unpacked = [np.frombuffer(zlib.decompress(column), dtype=np.int32) for column in self.packed]
+        return np.column_stack(unpacked)

@@ -15,13 +15,24 @@ from kohort.errors import InternalError
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof
-from kohort.verification.proof_of_cuts import allowances, what_cuts_take, why_cuts_fail
+from kohort.verification.proof_of_cuts import PricedRows, allowances, what_cuts_take, why_cuts_fail
 
-__all__ = ["check_dual_proof", "check_supports", "node_costs", "portions", "refuted", "withheld_cost"]
+__all__ = [
+    "ROUNDING",
+    "SAMPLED_GROUP_CELLS",
+    "check_dual_proof",
+    "check_supports",
+    "excess_of_neighbours",
+    "excess_of_sorted",
+    "node_costs",
+    "portions",
+    "refuted",
+    "withheld_cost",
+]
 
-_ROUNDING = 1e-9
-_ROWS_AT_A_TIME = 4_000_000
-_ORDERS, _SAMPLED_GROUP_CELLS = 4, 4_000_000
+ROUNDING = 1e-9
+_ROWS_AT_A_TIME = 1_000_000  # some hundred bytes each, for a moment
+_ORDERS, SAMPLED_GROUP_CELLS = 4, 4_000_000
 _SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
 
 
@@ -38,16 +49,17 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if not (np.isfinite(prices).all() and np.isfinite(cost).all()) or len(prices) != len(problem.rows.counts):
         raise refuted("a price or a cost is not a number")
     check_supports(problem, proof)
-    failing = why_cuts_fail(problem, proof)
+    failing = why_cuts_fail(problem, problem.rows, proof)
     if failing is not None:
         raise refuted(failing)
-    worst = max(_worst_excess(problem, proof, cost), _worst_excess_of_neighbours(problem, proof, of_nodes))
-    if worst > _ROUNDING * max(float(cost.max()), 1e-300):
+    of_neighbours = excess_of_neighbours(problem, problem.rows, proof, of_nodes, SAMPLED_GROUP_CELLS)
+    worst = max(_worst_excess(problem, proof, cost), of_neighbours)
+    if worst > ROUNDING * max(float(cost.max()), 1e-300):
         raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
     proven = max(proven, proof.settled or 0.0)
     claimed = 0.0 if bound is None else bound
-    if not claimed <= proven * (1 + _ROUNDING) + _ROUNDING:
+    if not claimed <= proven * (1 + ROUNDING) + ROUNDING:
         raise refuted("it is above the sum of the prices")
 
 
@@ -121,17 +133,30 @@ def _worst_excess(problem: Problem, proof: DualProof, cost: np.ndarray) -> float
     return worst
 
 
-def _worst_excess_of_neighbours(problem: Problem, proof: DualProof, of_nodes: list[np.ndarray]) -> float:
+def excess_of_neighbours(
+    problem: Problem,
+    table: PricedRows,
+    proof: DualProof,
+    of_nodes: list[np.ndarray],
+    n_cells: int,
+    *,
+    orders: int = _ORDERS,
+    seed: int = 0,
+) -> float:
     """By how much the mean price of k records exceeds the cost of publishing them alike, at most, or 0.
 
     For k records that follow each other when all are sorted by the columns in some order.
+
+    table    the rows that the proof prices
+    n_cells  about how many cells of groups are looked at in each order
+    orders   how many orders there are, drawn with the seed
     """
-    leaves, counts, k = problem.rows.leaves, problem.rows.counts, problem.k
-    rng, worst = np.random.default_rng(0), 0.0
-    for _ in range(_ORDERS):
+    leaves, counts, k = table.leaves, table.counts, problem.k
+    rng, worst = np.random.default_rng(seed), 0.0
+    for _ in range(orders):
         order = np.lexsort(leaves[:, rng.permutation(leaves.shape[1])].T)
         records = np.repeat(order, counts[order])
-        most = max(_SAMPLED_GROUP_CELLS // (k * leaves.shape[1]), 1)
+        most = max(n_cells // (k * leaves.shape[1]), 1)
         first = np.arange(0, len(records) - k + 1, -(-len(records) // most))
         groups = records[first[:, None] + np.arange(k)]
         cost = sum(
@@ -194,9 +219,16 @@ def _highest_excess(
     cost  per segment; a price counts as often as it has copies
     """
     order = np.lexsort((-price, segment))
-    segment, price, copies = segment[order], price[order], copies[order]
+    return excess_of_sorted(segment[order], price[order], copies[order], cost, k)
+
+
+def excess_of_sorted(
+    segment: np.ndarray, price: np.ndarray, copies: np.ndarray, cost: np.ndarray, k: int
+) -> np.ndarray:
+    """The same, where segments follow each other and the prices of each fall."""
     before = np.cumsum(copies) - copies
-    first = np.searchsorted(segment, np.arange(len(cost)))
-    taken = np.clip(k - (before - before[first][segment]), 0, copies)
+    is_first = np.diff(segment, prepend=-1) > 0
+    first = before[is_first][np.cumsum(is_first) - 1]
+    taken = np.clip(k - (before - first), 0, copies)
     taken = np.where(price > cost[segment], copies, taken)
     return np.bincount(segment, taken * (price - cost[segment]), minlength=len(cost))

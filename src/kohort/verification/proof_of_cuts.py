@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
@@ -9,11 +11,21 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import DualProof
 
-__all__ = ["allowances", "what_cuts_take", "why_cuts_fail"]
+__all__ = ["PricedRows", "allowances", "what_cuts_take", "why_cuts_fail"]
 
 
-def why_cuts_fail(problem: Problem, proof: DualProof) -> str | None:
-    """Why the cuts are not valid, or None if they are.
+class PricedRows(Protocol):
+    """Distinct rows of leaves and how many records each one has: those of a problem, or of a part of it."""
+
+    @property
+    def leaves(self) -> np.ndarray: ...
+
+    @property
+    def counts(self) -> np.ndarray: ...
+
+
+def why_cuts_fail(problem: Problem, table: PricedRows, proof: DualProof) -> str | None:
+    """Why the cuts are not valid for the rows of a table, or None if they are.
 
     Each open member has k records of its own under it, and withheld records are nobody's. So either all
     members have fewer than (most + 1) * k records under them, or any two of them have fewer than 2k. The rows
@@ -26,16 +38,14 @@ def why_cuts_fail(problem: Problem, proof: DualProof) -> str | None:
         return "a cut has a member that is no closed record"
     columns = [
         _rows_under_nodes(attribute, leaf, np.unique(nodes))
-        for attribute, leaf, nodes in zip(
-            problem.attributes, problem.rows.leaves.T, proof.nodes[cuts.members].T
-        )
+        for attribute, leaf, nodes in zip(problem.attributes, table.leaves.T, proof.nodes[cuts.members].T)
     ]
     for number in range(len(cuts.most)):
         members = cuts.members[cuts.start[number] : cuts.start[number + 1]]
         if len(np.unique(members)) < len(members):
             return "a cut counts a member twice"
-        under = _rows_under_members(columns, proof.nodes[members], len(problem.rows.counts))
-        if not _is_valid(under, problem, int(cuts.most[number]), bool(cuts.pairwise[number])):
+        under = _rows_under_members(columns, proof.nodes[members], len(table.counts))
+        if not _is_valid(under, table.counts, problem.k, int(cuts.most[number]), bool(cuts.pairwise[number])):
             return "the members of a cut have room for more open ones than it says"
     return None
 
@@ -63,8 +73,7 @@ def _rows_under_members(
     return np.unpackbits(packed, axis=1, count=n_rows).astype(bool)
 
 
-def _is_valid(under: np.ndarray, problem: Problem, most: int, pairwise: bool) -> bool:
-    counts, k = problem.rows.counts, problem.k
+def _is_valid(under: np.ndarray, counts: np.ndarray, k: int, most: int, pairwise: bool) -> bool:
     used = np.flatnonzero(under.any(axis=0))
     in_all = int(counts[used].sum())
     if not pairwise:

@@ -90,7 +90,7 @@ def priced():
 
 def test_cuts_raise_the_bound(priced):
     problem, closed, prices = priced
-    loop = PriceLoop(problem, closed, record_costs(problem, closed))
+    loop = PriceLoop.of(problem, closed, record_costs(problem, closed))
     loop.raise_prices(600, Run(), cuts=False)
     without, _, none = loop.feasible()
     assert not len(none)
@@ -101,7 +101,7 @@ def test_cuts_raise_the_bound(priced):
 def test_after_any_number_of_rounds_prices_are_feasible(priced):
     problem, closed, _ = priced
     cost, counts = record_costs(problem, closed), problem.rows.counts
-    loop = PriceLoop(problem, closed, cost)
+    loop = PriceLoop.of(problem, closed, cost)
     for rounds in (1, 7, 30, 40):
         loop.raise_prices(rounds, Run())
         prices, slack, cuts = loop.feasible()

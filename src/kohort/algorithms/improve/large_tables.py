@@ -10,10 +10,14 @@ from kohort.algorithms.improve.alternating_search import searched_in_turns
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices
 from kohort.algorithms.mining.closed_records import can_mine
+from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, is_proven, priced_portions
+from kohort.algorithms.proofs.cells import Cells, cells_of
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies
 from kohort.algorithms.run import Run
+from kohort.data.freed_memory import give_memory_back
+from kohort.kernels.threads import thread_count
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
@@ -24,10 +28,21 @@ _SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would 
 _SHARE_FOR_MINING = 0.2  # of the time, before the search
 _SHARE_FOR_BOUND, _SHARE_FOR_LATE_MINING = 0.4, 0.6  # of the time, and of what is left: after the search
 _SHARE_FOR_WEAK_BOUND = 0.1  # of the time
+_SHARE_FOR_CELLS = 0.3  # of the time: for a bound that is proven cell by cell
+_USABLE = 0.75  # of this time: regions end a little late, and cores wait for each other
+_SECONDS_OF_CELLS = 0.000015  # CPU seconds to mine the cells, per record
+_ROW_ROUNDS_PER_SECOND = 0.3e9  # rows under closed records times rounds, on one core
+_LATE = 0.1  # share of the time: if it is gone before its share of the records is begun, rounds are few
+_FEWEST_ROUNDS, _MOST_ROUNDS = 12, 150
 _SAMPLED, _MOST_DISTINCT = 600_000, 300_000  # records; different ones of them: with more, mining is in vain
 _HIGHEST, _HIGHEST_OF_MANY = 0.4, 0.3  # price, as a share of the cost of `*`; the lower, the less memory
 _IN_TURNS = "This table was searched with closed records that cost little, and region by region, in turns."
 _IN_REGIONS = "This table was searched region by region, without closed records."
+_BY_CELLS = "The bound is proven by prices in each cell of the table: see the documentation of improve."
+_BY_SOME_CELLS = (
+    "The bound is proven by prices in some cells of the table: for the others, which count as 0, the time or "
+    "the memory allowed was not enough. The least possible cost is well above it."
+)
 _WEAK_BOUND = "The bound is the weaker one, from nearest records."
 
 
@@ -38,28 +53,78 @@ def improve_large(problem: Problem, given: Groups, run: Run, seconds: float | No
     worth    the share of the cost for which the search goes on
     """
     if not _has_low_prices(problem):
-        searching = run.share_of_time(1 - _SHARE_FOR_WEAK_BOUND)
-        return _weakly_bounded(problem, regrouped_in_regions(problem, given, searching, worth), run)
+        return _searched_alone(problem, given, run, worth)
     if _searches_records(problem, seconds):
         priced = low_prices(problem, run.share_of_time(_SHARE_FOR_MINING), run, seconds, _HIGHEST)
         if priced is not None:
             return _bounded(searched_in_turns(given, priced, run, worth), priced, _IN_TURNS)
-        found = regrouped_in_regions(problem, given, run, worth)
-        return _weakly_bounded(problem, found, run)
+        return _searched_alone(problem, given, run, worth)
     found = regrouped_in_regions(problem, given, run.share_of_time(1 - _SHARE_FOR_BOUND), worth)
     if run.out_of_time:
         return _weakly_bounded(problem, found, run)
+    give_memory_back()
     mining = run.share_of_time(_SHARE_FOR_LATE_MINING)
     priced = low_prices(problem, mining, run, seconds, _HIGHEST_OF_MANY)
     if priced is None or priced.bound is None:
-        return _weakly_bounded(problem, found, run)
+        return _bounded_in_time(problem, _cells_in_time(problem, run), found, run)
     return _bounded(found, priced, _IN_REGIONS)
+
+
+def _searched_alone(problem: Problem, given: Groups, run: Run, worth: float) -> Groups:
+    """Groups that were searched region by region, with a bound from cells if the time is enough for one."""
+    cells = _cells_in_time(problem, run)
+    share = _SHARE_FOR_WEAK_BOUND if cells is None else _SHARE_FOR_CELLS
+    found = regrouped_in_regions(problem, given, run.share_of_time(1 - share), worth)
+    return _bounded_in_time(problem, cells, found, run)
+
+
+def _bounded_in_time(problem: Problem, cells: Cells | None, found: Groups, run: Run) -> Groups:
+    """The groups with a bound from cells, or where there are none or no time, the weaker one."""
+    if cells is None or run.out_of_time:
+        return _weakly_bounded(problem, found, run)
+    return _bounded_by_cells(problem, cells, found, run)
+
+
+def _cells_in_time(problem: Problem, run: Run) -> Cells | None:
+    """The cells of a table, if prices can be proven in them and the time limit leaves enough time for it."""
+    if not _has_prices(problem) or _seconds_for_prices(problem, run) <= 0.0:
+        return None
+    return cells_of(problem)
+
+
+def _seconds_for_prices(problem: Problem, run: Run) -> float:
+    """CPU seconds for the prices of all cells, after mining. From the time limit, so not from the clock."""
+    assert run.limit is not None
+    usable = _USABLE * _SHARE_FOR_CELLS * run.limit * thread_count()
+    return usable - _SECONDS_OF_CELLS * problem.n_records
+
+
+def _bounded_by_cells(problem: Problem, cells: Cells, found: Groups, run: Run) -> Groups:
+    seconds, proving, begun = _seconds_for_prices(problem, run), run.share_of_time(1.0), 0
+
+    def rounds(n_records: int, n_rows: int) -> int:
+        nonlocal begun
+        late = proving.gone > begun / problem.n_records + _LATE
+        begun += n_records
+        if late:
+            run.cut()
+            return _FEWEST_ROUNDS
+        row_rounds = _ROW_ROUNDS_PER_SECOND * seconds * n_records / problem.n_records
+        return int(np.clip(row_rounds / max(n_rows, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
+
+    proof = cell_proof(problem, cells, priced_portions(problem, cells, rounds, proving))
+    notes = (_IN_REGIONS, _BY_CELLS) if is_proven(problem, cells, proof) else (_IN_REGIONS, _BY_SOME_CELLS)
+    return replace(found, bound=bound_of_cells(problem, proof), proof=proof, notes=notes)
 
 
 def _has_low_prices(problem: Problem) -> bool:
     """Whether prices can prove a bound for a large table, if there is time and memory."""
-    possible = problem.cost.monotone and can_mine(problem) and not has_wide_hierarchies(problem)
-    return possible and _distinct_in_sample(problem) <= _MOST_DISTINCT
+    return _has_prices(problem) and _distinct_in_sample(problem) <= _MOST_DISTINCT
+
+
+def _has_prices(problem: Problem) -> bool:
+    """Whether closed records can be mined, and prices prove a bound on what is measured."""
+    return problem.cost.monotone and can_mine(problem) and not has_wide_hierarchies(problem)
 
 
 def _distinct_in_sample(problem: Problem) -> int:

@@ -6,11 +6,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, mine, record_costs
+from kohort.algorithms.mining.closed_records import (
+    ClosedRecords,
+    MinedRows,
+    costs_of_nodes,
+    mine,
+    record_costs,
+)
 from kohort.algorithms.proofs.dual_bound import DualPrices, feasible_prices
 from kohort.algorithms.proofs.model_prices import known_model_prices, priced_bound
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
+from kohort.data.freed_memory import give_memory_back
 from kohort.problem.problem import Problem
 
 __all__ = ["StagedPrices", "first_prices", "low_prices"]
@@ -103,7 +110,7 @@ def low_prices(
     highest = share * problem.coded.star_cost
 
     def is_cheap(nodes: np.ndarray) -> np.ndarray:
-        cheap: np.ndarray = _costs_of(problem, nodes) < highest
+        cheap: np.ndarray = costs_of_nodes(problem, nodes) < highest
         return cheap
 
     closed = mine(
@@ -114,12 +121,8 @@ def low_prices(
         wanted=is_cheap,
         run=mining,
     )
+    give_memory_back()  # mining needs much for a moment; prices and their check need other pieces
     return _priced(problem, closed, run, seconds, highest)
-
-
-def _costs_of(problem: Problem, nodes: np.ndarray) -> np.ndarray:
-    """The cost of one record published as the nodes of each row."""
-    return sum((cost[node] for cost, node in zip(problem.coded.node_costs, nodes.T)), np.zeros(len(nodes)))
 
 
 def _priced(
@@ -134,7 +137,7 @@ def _priced(
         known = known_model_prices(problem, closed, cost, pricing, rounds_of_model)
         if known is not None:
             return StagedPrices(problem, closed, cost, None, known)
-    loop = PriceLoop(problem, closed, cost, highest=highest)
+    loop = PriceLoop.of(problem, closed, cost, highest=highest)
     rounds = _FIRST_ROUNDS
     if seconds is not None:
         rounds = int(np.clip(_rounds_in(seconds, closed), _FEWEST_ROUNDS, _FIRST_ROUNDS))

@@ -20,6 +20,7 @@ __all__ = [
     "ClosedRecords",
     "MinedRows",
     "can_mine",
+    "costs_of_nodes",
     "guess_number",
     "mine",
     "mine_closed_records",
@@ -111,8 +112,13 @@ def can_mine(problem: Problem) -> bool:
 
 def record_costs(problem: Problem, closed: ClosedRecords) -> np.ndarray:
     """The cost of one record published as each closed record."""
-    total = np.zeros(len(closed))
-    for cost, node in zip(problem.coded.node_costs, closed.nodes.T):
+    return costs_of_nodes(problem, closed.nodes)
+
+
+def costs_of_nodes(problem: Problem, nodes: np.ndarray) -> np.ndarray:
+    """The cost of one record published as the nodes of each row."""
+    total = np.zeros(len(nodes))
+    for cost, node in zip(problem.coded.node_costs, nodes.T):
         total += cost[node]
     return total
 

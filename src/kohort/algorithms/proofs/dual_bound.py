@@ -50,7 +50,7 @@ def dual_prices(
 
     cost    cost of one record published as each closed record
     """
-    loop = PriceLoop(problem, closed, cost)
+    loop = PriceLoop.of(problem, closed, cost)
     loop.raise_prices(rounds, run)
     return feasible_prices(loop)
 

@@ -38,29 +38,39 @@ class PriceLoop:
     """
 
     def __init__(
-        self, problem: Problem, closed: ClosedRecords, cost: np.ndarray, *, highest: float = np.inf
+        self, closed: ClosedRecords, priced: PricedRecords, *, scale: float, highest: float, seed: int
     ) -> None:
         """Start with the cost of the cheapest closed record over each row.
 
-        cost     cost of one record published as each closed record
+        scale    the greatest cost there is: steps are in proportion to it
         highest  no price is higher: so closed records that cost no less need not be known
         """
-        copies = problem.rows.counts.astype(np.int64)
-        self.closed, self.k = closed, problem.k
-        self.priced = PricedRecords(closed.start, closed.rows, cost, copies, problem.k)
-        greatest = cost.max() if highest == np.inf else max(cost.max(), problem.coded.star_cost)
-        self.scale = float(greatest)  # 0: prices stay 0; any other step would leave only its rounding errors
+        self.closed, self.priced, self.k = closed, priced, priced.k
+        self.scale = scale  # 0: prices stay 0; any other step would leave only its rounding errors
         self.highest = highest
-        self.y = np.minimum(cheapest_over(self.priced), highest)
-        self.level = cost - FIRST_STEP * self.scale
-        self.slack = np.zeros(len(cost))
+        self.y = np.minimum(cheapest_over(priced), highest)
+        self.level = priced.cost - FIRST_STEP * scale
+        self.slack = np.zeros(len(priced.cost))
         self._near = 0.0  # slack up to which closed records are visited in every round
         self.rounds = 0
         self._length = np.diff(closed.start)
-        self._rng = np.random.default_rng(problem.seed)
-        self._finder = CutFinder(closed, copies, problem.k)
+        self._rng = np.random.default_rng(seed)
+        self._finder = CutFinder(closed, priced.copies, priced.k)
         self._known: set[bytes] = set()
         self._hold(OpeningCuts.none())
+
+    @classmethod
+    def of(
+        cls, problem: Problem, closed: ClosedRecords, cost: np.ndarray, *, highest: float = np.inf
+    ) -> PriceLoop:
+        """The prices of all rows of a problem.
+
+        cost     cost of one record published as each closed record
+        """
+        copies = problem.rows.counts.astype(np.int64)
+        priced = PricedRecords(closed.start, closed.rows, cost, copies, problem.k)
+        greatest = cost.max() if highest == np.inf else max(cost.max(), problem.coded.star_cost)
+        return cls(closed, priced, scale=float(greatest), highest=highest, seed=problem.seed)
 
     def _hold(self, cuts: OpeningCuts) -> None:
         self._cuts = cuts

@@ -1,0 +1,1 @@
+"""How little generated hospital records can lose: bounds that are proven cell by cell."""
