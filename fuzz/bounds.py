@@ -109,7 +109,10 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
     yield "sets of columns", subset_bound(problem, Run())
     n_groups = max(problem.n_records // problem.k, 1) if problem.seed % 2 else 1
     groups = Groups(np.minimum(np.arange(problem.n_records) // problem.k, n_groups - 1).astype(np.int32))
-    yield "boxes", box_bound(problem, groups, Run())
+    boxes = box_bound(problem, groups, Run())
+    if boxes is not None:
+        check_proof(problem, boxes.proof, boxes.value)
+        yield "boxes", boxes.value
     if any(not isinstance(a.domain, ko.Hierarchy) or a.tight for a in problem.attributes):
         return
     closed = mine_closed_records(problem)

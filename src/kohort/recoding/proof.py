@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["DualProof", "ModelProof", "OpeningCuts"]
+__all__ = ["BoxProof", "DualProof", "ModelProof", "OpeningCuts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,3 +84,18 @@ class ModelProof(DualProof):
 
     unit_of_record: np.ndarray
     charge: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProof:
+    """Prices of distinct rows such that no k records are priced above k times the cost of their box.
+
+    A box has an interval, a set or a node per column. The k dearest records of a group have a box of no
+    greater cost, and no other record of the group is priced above their mean: so the prices of a group sum to
+    at most its cost, and the sum of all prices is a lower bound on the cost of any release. There are too many
+    boxes to list: who checks the prices goes through them again.
+
+    prices  per distinct row of the problem
+    """
+
+    prices: np.ndarray

@@ -17,8 +17,9 @@ import numpy as np
 from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import DualProof, ModelProof
+from kohort.recoding.proof import BoxProof, DualProof, ModelProof
 from kohort.verification.group_limits import greatest_share, limited_sizes
+from kohort.verification.proof_of_boxes import check_box_proof
 from kohort.verification.proof import (
     check_dual_proof,
     check_supports,
@@ -33,8 +34,11 @@ __all__ = ["check_proof"]
 _ROUNDING = 1e-9
 
 
-def check_proof(problem: Problem, proof: DualProof, bound: float | None) -> None:
+def check_proof(problem: Problem, proof: DualProof | BoxProof, bound: float | None) -> None:
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost."""
+    if isinstance(proof, BoxProof):
+        check_box_proof(problem, proof, bound)
+        return
     if not isinstance(proof, ModelProof):
         check_dual_proof(problem, proof, bound)
         return
