@@ -10,6 +10,8 @@ Shares no code with the search for prices, but for the decorator that compiles.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -41,19 +43,46 @@ def prices_hold(
     columns: BoxColumns, values: np.ndarray, copies: np.ndarray, price: np.ndarray, k: int
 ) -> bool:
     """Whether no k records are priced above the cost of their box. Rows must be sorted, the dearest first."""
-    return bool(_closed_everywhere(columns, values, copies, price, k))
+    def holds(start: tuple[np.ndarray, int, int]) -> bool:
+        return bool(_closed_everywhere(columns, values, copies, price, k, *start))
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return all(pool.map(holds, _starts(columns, values, copies)))
+
+
+def _starts(
+    columns: BoxColumns, values: np.ndarray, copies: np.ndarray
+) -> list[tuple[np.ndarray, int, int]]:
+    """Cases that all groups are in: their rows, and a column and a value that the records have, or -1.
+
+    In the column of sets whose records are spread most evenly: the most frequent value that a group has.
+    """
+    everything, best = [(np.arange(len(values), dtype=np.int32), -1, 0)], np.inf
+    for a in np.flatnonzero(columns.is_set).tolist():
+        records = np.bincount(values[:, a], copies, minlength=columns.n_values[a])
+        if records.max() >= best:
+            continue
+        best, order = records.max(), np.argsort(-records, kind="stable")
+        place = np.argsort(order)[values[:, a]]
+        everything = [
+            (np.flatnonzero(place >= number).astype(np.int32), a, int(value))
+            for number, value in enumerate(order)
+        ]
+    return everything
 
 
 @kernel
-def _closed_everywhere(columns, values, copies, price, k):
-    """Whether every case is closed."""
+def _closed_everywhere(columns, values, copies, price, k, first, column, value):
+    """Whether every case is closed that begins with some rows, and with a value of a column if it is not -1."""
     n, m = values.shape
     width = columns.n_values.max()
     left, n_left = np.empty((_CASES, n), np.int32), np.zeros(_CASES, np.int64)
     known = np.zeros((_CASES, m, width), np.int8)
     end = np.zeros((_CASES, m, 3), np.int64)  # least value, greatest value, and how many are known
     budget, load = np.zeros((m, width)), np.zeros((m, width))
-    left[0], n_left[0], waiting = np.arange(n), n, 1
+    left[0, : len(first)], n_left[0], waiting = first, len(first), 1
+    if column >= 0:
+        _have(columns, known[0], end[0], column, value)
     while waiting > 0:
         case = waiting - 1
         rows = left[case, : n_left[case]]
