@@ -1,8 +1,8 @@
 """`python -m fuzz.bounds`: random small problems, and every lower bound on them against the best partition.
 
-Each table is asked about in several ways: other models, costs, labels, k, withheld records, people, weights. All
-bounds that hold for a problem are computed, their proofs are checked by verification, and none may be above
-the least cost of all partitions, which is found by brute force.
+Each table is asked about in several ways: other models, costs, labels, k, withheld records, people, weights.
+All bounds that hold for a problem are computed, their proofs are checked by verification, and none may be
+above the least cost of all partitions, which is found by brute force.
 """
 
 from __future__ import annotations

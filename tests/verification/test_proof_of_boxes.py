@@ -100,7 +100,11 @@ def test_a_release_with_tight_labels_has_a_bound_that_was_checked(monkeypatch):
     monkeypatch.setattr(proof_of_models, "check_box_proof", note)
     adult = ko.datasets.load_adult().select(["sex", "age", "education"]).slice(0, 300)
     release = ko.anonymize(
-        adult, quasi_identifiers=adult.column_names, labels="tight", privacy=[ko.KAnonymity(5)],
-        algorithm="improve", time_limit=2,
+        adult,
+        quasi_identifiers=adult.column_names,
+        labels="tight",
+        privacy=[ko.KAnonymity(5)],
+        algorithm="improve",
+        time_limit=2,
     )
     assert asked == [release.bound] and release.bound > 0

@@ -92,8 +92,8 @@ class BoxProof:
 
     A box has an interval, a set or a node per column. The k dearest records of a group have a box of no
     greater cost, and no other record of the group is priced above their mean: so the prices of a group sum to
-    at most its cost, and the sum of all prices is a lower bound on the cost of any release. There are too many
-    boxes to list: who checks the prices goes through them again.
+    at most its cost, and the sum of all prices is a lower bound on the cost of any release. There are too
+    many boxes to list: who checks the prices goes through them again.
 
     prices  per distinct row of the problem
     """

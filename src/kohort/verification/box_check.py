@@ -43,6 +43,7 @@ def prices_hold(
     columns: BoxColumns, values: np.ndarray, copies: np.ndarray, price: np.ndarray, k: int
 ) -> bool:
     """Whether no k records are priced above the cost of their box. Rows must be sorted, the dearest first."""
+
     def holds(start: tuple[np.ndarray, int, int]) -> bool:
         return bool(_closed_everywhere(columns, values, copies, price, k, *start))
 
@@ -50,9 +51,7 @@ def prices_hold(
         return all(pool.map(holds, _starts(columns, values, copies)))
 
 
-def _starts(
-    columns: BoxColumns, values: np.ndarray, copies: np.ndarray
-) -> list[tuple[np.ndarray, int, int]]:
+def _starts(columns: BoxColumns, values: np.ndarray, copies: np.ndarray) -> list[tuple[np.ndarray, int, int]]:
     """Cases that all groups are in: their rows, and a column and a value that the records have, or -1.
 
     In the column of sets whose records are spread most evenly: the most frequent value that a group has.
@@ -73,7 +72,7 @@ def _starts(
 
 @kernel
 def _closed_everywhere(columns, values, copies, price, k, first, column, value):
-    """Whether every case is closed that begins with some rows, and with a value of a column if it is not -1."""
+    """Whether all cases are closed that begin with some rows, and a value of a column where it is not -1."""
     n, m = values.shape
     width = columns.n_values.max()
     left, n_left = np.empty((_CASES, n), np.int32), np.zeros(_CASES, np.int64)
@@ -304,10 +303,10 @@ def _split(columns, values, left, n_left, known, end, case, a, value):
 
 @kernel
 def _have_all(values, rows, a, value):
+    same = True
     for row in rows:
-        if values[row, a] != value:
-            return False
-    return True
+        same &= values[row, a] == value
+    return same
 
 
 @kernel

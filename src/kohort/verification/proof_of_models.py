@@ -19,7 +19,6 @@ from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TClosen
 from kohort.problem.problem import Problem
 from kohort.recoding.proof import BoxProof, DualProof, ModelProof
 from kohort.verification.group_limits import greatest_share, limited_sizes
-from kohort.verification.proof_of_boxes import check_box_proof
 from kohort.verification.proof import (
     check_dual_proof,
     check_supports,
@@ -28,6 +27,7 @@ from kohort.verification.proof import (
     refuted,
     withheld_cost,
 )
+from kohort.verification.proof_of_boxes import check_box_proof
 
 __all__ = ["check_proof"]
 

@@ -135,9 +135,7 @@ class _Timing:
         return fitting[0] if fitting else None
 
 
-def _raised(
-    rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool
-) -> np.ndarray:
+def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool) -> np.ndarray:
     """Prices raised together, by less each time, and lowered where a box that is known cannot pay."""
     highest = (scale if scale < 1.0 else _HIGHEST) * first
     price, priced, rng = price.copy(), pool.priced(rows.copies, rows.k), np.random.default_rng(0)
@@ -157,27 +155,32 @@ def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, run: Run) -> np.ndarr
     Parts of the tree that start from the same prices are looked at side by side: whatever is true of prices
     is true of lower ones.
     """
-    n, columns = rows.leaves.shape
-    levels = int(np.clip(_MOST_ROOM // max(n, 1), 8, _MOST_LEVELS))
+    levels = int(np.clip(_MOST_ROOM // max(len(price), 1), 8, _MOST_LEVELS))
     price = price.copy()
     parts = _parts(rows, price, levels, pool)
     for begin in range(0, len(parts), _TOGETHER):
-        some = parts[begin : begin + _TOGETHER]
-        done: list[tuple[np.ndarray, FoundBoxes] | None] = [None] * len(some)
-        waiting = iter(range(len(some)))
-
-        def prove(_: slice, some=some, done=done, waiting=waiting) -> None:
-            tree = new_box_tree(rows, levels)
-            for number in waiting:
-                done[number] = _proven_part(rows, tree, some[number], price.copy(), run)
-
-        in_threads(prove, np.full(len(some), n))
-        for one in done:
+        for one in _proven_together(rows, parts[begin : begin + _TOGETHER], price, levels, run):
             if one is None:
                 return None
             np.minimum(price, one[0], out=price)
             pool.add(one[1])
     return price - _TOLERANCE
+
+
+def _proven_together(
+    rows: BoxRows, parts: list[_Node], price: np.ndarray, levels: int, run: Run
+) -> list[tuple[np.ndarray, FoundBoxes] | None]:
+    """What is proven of each of some parts, all from the same prices."""
+    done: list[tuple[np.ndarray, FoundBoxes] | None] = [None] * len(parts)
+    start, waiting = price.copy(), iter(range(len(parts)))
+
+    def prove(_: slice) -> None:
+        tree = new_box_tree(rows, levels)
+        for number in waiting:
+            done[number] = _proven_part(rows, tree, parts[number], start.copy(), run)
+
+    in_threads(prove, np.full(len(parts), len(price)))
+    return done
 
 
 def _proven_part(

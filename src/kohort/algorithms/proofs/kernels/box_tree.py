@@ -5,11 +5,11 @@ so far, and candidates: the rows that may be in it or that it may still grow to 
 many of the dearest candidates need: either the box gets it, or the candidates that have it are dropped. An
 ordered column is first cut in two: the box lies on one side, or it has values on both.
 
-A node is done if its k dearest candidates cost no more than its box. Or by a *flow*: for a number t, let every
-candidate have an excess, its price above t. The k dearest records of a group that the box may grow to hold
-are priced at most k * t plus the excesses of the group. Each value that the box does not have yet would cost
-each of k records something: so much of the excesses of the candidates that need the value is paid by it. If
-what is left unpaid is at most k * (cost of the box - t), no such group is priced above its cost.
+A node is done if its k dearest candidates cost no more than its box. Or by a *flow*: for a number t, let
+every candidate have an excess, its price above t. The k dearest records of a group that the box may grow to
+hold are priced at most k * t plus the excesses of the group. Each value that the box does not have yet would
+cost each of k records something: so much of the excesses of the candidates that need the value is paid by
+it. If what is left unpaid is at most k * (cost of the box - t), no such group is priced above its cost.
 
 If the k dearest candidates are all in the box and cost more, their prices are lowered. Prices never rise.
 """
@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
-from kohort.problem.encoding.layout import ORDERED, SET, TREE
+from kohort.problem.encoding.layout import ORDERED, SET, TREE, CellCosts
 
 __all__ = ["BoxTree", "FoundBoxes", "lower_prices", "new_box_tree", "new_found_boxes"]
 
@@ -69,7 +70,7 @@ def new_found_boxes(boxes: int, rows: int) -> FoundBoxes:
     )
 
 
-def new_box_tree(rows, levels: int) -> BoxTree:
+def new_box_tree(rows: BoxRows, levels: int) -> BoxTree:
     """A tree whose only node is the root: every row is a candidate, and no value is chosen yet."""
     (n, columns), about = rows.leaves.shape, rows.cells.attribute
     leaves = int(about.n_leaves.sum())
@@ -94,7 +95,7 @@ def new_box_tree(rows, levels: int) -> BoxTree:
     return tree
 
 
-def _greatest_pair(cells, attribute) -> float:
+def _greatest_pair(cells: CellCosts, attribute: np.record) -> float:
     """What the dearest node of a hierarchy costs."""
     return float(cells.pair[attribute.pair_start :][: attribute.n_leaves**2].max(initial=0.0))
 
