@@ -1,10 +1,10 @@
-"""Regions of two assignments, by definition."""
+"""Regions of several assignments, by definition."""
 
 
-def regions_by_definition(n_units, one, other):
-    """The sets of units that neither assignment puts into a slot with units of another set."""
+def regions_by_definition(n_units, *assignments):
+    """The sets of units that no assignment puts into a slot with units of another set."""
     together = []
-    for pieces in (one, other):
+    for pieces in assignments:
         for slot in set(pieces.slot.tolist()):
             together.append({u for u, s in zip(pieces.unit.tolist(), pieces.slot.tolist()) if s == slot})
     regions = [{unit} for unit in range(n_units)]

@@ -358,12 +358,3 @@ def gather_at(given, state, root):
 def dissolve(given, state, slot):
     for unit, copies in in_slot(state, slot):
         move(state, unit, slot, given.nowhere, copies)
-
-
-def most_under(given, records, parts):
-    """Per closed record the part that has most of the records under it, the first of several.
-
-    parts  per row: how many of its records are in each part
-    """
-    totals = [[sum(of_part) for of_part in zip(*(parts[row] for row in given.rows[q]))] for q in records]
-    return [total.index(max(total)) for total in totals]

@@ -140,14 +140,6 @@ def test_waiting_records_are_placed_and_gathered_as_by_definition(search, random
             scatter(search, np.random.default_rng(random.randrange(1000)))
 
 
-@given(searches(), st.integers(1, 3), st.integers(0, 2**32 - 1))
-def test_most_under_is_that_by_definition(search, n_parts, seed):
-    parts = np.random.default_rng(seed).integers(0, 4, (len(search.offers.unit_start) - 1, n_parts))
-    records = np.arange(search.nowhere)
-    found = slot_ruin.most_under(search.closed.start, search.closed.rows, records, parts)
-    assert found.tolist() == twin.most_under(twin.Given.of(search), records, parts.tolist())
-
-
 @st.composite
 def settled_searches(draw):
     """Every record has a place."""
@@ -271,29 +263,31 @@ def test_a_whole_round_can_be_undone(search, seed):
 
 
 @given(settled_searches(), st.integers(0, 1000))
-def test_halves_are_whole_slots_and_add_up(search, seed):
-    near, pieces, slots = search.near(), search.pieces(), search.open_slots
-    half = parallel_ruin._halves(search, near, slots, pieces, np.random.default_rng(seed))
-    parts = [
-        search.with_only(pieces.subset(half[pieces.slot] == h), search.offers.most_withheld) for h in (0, 1)
-    ]
-    for part in parts:
-        assert_all_is_well(part)
-    assert (sum(part.offers.copies for part in parts) == search.offers.copies).all()
-    assert sum(part.state.figures[0].real_cost for part in parts) == search.state.figures[0].real_cost
-    assert sorted(np.concatenate([part.open_slots for part in parts])) == slots.tolist()
-    looks = np.diff(near.start)[search.offers.row_of_unit[pieces.unit]]
-    work = np.bincount(pieces.slot, weights=looks, minlength=search.nowhere + 2)[slots]
-    assert abs(work[half[slots] == 0].sum() - work.sum() / 2) <= work.max()
-    centres = parallel_ruin._centres(search, near, pieces, half[pieces.slot])
-    assert sorted(np.concatenate([c.centre for c in centres])) == sorted(near.centre)
-    assert sorted(np.concatenate([c.wide for c in centres])) == sorted(near.wide)
+def test_a_search_becomes_any_other_assignment(search, seed):
+    other = search.twin()
+    other.ruin_and_recreate(other.near(), seed, 5, heat=0.5)
+    search.become(other.pieces())
+    audit(search)
+    assert placed(search.state) == placed(other.state)
+    assert search.state.figures[0].real_cost == other.state.figures[0].real_cost
 
 
 @given(settled_searches(), st.integers(0, 1000))
-def test_halves_keep_every_record_and_promise_and_cost_no_more(monkeypatch, search, seed):
-    monkeypatch.setattr(parallel_ruin, "_LEAST_SLOTS", 2)
-    before = search.state.figures[0].real_cost
-    parallel_ruin.ruin_in_halves(search, search.near(), seed, 12, Run())
+def test_changes_turn_one_assignment_into_the_other(search, seed):
+    other = search.twin()
+    other.ruin_and_recreate(other.near(), seed, 5, heat=0.5)
+    held = dict(zip(zip(*search.pieces()[:2]), search.pieces().copies))
+    for unit, slot, change in zip(*search.pieces().changes_to(other.pieces())):
+        assert change != 0
+        held[unit, slot] = held.get((unit, slot), 0) + change
+    expected = dict(zip(zip(*other.pieces()[:2]), other.pieces().copies))
+    assert {place: copies for place, copies in held.items() if copies} == expected
+
+
+@given(settled_searches(), st.integers(0, 1000), st.sampled_from([0.0, 0.2]))
+def test_two_searches_keep_every_record_and_promise(search, seed, heat):
+    before, twin_search = search.state.figures[0].real_cost, search.twin()
+    parallel_ruin.ruin_together(search, twin_search, search.near(), seed, 120, Run(), heat)
     assert_all_is_well(search)
-    assert search.state.figures[0].real_cost <= before
+    assert placed(search.state) == placed(twin_search.state)
+    assert heat or search.state.figures[0].real_cost <= before

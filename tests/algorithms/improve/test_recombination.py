@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 from by_definition.regions_of_assignments import regions_by_definition
 from kohort.algorithms.improve.assignment_search import AssignedPieces
 from kohort.algorithms.improve.kernels.shared_regions import regions_of_units
-from kohort.algorithms.improve.recombination import recombined
+from kohort.algorithms.improve.recombination import recombined, united
 
 COST = np.array([0.0, 0.25, 0.5, 0.125, 1.0, 0.75])
 
 
 @st.composite
-def assignments(draw):
-    """Two assignments of the same units, some with several copies, which may be in different slots."""
+def assignments(draw, number=2):
+    """Assignments of the same units, some with several copies, which may be in different slots."""
     copies = draw(st.lists(st.integers(1, 3), min_size=1, max_size=7))
-    both = []
-    for _ in range(2):
+    found = []
+    for _ in range(number):
         slots = [draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)) for n in copies]
         held = {}
         for unit, places in enumerate(slots):
             for slot in places:
                 held[unit, slot] = held.get((unit, slot), 0) + 1
-        both.append(AssignedPieces(*map(np.array, zip(*((u, s, n) for (u, s), n in held.items())))))
-    return copies, *both
+        found.append(AssignedPieces(*map(np.array, zip(*((u, s, n) for (u, s), n in held.items())))))
+    return copies, *found
 
 
 def costs(pieces):
@@ -70,3 +70,27 @@ def test_every_slot_keeps_all_records_of_a_region(drawn):
     for slot, size in enumerate(np.bincount(pieces.slot, pieces.copies, minlength=6)):
         a, b = sizes[0][slot], sizes[1][slot]
         assert size in (0, a, b, a + b)
+
+
+@given(assignments(3))
+def test_changes_of_both_are_united_by_regions(drawn):
+    """A region that one of both changed is as that one left it; of two changes the cheaper one counts."""
+    copies, before, one, other = drawn
+    pieces = united(before, one, other, COST, len(copies))
+    assert np.bincount(pieces.unit, pieces.copies, minlength=len(copies)).tolist() == copies
+    for region in regions_by_definition(len(copies), before, one, other):
+        was, first, second, now = (in_region(each, region) for each in (before, one, other, pieces))
+        if was in (first, second):
+            assert now == (second if was == first else first)
+        else:
+            assert now in (first, second) and costs_of(now) == min(costs_of(first), costs_of(second))
+
+
+def in_region(pieces, region):
+    """The copies in each slot of the units of a region."""
+    held = {(u, s): n for u, s, n in zip(*map(np.ndarray.tolist, pieces)) if u in region}
+    return dict(sorted(held.items()))
+
+
+def costs_of(held):
+    return sum(COST[slot] * n for (_, slot), n in held.items())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.algorithms.improve.closures import closures
-from kohort.algorithms.improve.kernels.assignment import Offers, assign_all, new_assignment
+from kohort.algorithms.improve.kernels.assignment import Offers, assign_all, new_assignment, reassign
 from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.improve.kernels.slot_opening import gather_at, open_in_order, place_waiting, try_close
 from kohort.algorithms.improve.kernels.slot_ruin import NearRecords, ruin_and_recreate
@@ -43,6 +43,15 @@ class AssignedPieces(NamedTuple):
 
     def subset(self, wanted: np.ndarray) -> AssignedPieces:
         return AssignedPieces(*(part[wanted] for part in self))
+
+    def changes_to(self, other: AssignedPieces) -> AssignedPieces:
+        """What turns this assignment into another one: copies to add to slots, or to remove where below 0."""
+        n_slots = int(max(self.slot.max(initial=0), other.slot.max(initial=0))) + 1
+        key = np.concatenate([self.unit * n_slots + self.slot, other.unit * n_slots + other.slot])
+        pieces, place = np.unique(key, return_inverse=True)
+        change = np.bincount(place, np.concatenate([-self.copies, other.copies])).astype(np.int64)
+        moved = np.flatnonzero(change)
+        return AssignedPieces(pieces[moved] // n_slots, pieces[moved] % n_slots, change[moved])
 
 
 class AssignmentSearch:
@@ -105,14 +114,21 @@ class AssignmentSearch:
         self._clear()
         assign_all(self.offers, self.promises, self.state, *pieces)
 
-    def with_only(self, pieces: AssignedPieces, most_withheld: int) -> AssignmentSearch:
-        """A separate search over these pieces only, which may withhold at most `most_withheld` records."""
-        part = copy(self)
-        copies = np.bincount(pieces.unit, weights=pieces.copies, minlength=len(self.offers.copies))
-        part.offers = self.offers._replace(copies=copies.astype(np.int64), most_withheld=most_withheld)
-        part.scratch = np.empty_like(self.scratch)
-        part.hold(pieces)
-        return part
+    def become(self, pieces: AssignedPieces) -> None:
+        """Replace the assignment by these pieces, moving only what is assigned otherwise. No record waits."""
+        reassign(self.offers, self.promises, self.state, *self.pieces().changes_to(pieces))
+
+    def twin(self) -> AssignmentSearch:
+        """A separate search, which begins with the same assignment."""
+        other = copy(self)
+        other.scratch = np.empty_like(self.scratch)
+        other.hold(self.pieces())
+        return other
+
+    def follow(self, other: AssignmentSearch) -> None:
+        """Take over the prices, the rules and the assignment of another search of the same problem."""
+        self.offers, self.slack = other.offers, other.slack
+        self.become(other.pieces())
 
     def withhold(self) -> None:
         """Allow as many records to be withheld as the problem allows."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
 from kohort.algorithms.improve.exact_choice import MOST_CHOICES, settle
 from kohort.algorithms.improve.group_search import regrouped
 from kohort.algorithms.improve.heat import Heat
-from kohort.algorithms.improve.parallel_ruin import ruin_in_halves
+from kohort.algorithms.improve.kernels.slot_ruin import NearRecords
+from kohort.algorithms.improve.parallel_ruin import ruin_together
 from kohort.algorithms.improve.recombination import recombined
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.proofs.measured_units import in_measured_units
@@ -90,7 +93,7 @@ class SearchTurns:
         near, best = search.near(), (search.total, search.pieces())
         while not heat.is_out and not self.is_done(run):
             run.report(self._standing(best[0]), run.gone)
-            ruin_in_halves(search, near, self._seed(rounds), rounds, run, heat.now())
+            self._ruin(near, rounds, run, heat.now())
             heat.n_made += 1
             best = self._better(best[1])
         if best[0] < search.total:
@@ -111,9 +114,15 @@ class SearchTurns:
             if not search.offers.most_withheld and not self.is_done(run):
                 self._regroup(run)
 
-    def _seed(self, rounds: int) -> int:
+    def _ruin(self, near: NearRecords, rounds: int, run: Run, heat: float = 0.0) -> None:
         self.number += 1
-        return self.problem.seed * 1_000_003 + 2 * self.number * rounds
+        seed = self.problem.seed * 1_000_003 + 2 * self.number * rounds
+        ruin_together(self.search, self._twin, near, seed, rounds, run, heat)
+
+    @cached_property
+    def _twin(self) -> AssignmentSearch:
+        """A second search, for the other core."""
+        return self.search.twin()
 
     def _regroup(self, run: Run) -> None:
         """A turn without closed records."""
@@ -134,7 +143,7 @@ class SearchTurns:
             before = [*before[1:], search.total]
             share = run.gone if worth < WORTH_IT else min(1.0, self.number / 4 / stretches)
             run.report(self._standing(search.total), share)
-            ruin_in_halves(search, near, self._seed(patience), patience // stretches, run)
+            self._ruin(near, patience // stretches, run)
 
     def is_done(self, run: Run, *, near_enough: float = _NEAR_ENOUGH) -> bool:
         """Whether the time is up, or the cost exceeds the bound by so small a share that it may end."""

@@ -27,6 +27,7 @@ __all__ = [
     "move",
     "new_assignment",
     "price",
+    "reassign",
     "undo",
     "undo_last",
 ]
@@ -244,3 +245,21 @@ def assign_all(offers, promises, state, unit, slot, copies):
         move(offers, promises, state, unit[p], nowhere, slot[p], copies[p])
         sync_lists(offers, state, 0)
         state.figures[0].logged = 0
+
+
+@lean
+def reassign(offers, promises, state, unit, slot, change):
+    """Remove copies of units from slots where `change` is below 0, and add them to others where it is above.
+
+    The changes of each unit add up to 0. What was logged before is forgotten.
+    """
+    nowhere = offers.nowhere
+    state.figures[0].logged = 0
+    for p in range(len(unit)):
+        if change[p] < 0:
+            move(offers, promises, state, unit[p], slot[p], nowhere, -change[p])
+    for p in range(len(unit)):
+        if change[p] > 0:
+            move(offers, promises, state, unit[p], nowhere, slot[p], change[p])
+    sync_lists(offers, state, 0)
+    state.figures[0].logged = 0

@@ -13,7 +13,7 @@ from kohort.algorithms.improve.kernels.slot_opening import place_waiting, polish
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["NearRecords", "most_under", "ruin_and_recreate"]
+__all__ = ["NearRecords", "ruin_and_recreate"]
 
 _MOST_RUINED = 14
 _MOST_TRIED = 100
@@ -29,23 +29,6 @@ class NearRecords(NamedTuple):
     over: np.ndarray
     centre: np.ndarray  # near closed records whose slots are ruined together
     wide: np.ndarray  # other closed records, with supports of 3k to 12k, used likewise
-
-
-@kernel
-def most_under(start, rows, records, copies):
-    """The part that has most of the records under each closed record. O(rows under them * parts).
-
-    copies  rows by parts: how many of its records are in each
-    """
-    most = np.empty(len(records), np.int64)
-    total = np.empty(copies.shape[1], np.int64)
-    for r in range(len(records)):
-        total[:] = 0
-        for row in rows[start[records[r]] : start[records[r] + 1]]:
-            for part in range(len(total)):
-                total[part] += copies[row, part]
-        most[r] = np.argmax(total)
-    return most
 
 
 @kernel
