@@ -31,8 +31,13 @@ from kohort.report.html import write_report
 
 __all__ = ["ReleaseOnSpark", "has_lines", "open_on_spark", "refuse_existing"]
 
-_EXACT = ("parquet", "orc")  # formats that hold every value as it is
+_EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
+_JSON = {  # all columns on every line, and times to the microsecond
+    "ignoreNullFields": False,
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,9 +162,13 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         kind, options = format_of_path(draft)
         spark, names = self.frame.sparkSession, list(self.frame.columns)
         with spark_failures("write the release"):
-            chosen = {name: value for name, value in options.items() if name in _WRITING}
+            options |= _JSON if kind == "json" else {}
+            chosen = {name: value for name, value in options.items() if name in (*_WRITING, *_JSON)}
             self.frame.write.format(kind).options(**chosen).mode("error").save(draft)
-            written = spark.read.format(kind).options(**options).load(draft)
+            reader = spark.read.format(kind).options(**options)
+            if kind == "json":  # which tells neither the types of columns nor their order
+                reader = reader.schema(self.frame.schema)
+            written = reader.load(draft)
         verified, found = self.fingerprint, fingerprint(written, list(written.columns))
         same = found == verified if kind in _EXACT else found[0] == verified[0]
         if written.columns != names or not same:

@@ -34,7 +34,7 @@ def written(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("ending", ["parquet", "orc", "csv"])
+@pytest.mark.parametrize("ending", ["parquet", "orc", "csv", "jsonl"])
 def test_the_folder_is_verified_with_its_certificate(spark, written, tmp_path, ending) -> None:
     data, spec = written / "people.parquet", written / "spec.yaml"
     out, certificate = tmp_path / f"release.{ending}", tmp_path / "c.json"

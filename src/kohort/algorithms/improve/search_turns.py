@@ -31,7 +31,7 @@ _FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and 
 _ROUNDING = 1e-9
 _HOT = 0.01  # times the root of k: what a round may add at first, as a share of the cost of `*`
 _LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
-_HOT_SHARE = 0.7  # of the time that is left
+_HOT_SHARE = 0.85  # of the time that is left
 _SECONDS_TO_ANNEAL, _ROWS_TO_ANNEAL = 15.0, 40_000_000  # with less time, in proportion to the rows under
 # closed records where these are fewer, no round adds to the cost
 _FRUITLESS = 2  # times in a row that heat may win nothing before the search ends
