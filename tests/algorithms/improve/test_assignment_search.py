@@ -233,6 +233,19 @@ def test_candidates_are_near_and_over_enough_waiting_records(few_are_near, searc
     assert not found.any()
 
 
+def test_records_over_many_rows_are_candidates_in_few_rounds():
+    columns = {"a": [f"{n}" for n in range(120)]}
+    problem = problem_of(columns, {"a": ko.flat()}, 2)
+    search = search_of(problem, np.random.default_rng(0))
+    near, found = search.near(), np.zeros(search.nowhere, np.int64)
+    assert len(search.closed.support(0)) == 120  # a third of these would be tried each time
+    tried = [
+        slot_ruin._candidates(search.offers, search.state, near, 2, found).tolist().count(0)
+        for _ in range(300)
+    ]
+    assert 60 < sum(tried) < 140
+
+
 @given(settled_searches(), st.integers(0, 1000))
 def test_a_round_never_costs_more(search, seed):
     near = search.near()

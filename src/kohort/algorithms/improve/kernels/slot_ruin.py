@@ -18,6 +18,7 @@ __all__ = ["NearRecords", "ruin_and_recreate"]
 _MOST_RUINED = 14
 _MOST_TRIED = 100
 _LEAST_SHARE = 0.4  # share of k: a candidate covers at least as many freed records
+_LONG = 20  # times k: closed records over more rows are tried less often, in proportion
 
 
 class NearRecords(NamedTuple):
@@ -101,7 +102,10 @@ def _ruin(offers, promises, state, near, scratch):
 
 @kernel
 def _candidates(offers, state, near, k, found):
-    """The near records over many of the waiting records, those of least slack (and some noise) first."""
+    """The near records over many of the waiting records, those of least slack (and some noise) first.
+
+    Those over many rows take most of the time and win the least: each is left out in most rounds.
+    """
     piece = state.slots[offers.nowhere].first
     touched = np.empty(1024, np.int64)
     n = 0
@@ -119,9 +123,9 @@ def _candidates(offers, state, near, k, found):
         piece = state.pieces[piece].after
     n_kept = 0
     for t in range(n):
-        enough = found[touched[t]] >= _LEAST_SHARE * k
+        q, enough = near.record[touched[t]], found[touched[t]] >= _LEAST_SHARE * k
         found[touched[t]] = 0
-        if enough:
+        if enough and np.random.random() * (offers.start[q + 1] - offers.start[q]) < _LONG * k:
             touched[n_kept] = touched[t]
             n_kept += 1
     key = np.empty(n_kept)
