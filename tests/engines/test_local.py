@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow.parquet as pq
 import pytest
 
+import kohort as ko
 from kohort.engines import ENGINES, engine_named, local, memory
 from kohort.errors import InputError
 
@@ -39,3 +41,15 @@ def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_MEMORY", tmp_path / "missing")
     monkeypatch.setattr(memory, "_LIMITS", ())
     assert memory.available_memory() > 12345
+
+
+def test_a_table_that_memory_is_too_small_for_is_refused_with_figures(monkeypatch, tmp_path):
+    people = ko.datasets.generate_hospital(2000, seed=1)
+    pq.write_table(people, tmp_path / "people.parquet")
+    asked = {"quasi_identifiers": ["sex", "age"], "others": "drop", "k": 5}
+    monkeypatch.setattr(local, "available_memory", lambda: 40_000)
+    for engine in ("local", "memory", "streaming"):
+        with pytest.raises(ko.UnsupportedError, match=r"2,000 records take at least another 0 MB .* spark"):
+            ko.anonymize(tmp_path / "people.parquet", **asked, engine=engine)
+    monkeypatch.setattr(local, "available_memory", lambda: 50_000)
+    assert ko.anonymize(tmp_path / "people.parquet", **asked).verdict.holds

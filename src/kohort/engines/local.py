@@ -7,7 +7,7 @@ from typing import ClassVar
 from kohort.algorithms import Run, Solver
 from kohort.engines.engine import Place
 from kohort.engines.memory import available_memory
-from kohort.errors import in_bytes
+from kohort.errors import UnsupportedError, in_bytes
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
@@ -15,6 +15,7 @@ __all__ = ["LocalEngine", "MemoryEngine", "StreamingEngine"]
 
 _SMALL = 1 << 29  # bytes: a table up to this size is held in memory
 _SHARE = 8  # ... unless it would take more than one eighth of the memory that is available
+_LEAST_PER_RECORD = 24  # bytes that solving, publishing and verifying take on top of codes, whoever solves it
 
 
 class LocalEngine:
@@ -31,7 +32,19 @@ class LocalEngine:
         return Place("streaming" if size > most else "memory", asked=False, why=takes)
 
     def solve(self, problem: Problem, algorithm: Solver, run: Run) -> Recoding:
+        _refuse_too_large(problem.n_records)
         return algorithm.solve(problem, run)
+
+
+def _refuse_too_large(n_records: int) -> None:
+    """Refuse a table at once for which there is not enough memory, before the system ends the process."""
+    needed, free = n_records * _LEAST_PER_RECORD, available_memory()
+    if needed > free:
+        raise UnsupportedError(
+            f"{n_records:,} records take at least another {in_bytes(needed)} of memory to anonymize in one "
+            f"process, and {in_bytes(free)} are free. Choose engine: spark, which solves a table region by "
+            "region and holds the rest on disk, also on one machine."
+        )
 
 
 class MemoryEngine(LocalEngine):
