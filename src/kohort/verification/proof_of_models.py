@@ -17,7 +17,7 @@ import numpy as np
 from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import BoxProof, CellProof, ModelProof, Proof
+from kohort.recoding.proof import CellProof, DualProof, ModelProof
 from kohort.verification.group_limits import greatest_share, limited_sizes
 from kohort.verification.proof import (
     check_dual_proof,
@@ -27,7 +27,6 @@ from kohort.verification.proof import (
     refuted,
     withheld_cost,
 )
-from kohort.verification.proof_of_boxes import check_box_proof
 from kohort.verification.proof_of_cells import check_cell_proof
 
 __all__ = ["check_proof"]
@@ -35,13 +34,10 @@ __all__ = ["check_proof"]
 _ROUNDING = 1e-9
 
 
-def check_proof(problem: Problem, proof: Proof, bound: float | None) -> None:
+def check_proof(problem: Problem, proof: DualProof | CellProof, bound: float | None) -> None:
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost."""
     if isinstance(proof, CellProof):
         check_cell_proof(problem, proof, bound)
-        return
-    if isinstance(proof, BoxProof):
-        check_box_proof(problem, proof, bound)
         return
     if not isinstance(proof, ModelProof):
         check_dual_proof(problem, proof, bound)
