@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -44,7 +45,7 @@ def open_writing(target: DatabaseTable) -> SqlalchemyWriting:
         raise
 
 
-class SqlalchemyWriting:
+class SqlalchemyWriting(ABC):
     """A table that is about to be published; here by a commit, as SQLite and PostgreSQL can."""
 
     def __init__(self, connection: SqlalchemyConnection, target: DatabaseTable, made: NewFile | None) -> None:
@@ -56,9 +57,9 @@ class SqlalchemyWriting:
         self._new = f"kohort_{secrets.token_hex(8)}"
         self._find_old()
 
+    @abstractmethod
     def _find_old(self) -> None:
         """Find the table of this name, and refuse one that must not be replaced."""
-        raise NotImplementedError
 
     def beside(self, target: DatabaseTable) -> SqlalchemyWriting:
         return type(self)(self._connection, target, self._made)
@@ -76,8 +77,9 @@ class SqlalchemyWriting:
     def _quoted(self, name: str) -> str:
         return self._connection.quoted(*self._above, name)
 
+    @abstractmethod
     def refuse_reads(self, relations: frozenset[Any]) -> None:
-        raise NotImplementedError
+        """Refuse a table that this run reads."""
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         alchemy = self._connection.alchemy
@@ -104,8 +106,9 @@ class SqlalchemyWriting:
 
         return SqlalchemyReading(self._connection, f"select * from {self._quoted(self._new)}")
 
+    @abstractmethod
     def put_in_place(self) -> None:
-        raise NotImplementedError
+        """Give the new table the name of the release, as far as that can be taken back."""
 
     def commit(self) -> None:
         self._connection.commit()
