@@ -247,7 +247,7 @@ def _same(path: Path, asked: dict, out: Path, facts: dict) -> dict:
         "local_cpu_seconds": round(time.process_time() - start, 1),
         "local_classes": expected["classes"],
         "local_loss": expected["loss"]["loss"],
-        "same_facts": all(facts[name] == expected[name] for name in _FACTS),
+        "other_facts": {n: [facts[n], expected[n]] for n in _FACTS if facts[n] != expected[n]},
         "same_loss": all(abs(facts["loss"][n] - v) <= 1e-12 * abs(v) for n, v in expected["loss"].items()),
     }
     table = local.arrow
