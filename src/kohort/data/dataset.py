@@ -126,10 +126,32 @@ def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     Columns are folded into one integer key: see `row_keys`.
     """
     key = row_keys(codes.T) if codes.shape[1] else np.zeros(len(codes), dtype=np.int64)
-    _, first, row_of_record, counts = np.unique(
-        key, return_index=True, return_inverse=True, return_counts=True
-    )
+    place_bits = len(key).bit_length()
+    if len(key) and int(key.max()) >> (62 - place_bits):  # no room for the places
+        _, first, row_of_record, counts = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+    else:
+        first, row_of_record, counts = _distinct_keys(key, place_bits)
     return codes[first], counts, row_of_record
+
+
+def _distinct_keys(key: np.ndarray, place_bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each distinct key is first, the number of each key among them, and how often each occurs.
+
+    Keys are sorted with their places in the lowest bits: that is faster than sorting places by key.
+    """
+    n = len(key)
+    ordered = (key << place_bits) | np.arange(n)
+    ordered.sort()
+    place = ordered & ((1 << place_bits) - 1)
+    ordered >>= place_bits
+    is_first = np.ones(n, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    number = np.empty(n, dtype=np.int64)
+    number[place] = is_first.cumsum() - 1
+    return place[starts], number, np.diff(starts, append=n)
 
 
 def row_keys(columns: Iterable[np.ndarray]) -> np.ndarray:

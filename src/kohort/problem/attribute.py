@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -67,39 +67,37 @@ class Attribute:
 
     def generalized(self, lo: np.ndarray, hi: np.ndarray) -> GeneralizedValues:
         """Generalized values, given as leaf ranges of the domain, in the form that costs take."""
-        return GeneralizedValues(
-            width=hi - lo + 1,
-            mass=_range_sum(self.leaf_counts, lo, hi),
-            mass_log=_range_sum(_count_log(self.leaf_counts), lo, hi),
-            level=self.domain.levels(lo, hi),
-            star=np.array([label == STAR for label in self.domain.labels(lo, hi)], dtype=bool),
-            n_leaves=self.n_leaves,
-            n_records=int(self.column.counts.sum()),
-            height=self.domain.height,
-        )
+        star = np.array([label == STAR for label in self.domain.labels(lo, hi)], dtype=bool)
+        return self._counted(lo, hi, level=self.domain.levels(lo, hi), star=star)
 
     def star(self) -> GeneralizedValues:
         """The generalized value `*`, as which a withheld record is published, in the form that costs take.
 
         The root of a hierarchy may have another label, and may even be its only leaf.
         """
-        everything = self.generalized(np.array([0]), np.array([self.n_leaves - 1]))
-        return replace(everything, level=np.ones(1), star=np.ones(1, dtype=bool))
+        lo, hi = np.array([0]), np.array([self.n_leaves - 1])
+        return self._counted(lo, hi, level=np.ones(1), star=np.ones(1, dtype=bool))
 
     def nodes(self) -> GeneralizedValues:
         """Every node of the hierarchy, in order, as a generalized value in the form that costs take."""
         assert isinstance(self.domain, Hierarchy)
         h = self.domain
-        counted = self.generalized(h.lo, h.hi)
+        star = np.array([label == STAR for label in h.published], dtype=bool)
+        return self._counted(h.lo, h.hi, level=h.level / max(h.height, 1), star=star)
+
+    def _counted(
+        self, lo: np.ndarray, hi: np.ndarray, *, level: np.ndarray, star: np.ndarray
+    ) -> GeneralizedValues:
+        """Leaf ranges of the domain with these levels, with the values and records that they cover."""
         return GeneralizedValues(
-            width=counted.width,
-            mass=counted.mass,
-            mass_log=counted.mass_log,
-            level=h.level / max(h.height, 1),
-            star=np.array([label == STAR for label in h.published], dtype=bool),
-            n_leaves=counted.n_leaves,
-            n_records=counted.n_records,
-            height=counted.height,
+            width=hi - lo + 1,
+            mass=_range_sum(self.leaf_counts, lo, hi),
+            mass_log=_range_sum(_count_log(self.leaf_counts), lo, hi),
+            level=level,
+            star=star,
+            n_leaves=self.n_leaves,
+            n_records=int(self.column.counts.sum()),
+            height=self.domain.height,
         )
 
 

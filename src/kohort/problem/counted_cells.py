@@ -38,8 +38,9 @@ class CountedCells:
     def of(cls, problem: Problem) -> CountedCells:
         names = sorted({model.attribute for model in problem.models if model.attribute is not None})
         whose = [] if problem.persons is None else [problem.persons]
-        columns = [*problem.leaves.T, *(_codes(problem, name) for name in names), *whose]
-        distinct, counts, of_record = distinct_rows(np.column_stack(columns))
+        more = [*(_codes(problem, name) for name in names), *whose]
+        columns = np.column_stack([problem.leaves, *more]) if more else problem.leaves
+        distinct, counts, of_record = distinct_rows(columns)
         n_attributes = len(problem.attributes)
         codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
         leaves = np.ascontiguousarray(distinct[:, :n_attributes], dtype=np.int32)

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import levels_note, nothing_found
+from kohort.algorithms.full_domain.kernels.lattice_walk import highest_open_above
 from kohort.algorithms.full_domain.lattice_costs import has_lattice_cost, lattice_cost
+from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
 from kohort.algorithms.run import Run
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError, counted
@@ -146,15 +148,17 @@ class _LatticeSearch:
         self.limit = problem.max_withheld
         self.cost = lattice_cost(problem, self.table)
         # infinite: examined, or known to be invalid
-        self.bound = self._least_cost((...,), withheld=0)
+        self.bound = np.ascontiguousarray(self._least_cost((...,), withheld=0))
         self.states = np.full(self.bound.shape, OPEN, dtype=np.int8)
         self.best: _Look | None = None
         self.best_cost = np.inf
         self.looks = 0
+        self._shape, self._least = np.array(self.bound.shape), self.cost.least.ravel()
         self._stars = [
             np.array([label == STAR for label in hierarchy.published], dtype=bool)[nodes]
             for hierarchy, nodes in zip(problem.coded.hierarchies, self.table.nodes)
         ]
+        self._has_stars = [stars.any(axis=1).tolist() for stars in self._stars]
 
     def run(self, run: Run) -> None:
         self._look_at(tuple(n - 1 for n in self.table.shape))  # valid, if the models survive unions
@@ -174,28 +178,16 @@ class _LatticeSearch:
         """The cost that a node must be below to be an improvement."""
         return self.best_cost - _SAME * abs(self.best_cost) if self.best is not None else np.inf
 
-    def _lowest(self) -> Levels | None:
-        """The open node with the least bound, or None if none can be an improvement."""
+    def _lowest(self) -> int | None:
+        """The place of the open node with the least bound, or None if none can be an improvement."""
         place = int(self.bound.argmin())
-        return self._levels(place, self.bound.shape) if self.bound.flat[place] < self._target else None
+        return place if self.bound.flat[place] < self._target else None
 
-    def _highest_open_above(self, levels: Levels) -> Levels:
+    def _highest_open_above(self, place: int) -> Levels:
         """The node reached by going up to the dearest open node right above, until there is none."""
-        target, least = self._target, self.cost.least
-        while True:
-            raised = (
-                (*levels[:j], level + 1, *levels[j + 1 :])
-                for j, (level, n) in enumerate(zip(levels, self.table.shape))
-                if level + 1 < n
-            )
-            steps = [node for node in raised if self.bound[node] < target]
-            if not steps:
-                return levels
-            levels = max(steps, key=least.__getitem__)
-
-    @staticmethod
-    def _levels(place: int, shape: tuple[int, ...]) -> Levels:
-        return tuple(int(level) for level in np.unravel_index(place, shape))
+        bound, least = self.bound.reshape(-1), self._least
+        highest = highest_open_above(bound, least, self._shape, place, self._target)
+        return tuple(map(int, np.unravel_index(highest, self.bound.shape)))
 
     def _look_at(self, levels: Levels) -> None:
         found = self._found(levels)
@@ -207,8 +199,6 @@ class _LatticeSearch:
         below = tuple(slice(0, level + 1) for level in levels)
         if found.lost_below > self.limit:
             self.bound[below] = np.inf
-            states = self.states[below]
-            states[states == OPEN] = RULED_OUT
         elif found.lost_below:
             least = self._least_cost(below, withheld=found.lost_below)
             np.maximum(self.bound[below], least, out=self.bound[below])
@@ -229,12 +219,13 @@ class _LatticeSearch:
         sizes = classes.counts
         small = self.table.people(classes, levels) < self.problem.k
         lost = int(sizes[small].sum())
+        if lost > self.limit:  # the node is invalid, whatever the other models say
+            return _Look(levels, classes, small, lost, valid=False)
         fails, fails_below = small.copy(), small.copy()
-        if lost <= self.limit:  # otherwise the node is invalid, whatever the other models say
-            for model, holds in self.table.holding(self.problem.models, classes, levels):
-                fails |= ~holds
-                if self.problem.survives_unions(model):
-                    fails_below |= ~holds
+        for model, holds in self.table.holding(self.problem.models, classes, levels):
+            fails |= ~holds
+            if self.problem.survives_unions(model):
+                fails_below |= ~holds
         lost += int(np.count_nonzero(fails_below & ~small))
         withheld = fails | self._all_star(classes, levels)
         valid = int(sizes[withheld].sum()) <= self.limit
@@ -244,11 +235,12 @@ class _LatticeSearch:
 
     def _all_star(self, classes: ClassTable, levels: Levels) -> np.ndarray:
         """Which classes (at most one) are published as `*` in every column."""
-        at_levels = [stars[level] for stars, level in zip(self._stars, levels)]
-        if not all(stars.any() for stars in at_levels):
+        if not all(has_stars[level] for has_stars, level in zip(self._has_stars, levels)):
             return np.zeros(len(classes.rows), dtype=bool)
         leaves = self.table.cells.leaves[classes.rows]
-        return np.logical_and.reduce([stars[leaf] for stars, leaf in zip(at_levels, leaves.T)])
+        return np.logical_and.reduce(
+            [stars[level][leaf] for stars, level, leaf in zip(self._stars, levels, leaves.T)]
+        )
 
     def withheld_records(self, found: _Look) -> np.ndarray:
         if not found.withheld.any():
@@ -260,9 +252,11 @@ class _LatticeSearch:
     def lattice(self, published: Levels) -> Lattice:
         """What is known of every node; the levels that are published are those of the best, or the same."""
         assert self.best is not None
-        if self.states[published] != HELD:
-            self.states[published] = IMPLIED
-        return Lattice(self.states, published)
+        states = self.states.copy()
+        states[(states == OPEN) & (self.bound == np.inf)] = RULED_OUT
+        if states[published] != HELD:
+            states[published] = IMPLIED
+        return Lattice(states, published)
 
     def proven_facts(self) -> dict[str, Any]:
         """Facts for the certificate: every column has the scheme bhs, one level for all its values."""

@@ -6,7 +6,19 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["number_classes", "sum_by_class"]
+__all__ = ["number_classes", "roll_up", "sum_by_class"]
+
+_SLOTS_PER_ROW = 4  # so many combinations per row at most have a slot each, without hashing
+
+
+@kernel
+def roll_up(values, rows, counts, columns, start, mapped, radix):
+    """The first row of each class and the sum of its counts, for classes as `number_classes` finds them.
+
+    O(rows * columns).
+    """
+    class_of, first = number_classes(values, rows, columns, start, mapped, radix)
+    return rows[first], sum_by_class(class_of, counts, len(first))
 
 
 @kernel
@@ -15,43 +27,58 @@ def number_classes(values, rows, columns, start, mapped, radix):
 
     Row rows[i] has the value values[rows[i], c] in column c, which is mapped to mapped[start[c] + value], a
     number below radix[c]. Classes are numbered by first appearance; `first` holds places in `rows`.
-    Where all combinations can be numbered in 62 bits, a row is known by its key alone. O(rows * columns).
+    Where there are few combinations of numbers, each has a slot of its own; otherwise their keys are hashed,
+    and where all combinations can be numbered in 62 bits, a row is known by its key alone. O(rows * columns);
+    fastest where `values` is stored column by column.
     """
+    n_rows = len(rows)
     combinations = 1.0
     for c in columns:
         combinations *= radix[c]
     keys_tell = combinations < 2.0**62
+    own_slots = combinations <= _SLOTS_PER_ROW * n_rows
     bits = 4
-    while 1 << bits < 2 * len(rows):
+    while 1 << bits < 2 * n_rows:
         bits += 1
-    class_at = np.full(1 << bits, -1, np.int32)
-    class_of = np.empty(len(rows), np.int32)
-    first = np.empty(len(rows), np.int32)
-    key_of = np.empty(len(rows), np.uint64)
-    shift, last_slot = np.uint64(64 - bits), (1 << bits) - 1
+    shift, last_slot = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
+    class_at = np.full(np.int64(combinations) if own_slots else 1 << bits, -1, np.int32)
+    class_of = np.empty(n_rows, np.int32)
+    first = np.empty(n_rows, np.int32)
+    keys = _row_keys(values, rows, columns, start, mapped, radix)
     n_classes = 0
-    for i in range(len(rows)):
-        row = rows[i]
-        key = np.uint64(0)
-        for c in columns:
-            key = key * np.uint64(radix[c]) + np.uint64(mapped[start[c] + values[row, c]])
-        slot = np.int64((key ^ (key >> np.uint64(32))) * np.uint64(11400714819323198485) >> shift)
+    for i in range(n_rows):
+        key = keys[i]
+        slot = key
+        if not own_slots:
+            slot = (key ^ (key >> np.uint64(32))) * np.uint64(11400714819323198485) >> shift
         while True:
             found = class_at[slot]
             if found < 0:
                 class_at[slot] = n_classes
                 class_of[i] = n_classes
                 first[n_classes] = i
-                key_of[n_classes] = key
                 n_classes += 1
                 break
-            if key_of[found] == key and (
-                keys_tell or _alike(values, row, rows[first[found]], columns, start, mapped)
+            if own_slots or (
+                keys[first[found]] == key
+                and (keys_tell or _alike(values, rows[i], rows[first[found]], columns, start, mapped))
             ):
                 class_of[i] = found
                 break
-            slot = (slot + 1) & last_slot
+            slot = (slot + np.uint64(1)) & last_slot
     return class_of, first[:n_classes].copy()
+
+
+@kernel
+def _row_keys(values, rows, columns, start, mapped, radix):
+    """The combination of numbers that each row is mapped to, as one number; column by column."""
+    keys = np.zeros(len(rows), np.uint64)
+    for c in columns:
+        column, numbers, n_numbers = values[:, c], mapped[start[c] :], np.uint64(radix[c])
+        for i in range(len(rows)):
+            number = numbers[np.uint64(column[np.uint64(rows[i])])]
+            keys[i] = keys[i] * n_numbers + np.uint64(number)
+    return keys
 
 
 @kernel
