@@ -173,7 +173,8 @@ def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) 
     found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
     searched = before - (run.seconds_left or 0.0)
     proving = run if seconds is not None else run.at_most(max(searched, _LEAST_SECONDS_FOR_BOXES))
-    return replace(found, bound=box_bound(problem, found, proving))
+    proven = box_bound(problem, found, proving)
+    return found if proven is None else replace(found, bound=proven.value, proof=proven.proof)
 
 
 def _by_closed_records(
