@@ -142,9 +142,11 @@ class BoxProof:
     many boxes to list: who checks the prices goes through them again.
 
     prices  per distinct row of the problem
+    weaker  a bound from the cheapest box around each record by itself, whatever becomes of prices
     """
 
     prices: np.ndarray
+    weaker: float = 0.0
 
 
 Proof = DualProof | CellProof | BoxProof

@@ -18,17 +18,16 @@ from kohort.verification.proof import refuted, withheld_cost
 __all__ = ["check_box_proof"]
 
 _ROUNDING = 1e-9
-_STEPS = (0.5, 0.25, 0.125, 0.0625, 0.0)  # to the share of all prices that is tried next
+_STEPS = (0.5, 0.25, 0.125, 0.0625)  # from the share of all prices that is proven to the next that is tried
 _WORK, _WORK_PER_ROW = 20_000_000, 800_000  # that may be done for each share
 
 
 def check_box_proof(problem: Problem, proof: BoxProof, bound: float) -> float:
-    """As much of the bound as was proven again, in the units of the cost.
+    """As much of the bound as was proven again, in the units of the cost, or the weaker one of the proof.
 
     InternalError if the prices do not hold. Exhaustive: the work grows with the number of boxes that cost
     about as much as their records are priced, and that is exponential in the columns. Where it is too much,
-    a share of all prices is proven instead: the lower prices are, the less work it takes. 0 if there is no
-    proof of the least share either.
+    a share of all prices is proven instead: the lower prices are, the less work it takes.
     """
     prices = proof.prices
     if not np.isfinite(prices).all() or len(prices) != len(problem.rows.counts):
@@ -36,24 +35,30 @@ def check_box_proof(problem: Problem, proof: BoxProof, bound: float) -> float:
     if not bound <= _total(problem, prices) * (1 + _ROUNDING) + _ROUNDING:
         raise refuted("it is above the sum of the prices")
     share = _proven_share(problem, prices)
-    return bound if share == 1.0 else min(bound, _total(problem, share * prices))
+    return bound if share == 1.0 else min(bound, max(_total(problem, share * prices), proof.weaker))
 
 
 def _proven_share(problem: Problem, prices: np.ndarray) -> float:
-    """The greatest share of all prices, 1 or found by halving, that can be proven with limited work."""
+    """The greatest share of all prices that can be proven with limited work: 1, 0.5 or more, or 0."""
     order = np.argsort(-prices, kind="stable")
     columns, values = _columns(problem), _values(problem)[order]
     copies, prices = problem.rows.counts[order].astype(np.int64), prices[order]
-    proven, share = 0.0, 1.0
-    for step in _STEPS:
-        limit = _WORK + _WORK_PER_ROW * len(prices)
-        holds = prices_hold(columns, values, copies, share * prices, problem.k, limit)
-        if holds is False:
+    limit = _WORK + _WORK_PER_ROW * len(prices)
+
+    def holds(share: float) -> bool:
+        found = prices_hold(columns, values, copies, share * prices, problem.k, limit)
+        if found is False:
             raise refuted("some records are priced above the cost of their box")
-        if share == 1.0 and holds:
-            return share
-        proven = share if holds else proven
-        share = proven + step
+        return bool(found)
+
+    if holds(1.0):
+        return 1.0
+    proven = 0.0
+    for step in _STEPS:
+        if holds(proven + step):
+            proven += step
+        elif not proven:
+            break
     return proven
 
 

@@ -100,3 +100,13 @@ def test_prices_prove_more_than_cheapest_boxes():
     least = cheapest_boxes(problem, boxes, _release_costs(problem, release), Run())
     alone = in_measured_units(problem, float(np.dot(problem.rows.counts, least)))
     assert alone * 1.01 < box_bound(problem, release, Run()).value
+
+
+def test_limited_work_gives_the_same_bound_whatever_the_clock_says():
+    problem = two_columns(200)
+    release = Mondrian().solve(problem, Run())
+    bounds = [box_bound(problem, release, Run(), work).value for work in (0, 3_000, 10_000, 10**9)]
+    assert bounds == sorted(bounds) and bounds[0] < bounds[-1]
+    assert bounds[1:] == [
+        box_bound(problem, release, Run(time_limit=60), work).value for work in (3_000, 10_000, 10**9)
+    ]

@@ -38,8 +38,8 @@ def test_lowered_prices_are_paid_by_every_box(problem, labels, seed, levels):
     rows = boxes_of(problem)
     price = np.random.default_rng(seed).random(len(rows.copies)) - 0.1
     before, found = price.copy(), new_found_boxes(50, 200)
-    depth, seen = lower_prices(rows, new_box_tree(rows, levels), 1, price, 10_000, found)
-    assert depth == 0 and seen > 0
+    depth, work = lower_prices(rows, new_box_tree(rows, levels), 1, price, 10_000, found)
+    assert depth == 0 and work > 0
     assert (price <= before).all()
     assert excess_of(problem, price) <= 1e-9
     if excess_of(problem, before) <= 0 and levels == 60:  # with room for all, nothing is lowered in vain
@@ -86,8 +86,17 @@ def test_nothing_is_proven_without_time():
 
 def test_the_scale_rises_as_far_as_the_time_allows():
     timing, run = proving._Timing(), Run(time_limit=100)
-    assert timing.affordable_step(0.2, 100.5, run) == 0.15  # half a second: the greatest step
+    patience = proving._Patience(run, None)
+    assert timing.affordable_step(0.2, 100.5, patience) == 0.15  # half a second: the greatest step
     assert run.was_cut
-    assert timing.affordable_step(0.35, 170.0, run) is None  # 70 seconds
-    assert proving._Timing().affordable_step(0.2, None, Run()) == 0.15
-    assert proving._Timing().affordable_step(1.0, 3.0, run) == 0.0
+    assert timing.affordable_step(0.35, 170.0, patience) is None  # 70 seconds
+    assert proving._Timing().affordable_step(0.2, None, proving._Patience(Run(), None)) == 0.15
+    assert proving._Timing().affordable_step(1.0, 3.0, patience) == 0.0
+
+
+def test_where_work_is_limited_the_clock_decides_nothing():
+    timing, run = proving._Timing(), Run(time_limit=100)
+    assert timing.affordable_step(0.2, 1000.0, proving._Patience(run, 1000, 10)) == 0.15
+    assert timing.affordable_step(0.35, 990.0, proving._Patience(run, 1000, 600)) is None
+    assert proving._Timing().affordable_step(1.0, 990.0, proving._Patience(run, 1000, 1001)) is None
+    assert not run.was_cut

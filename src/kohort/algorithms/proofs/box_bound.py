@@ -34,16 +34,17 @@ _ROUNDING = 1e-9
 
 
 class BoxBound(NamedTuple):
-    """A lower bound in the units of the chosen cost, and the prices that prove it."""
+    """A lower bound in the units of the chosen cost, and prices that prove it, where these prove most."""
 
     value: float | None
-    proof: BoxProof
+    proof: BoxProof | None = None
 
 
-def box_bound(problem: Problem, groups: Groups, run: Run) -> BoxBound | None:
+def box_bound(problem: Problem, groups: Groups, run: Run, most_work: int | None = None) -> BoxBound | None:
     """A lower bound on the cost of any release; None for costs that are not known to have one.
 
-    groups  any release: what a record costs there need not be exceeded
+    groups     any release: what a record costs there need not be exceeded
+    most_work  of proving prices, so that these do not depend on the clock; None: any
 
     Holds for monotone costs, under any further model, and where records may be withheld. First each row is
     bounded by the cheapest box around it, or where the time is up by its nearest rows. Then prices are
@@ -55,13 +56,21 @@ def box_bound(problem: Problem, groups: Groups, run: Run) -> BoxBound | None:
     leaves, counts = problem.coded.searched_rows.astype(np.int64), problem.rows.counts.astype(np.int64)
     rows = BoxRows(problem.coded.cell_costs, leaves, counts, problem.k)
     release = _release_costs(problem, groups)
-    least = cheapest_boxes(problem, rows, release, run.share_of_time(_share_for_cheapest(run)))
-    total = _sum_of_prices(problem, least, release.most)
-    if release.boxes and not run.out_of_time:
-        price = box_prices(rows, release.of_row, release.boxes, release.of_group, run)
-        if price is not None and _sum_of_prices(problem, price, release.most) > total:
-            least, total = price, _sum_of_prices(problem, price, release.most)
-    return BoxBound(in_measured_units(problem, total * (1 - _ROUNDING)), BoxProof(least))
+    searching = run.share_of_time(_share_for_cheapest(run)) if most_work is None else run.at_most(_SECONDS)
+    least = cheapest_boxes(problem, rows, release, searching)
+    weaker = _in_units(problem, _sum_of_prices(problem, least, release.most))
+    if weaker is None or not release.boxes or run.out_of_time:
+        return BoxBound(weaker)
+    price = box_prices(rows, release.of_row, release.boxes, release.of_group, run, most_work)
+    if price is None:
+        return BoxBound(weaker)
+    value = _in_units(problem, _sum_of_prices(problem, price, release.most)) or 0.0
+    return BoxBound(weaker) if value <= weaker else BoxBound(value, BoxProof(price, weaker))
+
+
+def _in_units(problem: Problem, total: float) -> float | None:
+    """A sum of prices as a bound in the units of the chosen cost, below what rounding may add."""
+    return in_measured_units(problem, total * (1 - _ROUNDING))
 
 
 def _share_for_cheapest(run: Run) -> float:

@@ -81,24 +81,31 @@ class _Pool:
 
 
 def box_prices(
-    rows: BoxRows, first: np.ndarray, boxes: list[np.ndarray], costs: np.ndarray, run: Run
+    rows: BoxRows,
+    first: np.ndarray,
+    boxes: list[np.ndarray],
+    costs: np.ndarray,
+    run: Run,
+    most_work: int | None = None,
 ) -> np.ndarray | None:
     """Prices per row that no box of k or more records can pay; None if there is no time to prove any.
 
-    first  what a record of each row costs in some release
-    boxes  the rows in each group of that release
-    costs  what a record of each of these groups costs
+    first      what a record of each row costs in some release
+    boxes      the rows in each group of that release
+    costs      what a record of each of these groups costs
+    most_work  that may be done, so that the result does not depend on the clock; None: any
     """
+    patience = _Patience(run, most_work)
     pool, best = _Pool(list(boxes), costs.tolist()), None
     scale = _FIRST_SCALE if len(first) > _FEW else _FIRST_SCALE_OF_FEW
     price, timing = scale * first, _Timing()
     for _ in range(_PROOFS):
-        before = run.seconds_left
-        proven = _proven(rows, price, pool, run)
+        before = patience.left
+        proven = _proven(rows, price, pool, patience)
         if proven is None:
             break
         best = proven if best is None else max(best, proven, key=lambda p: float(np.dot(rows.copies, p)))
-        step = timing.affordable_step(scale, before, run)
+        step = timing.affordable_step(scale, before, patience)
         if step is None:
             break
         scale = min(scale + step, 1.0)
@@ -109,28 +116,47 @@ def box_prices(
 
 
 @dataclass(eq=False)
+class _Patience:
+    """How long proofs may take: until the time is up, and where the work is limited, until that is done."""
+
+    run: Run
+    most_work: int | None
+    work: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.run.out_of_time or (self.most_work is not None and self.work > self.most_work)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds, or work where it is limited."""
+        return self.run.seconds_left if self.most_work is None else float(self.most_work - self.work)
+
+
+@dataclass(eq=False)
 class _Timing:
-    """How long proofs took, and how much longer they take with a greater scale."""
+    """How long proofs took, in seconds or work, and how much longer they take with a greater scale."""
 
     scale: float = 0.0
-    seconds: float = 0.0
+    took: float = 0.0
     growth: float = _GROWTH[1]
 
-    def affordable_step(self, scale: float, before: float | None, run: Run) -> float | None:
-        """By how much to raise the scale so that the next proof fits into the time; None if no step does.
+    def affordable_step(self, scale: float, before: float | None, patience: _Patience) -> float | None:
+        """By how much to raise the scale so that the next proof is done in time; None if no step does.
 
-        before  the seconds that were left before the last proof
+        before  what was left before the last proof
         """
-        left = run.seconds_left
+        left = patience.left
         if scale >= 1.0:
-            return None if run.out_of_time else 0.0
+            return None if patience.is_over else 0.0
         if before is None or left is None:
             return _STEPS[0]
-        run.cut()
+        if patience.most_work is None:
+            patience.run.cut()
         took = max(before - left, 1e-3)
-        if self.seconds:
-            self.growth = float(np.clip(np.log(took / self.seconds) / (scale - self.scale), *_GROWTH))
-        self.scale, self.seconds = scale, took
+        if self.took:
+            self.growth = float(np.clip(np.log(took / self.took) / (scale - self.scale), *_GROWTH))
+        self.scale, self.took = scale, took
         fitting = [step for step in _STEPS if _SPARE * took * np.exp(self.growth * step) <= left]
         return fitting[0] if fitting else None
 
@@ -149,7 +175,7 @@ def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, p
     return price
 
 
-def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, run: Run) -> np.ndarray | None:
+def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, patience: _Patience) -> np.ndarray | None:
     """The prices, lowered until no box is unable to pay them; None when the time is up before.
 
     Parts of the tree that start from the same prices are looked at side by side: whatever is true of prices
@@ -159,16 +185,16 @@ def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, run: Run) -> np.ndarr
     price = price.copy()
     parts = _parts(rows, price, levels, pool)
     for begin in range(0, len(parts), _TOGETHER):
-        for one in _proven_together(rows, parts[begin : begin + _TOGETHER], price, levels, run):
+        for one in _proven_together(rows, parts[begin : begin + _TOGETHER], price, levels, patience):
             if one is None:
                 return None
             np.minimum(price, one[0], out=price)
             pool.add(one[1])
-    return price - _TOLERANCE
+    return None if patience.is_over else price - _TOLERANCE
 
 
 def _proven_together(
-    rows: BoxRows, parts: list[_Node], price: np.ndarray, levels: int, run: Run
+    rows: BoxRows, parts: list[_Node], price: np.ndarray, levels: int, patience: _Patience
 ) -> list[tuple[np.ndarray, FoundBoxes] | None]:
     """What is proven of each of some parts, all from the same prices."""
     done: list[tuple[np.ndarray, FoundBoxes] | None] = [None] * len(parts)
@@ -177,22 +203,23 @@ def _proven_together(
     def prove(_: slice) -> None:
         tree = new_box_tree(rows, levels)
         for number in waiting:
-            done[number] = _proven_part(rows, tree, parts[number], start.copy(), run)
+            done[number] = _proven_part(rows, tree, parts[number], start.copy(), patience)
 
     in_threads(prove, np.full(len(parts), len(price)))
     return done
 
 
 def _proven_part(
-    rows: BoxRows, tree: BoxTree, node: _Node, price: np.ndarray, run: Run
+    rows: BoxRows, tree: BoxTree, node: _Node, price: np.ndarray, patience: _Patience
 ) -> tuple[np.ndarray, FoundBoxes] | None:
     """Prices that are lowered for all boxes under a node, and those found; None when the time is up."""
     found = new_found_boxes(_MOST_FOUND, _MOST_FOUND_ROWS)
     depth = _put(tree, node)
     while depth:
-        if run.out_of_time:
+        if patience.is_over:
             return None
-        depth, _ = lower_prices(rows, tree, depth, price, _NODES, found)
+        depth, work = lower_prices(rows, tree, depth, price, _NODES, found)
+        patience.work += work
     return price, found
 
 
