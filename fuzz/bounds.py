@@ -1,8 +1,8 @@
 """`python -m fuzz.bounds`: random small problems, and every lower bound on them against the best partition.
 
-Each table is asked about in several ways: other models, costs, labels, k, withheld records, people. All
-bounds that hold for a problem are computed, their proofs are checked by verification, and none may be above
-the least cost of all partitions, which is found by brute force.
+Each table is asked about in several ways: other models, costs, labels, k, withheld records, people, weights.
+All bounds that hold for a problem are computed, their proofs are checked by verification, and none may be
+above the least cost of all partitions, which is found by brute force.
 """
 
 from __future__ import annotations
@@ -91,7 +91,14 @@ def _asked(rng: random.Random, problem: Problem, free: bool) -> Problem:
     attributes = tuple(replace(a, tight=tight) for a in problem.attributes)
     asked = replace(problem, cost=cost_named(rng.choice(names)), attributes=attributes, seed=rng.randrange(4))
     withheld = rng.choice([0, 0, 0, 1.01, 2.01]) / problem.n_records
-    return replace(asked, models=tuple(models), suppression=withheld)
+    masses = _draw_masses(rng, problem.n_records) if asked.cost.is_mean and rng.random() < 0.2 else None
+    return replace(asked, models=tuple(models), suppression=withheld, masses=masses)
+
+
+def _draw_masses(rng: random.Random, n: int) -> np.ndarray:
+    """How much each record counts in the cost, 1 on average."""
+    masses = np.array([rng.choice([0.1, 1, 1, 2, 7]) for _ in range(n)])
+    return masses / masses.mean()
 
 
 def _draw_model(rng: random.Random) -> Model:
@@ -106,12 +113,22 @@ def _draw_model(rng: random.Random) -> Model:
 
 
 def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
-    """Every bound that holds for the problem, by name. Proofs are checked on the way."""
-    yield "nearest records", lower_bound(problem, Run())
+    """Every bound that holds for the problem, by name. Proofs are checked on the way.
+
+    Where records have weights, only that from nearest records does.
+    """
+    weighed = ", weighed" if problem.masses is not None else ""
+    yield f"nearest records{weighed}", lower_bound(problem, Run())
+    if weighed:
+        return
     yield "sets of columns", subset_bound(problem, Run())
     n_groups = max(problem.n_records // problem.k, 1) if problem.seed % 2 else 1
     groups = Groups(np.minimum(np.arange(problem.n_records) // problem.k, n_groups - 1).astype(np.int32))
-    yield "boxes", box_bound(problem, groups, Run())
+    boxes = box_bound(problem, groups, Run())
+    if boxes is not None:
+        yield "boxes", boxes.value
+        if boxes.proof is not None and boxes.value is not None:
+            yield "checked boxes", check_proof(problem, boxes.proof, boxes.value)
     if any(not isinstance(a.domain, ko.Hierarchy) or a.tight for a in problem.attributes):
         return
     closed = mine_closed_records(problem)
@@ -149,15 +166,16 @@ def valid_groups(problem: Problem) -> set[tuple[int, ...]]:
 def least_cost(problem: Problem) -> float | None:
     """The least cost of all partitions into valid groups, in the units of the cost; None if it has none."""
     tables, leaves, star = problem.coded.tables, problem.coded.searched_leaves(), withheld_cost(problem)
+    mass = np.ones(problem.n_records) if problem.masses is None else problem.masses
 
     def group_cost(records: tuple[int, ...]) -> float:
-        return len(records) * record_cost_by_definition(tables, leaves[list(records)])
+        return mass[list(records)].sum() * record_cost_by_definition(tables, leaves[list(records)])
 
     least = least_total(
         problem.n_records,
         group_cost,
         valid_groups(problem).__contains__,
-        withheld_cost=lambda record: star,
+        withheld_cost=lambda record: mass[record] * star,
         most_withheld=problem.max_withheld,
     )
     return in_measured_units(problem, least)

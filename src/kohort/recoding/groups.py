@@ -12,7 +12,7 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.recoding.proof import CellProof, DualProof
+from kohort.recoding.proof import Proof
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Groups", "set_label"]
@@ -31,7 +31,7 @@ class Groups(Recoding):
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
-    proof: DualProof | CellProof | None = None
+    proof: Proof | None = None
 
     @cached_property
     def withheld(self) -> np.ndarray:  # type: ignore[override]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["CellProof", "DualProof", "ModelProof", "OpeningCuts", "PricedCell"]
+__all__ = ["BoxProof", "CellProof", "DualProof", "ModelProof", "OpeningCuts", "PricedCell", "Proof"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +130,23 @@ class PricedCell:
         """Closed records by attributes: a node of each attribute's hierarchy."""
         unpacked = [np.frombuffer(zlib.decompress(column), dtype=np.int32) for column in self.packed]
         return np.column_stack(unpacked)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProof:
+    """Prices of distinct rows such that no k records are priced above k times the cost of their box.
+
+    A box has an interval, a set or a node per column. The k dearest records of a group have a box of no
+    greater cost, and no other record of the group is priced above their mean: so the prices of a group sum to
+    at most its cost, and the sum of all prices is a lower bound on the cost of any release. There are too
+    many boxes to list: who checks the prices goes through them again.
+
+    prices  per distinct row of the problem
+    weaker  a bound from the cheapest box around each record by itself, whatever becomes of prices
+    """
+
+    prices: np.ndarray
+    weaker: float = 0.0
+
+
+Proof = DualProof | CellProof | BoxProof

@@ -11,7 +11,7 @@ import numpy as np
 
 from kohort.problem.attribute import Attribute
 from kohort.recoding.lattice import Lattice
-from kohort.recoding.proof import CellProof, DualProof
+from kohort.recoding.proof import Proof
 
 if TYPE_CHECKING:
     from kohort.recoding.item_nodes import ItemNodes
@@ -52,7 +52,7 @@ class Recoding(ABC):
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
-    proof: DualProof | CellProof | None = None
+    proof: Proof | None = None
     search: Mapping[str, Any] = {}
     lattice: Lattice | None = None
     in_domain: bool = True

@@ -17,7 +17,7 @@ import numpy as np
 from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import CellProof, DualProof, ModelProof
+from kohort.recoding.proof import BoxProof, CellProof, ModelProof, Proof
 from kohort.verification.group_limits import greatest_share, limited_sizes
 from kohort.verification.proof import (
     check_dual_proof,
@@ -27,6 +27,7 @@ from kohort.verification.proof import (
     refuted,
     withheld_cost,
 )
+from kohort.verification.proof_of_boxes import check_box_proof
 from kohort.verification.proof_of_cells import check_cell_proof
 
 __all__ = ["check_proof"]
@@ -34,14 +35,24 @@ __all__ = ["check_proof"]
 _ROUNDING = 1e-9
 
 
-def check_proof(problem: Problem, proof: DualProof | CellProof, bound: float | None) -> None:
-    """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost."""
+def check_proof(problem: Problem, proof: Proof, bound: float) -> float:
+    """As much of a bound as its prices are seen to prove, in the units of the chosen cost.
+
+    All of it, else InternalError; but of a bound over boxes, which may be too many to try, less.
+    """
+    if isinstance(proof, BoxProof):
+        return check_box_proof(problem, proof, bound)
     if isinstance(proof, CellProof):
         check_cell_proof(problem, proof, bound)
-        return
-    if not isinstance(proof, ModelProof):
+    elif isinstance(proof, ModelProof):
+        _check_model_proof(problem, proof, bound)
+    else:
         check_dual_proof(problem, proof, bound)
-        return
+    return bound
+
+
+def _check_model_proof(problem: Problem, proof: ModelProof, bound: float) -> None:
+    """Raise InternalError unless the prices prove the bound."""
     cost = sum((of_node[nodes] for of_node, nodes in zip(node_costs(problem), proof.nodes.T)), np.zeros(1))
     if not (np.isfinite(proof.prices).all() and np.isfinite(cost).all()):
         raise refuted("a price or a cost is not a number")
@@ -52,7 +63,7 @@ def check_proof(problem: Problem, proof: DualProof | CellProof, bound: float | N
     if worst > _ROUNDING * max(float(cost.max()), 1e-300):
         raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof.prices[proof.unit_of_record]), 0.0)
-    if not (0.0 if bound is None else bound) <= proven * (1 + _ROUNDING) + _ROUNDING:
+    if not bound <= proven * (1 + _ROUNDING) + _ROUNDING:
         raise refuted("it is above the sum of the prices")
 
 

@@ -41,7 +41,7 @@ def test_it_is_between_the_cost_of_the_cheapest_boxes_and_the_least_cost(problem
     problem = labels(problem)
     tables, rows, k = problem.coded.tables, problem.coded.searched_leaves(), problem.k
     least = [cheapest_box_by_definition(tables, rows, k, record) for record in range(len(rows))]
-    found = box_bound(problem, together(problem), Run())
+    found = box_bound(problem, together(problem), Run()).value
     if found is not None:
         assert found >= in_measured_units(problem, sum(least)) * (1 - 1e-6) - 1e-9  # prices may prove more
         if k > 1:
@@ -79,16 +79,17 @@ def test_records_may_be_withheld(withheld):
     group[kept] = np.unique(group[kept], return_inverse=True)[1]
     if withheld == 60:
         group[:] = -1
-    bound = box_bound(problem, Groups(group), Run())
-    assert 0 < bound <= box_bound(replace(problem, suppression=0.0), together(problem), Run()) * 1.5
+    bound = box_bound(problem, Groups(group), Run()).value
+    everybody = box_bound(replace(problem, suppression=0.0), together(problem), Run()).value
+    assert 0 < bound <= everybody * 1.5
 
 
 def test_without_time_there_is_a_weaker_bound():
     problem = two_columns(200)
     release = Mondrian().solve(problem, Run())
-    cut, whole = (box_bound(problem, release, run) for run in (ShortRun(2), Run()))
+    cut, whole = (box_bound(problem, release, run).value for run in (ShortRun(2), Run()))
     assert 0 < cut < whole
-    assert 0 <= box_bound(problem, release, ShortRun(0)) <= cut
+    assert 0 <= box_bound(problem, release, ShortRun(0)).value <= cut
 
 
 def test_prices_prove_more_than_cheapest_boxes():
@@ -98,4 +99,14 @@ def test_prices_prove_more_than_cheapest_boxes():
     boxes = BoxRows(problem.coded.cell_costs, rows, problem.rows.counts.astype(np.int64), problem.k)
     least = cheapest_boxes(problem, boxes, _release_costs(problem, release), Run())
     alone = in_measured_units(problem, float(np.dot(problem.rows.counts, least)))
-    assert alone * 1.01 < box_bound(problem, release, Run())
+    assert alone * 1.01 < box_bound(problem, release, Run()).value
+
+
+def test_limited_work_gives_the_same_bound_whatever_the_clock_says():
+    problem = two_columns(200)
+    release = Mondrian().solve(problem, Run())
+    bounds = [box_bound(problem, release, Run(), work).value for work in (0, 3_000, 10_000, 10**9)]
+    assert bounds == sorted(bounds) and bounds[0] < bounds[-1]
+    assert bounds[1:] == [
+        box_bound(problem, release, Run(time_limit=60), work).value for work in (3_000, 10_000, 10**9)
+    ]

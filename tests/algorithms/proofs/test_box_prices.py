@@ -1,4 +1,4 @@
-"""Prices that no box can pay: found by definition, proven in any case, and a bound that is one."""
+"""Prices that no box can pay: proven in any case, whatever the time, and as high as boxes allow."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,11 @@ from by_definition.cheapest_boxes import dearest_box_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.proofs import box_prices as proving
 from kohort.algorithms.proofs.box_prices import box_prices
-from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, new_box_search
-from kohort.algorithms.proofs.kernels.dearest_boxes import dear_boxes
+from kohort.algorithms.proofs.kernels.box_tree import lower_prices, new_box_tree, new_found_boxes
+from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from small_problems import ShortRun, problems
+
+LABELS = pytest.mark.parametrize("labels", [bounded, tight])
 
 
 def boxes_of(problem):
@@ -20,58 +22,81 @@ def boxes_of(problem):
     return BoxRows(problem.coded.cell_costs, problem.coded.searched_rows.astype(np.int64), counts, problem.k)
 
 
-@pytest.mark.parametrize("labels", [bounded, tight])
-@given(problem=problems(6), seed=st.integers(0, 100))
-def test_the_dearest_box_is_found_or_bounded(problem, labels, seed):
+def excess_of(problem, price):
+    """By how much the mean price of k records exceeds the cost of their box at most, by definition."""
+    tables, leaves, of_record = problem.coded.tables, problem.coded.searched_leaves(), problem.rows.of_record
+    return max(
+        dearest_box_by_definition(tables, leaves, problem.k, record, price[of_record])
+        for record in range(len(leaves))
+    )
+
+
+@LABELS
+@given(problem=problems(6), seed=st.integers(0, 100), levels=st.sampled_from([3, 5, 60]))
+def test_lowered_prices_are_paid_by_every_box(problem, labels, seed, levels):
     problem = labels(problem)
-    rows, of_record = boxes_of(problem), problem.rows.of_record
-    tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
+    rows = boxes_of(problem)
+    price = np.random.default_rng(seed).random(len(rows.copies)) - 0.1
+    before, found = price.copy(), new_found_boxes(50, 200)
+    depth, work = lower_prices(rows, new_box_tree(rows, levels), 1, price, 10_000, found)
+    assert depth == 0 and work > 0
+    assert (price <= before).all()
+    assert excess_of(problem, price) <= 1e-9
+    if excess_of(problem, before) <= 0 and levels == 60:  # with room for all, nothing is lowered in vain
+        assert (price == before).all() and found.n[0] == 0
+
+
+@LABELS
+@given(problem=problems(6), seed=st.integers(0, 100))
+def test_boxes_that_were_found_could_not_pay(problem, labels, seed):
+    problem = labels(problem)
+    rows = boxes_of(problem)
     price = np.random.default_rng(seed).random(len(rows.copies))
-    some, rank = np.arange(len(price)), np.argsort(np.argsort(price))
-    most = np.full(len(price), price.max())
-    for nodes, levels in ((10_000, 40), (3, 3)):
-        search = new_box_search(rows, levels)
-        excess, bound, start, listed, cost = dear_boxes(rows, search, some, price, rank, most, nodes, 0.0)
-        for record, row in enumerate(of_record):
-            later = np.flatnonzero(rank[of_record] >= rank[row])
-            here = int(np.flatnonzero(later == record)[0])
-            exact = dearest_box_by_definition(tables, leaves[later], rows.k, here, price[of_record][later])
-            assert bound[row] >= exact - 1e-9
-            assert excess[row] <= max(exact, 0.0) + 1e-9
-            if nodes > 3:
-                assert bound[row] == pytest.approx(max(exact, 0.0), abs=1e-9)
-        found = np.flatnonzero(excess > 1e-9)
-        assert (np.diff(start)[found] > 0).all() and (cost[found] >= 0).all() and len(listed) == start[-1]
+    before, found = price.copy(), new_found_boxes(50, 200)
+    lower_prices(rows, new_box_tree(rows, 60), 1, price, 10_000, found)
+    for number in range(int(found.n[0])):
+        inside = found.rows[found.start[number] : found.start[number + 1]]
+        dearest = np.sort(np.repeat(before[inside], rows.copies[inside]))[::-1][: rows.k]
+        assert len(dearest) == rows.k and dearest.sum() > rows.k * found.cost[number]
 
 
-@pytest.mark.parametrize("labels", [bounded, tight])
+@LABELS
 @pytest.mark.parametrize("run", [Run, lambda: ShortRun(2), lambda: ShortRun(7)])
+@pytest.mark.parametrize("few", [2000, 1])
 @given(problem=problems(6), seed=st.integers(0, 100))
-def test_no_box_can_pay_the_prices(problem, labels, run, seed):
+def test_no_box_can_pay_the_prices(problem, labels, run, few, seed):
     problem = labels(problem)
-    rows, of_record = boxes_of(problem), problem.rows.of_record
-    tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
-    first = np.random.default_rng(seed).random(len(rows.copies))
-    whole = [np.arange(len(first), dtype=np.int32)]
-    least = np.zeros(len(first))
-    price = box_prices(rows, first, least, whole, np.ones(1), run())
-    for record in range(len(leaves)):
-        assert dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record]) <= 1e-9
-
-
-@pytest.mark.parametrize("labels", [bounded, tight])
-@given(problem=problems(6), seed=st.integers(0, 100), nodes=st.sampled_from([1, 2, 400]))
-def test_no_box_can_pay_prices_that_were_scaled_and_lowered(problem, labels, seed, nodes):
-    problem = labels(problem)
-    rows, of_record = boxes_of(problem), problem.rows.of_record
-    tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
+    rows = boxes_of(problem)
     first = np.random.default_rng(seed).random(len(rows.copies))
     whole = [np.arange(len(first), dtype=np.int32)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proving, "_SAMPLED", 2)
-        patch.setattr(proving, "_FEW", 2)
-        patch.setattr(proving, "_SCALES", (0.2, 0.5))
-        patch.setattr(proving, "_NODES_OF_PROOF", nodes)
-        price = box_prices(rows, first, np.zeros(len(first)), whole, np.ones(1), Run(time_limit=60))
-    for record in range(len(leaves)):
-        assert dearest_box_by_definition(tables, leaves, rows.k, record, price[of_record]) <= 1e-9
+        patch.setattr(proving, "_FEW", few)
+        price = box_prices(rows, first, whole, np.ones(1), run())
+    assert price is None or excess_of(problem, price) <= 1e-9
+
+
+def test_nothing_is_proven_without_time():
+    rows = BoxRows(None, np.zeros((3, 1), np.int64), np.ones(3, np.int64), 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proving, "_parts", lambda *_: [None])
+        patch.setattr(proving, "new_box_tree", lambda *_: None)
+        patch.setattr(proving, "_put", lambda *_: 1)
+        assert box_prices(rows, np.ones(3), [np.arange(3)], np.ones(1), ShortRun(0)) is None
+
+
+def test_the_scale_rises_as_far_as_the_time_allows():
+    timing, run = proving._Timing(), Run(time_limit=100)
+    patience = proving._Patience(run, None)
+    assert timing.affordable_step(0.2, 100.5, patience) == 0.15  # half a second: the greatest step
+    assert run.was_cut
+    assert timing.affordable_step(0.35, 170.0, patience) is None  # 70 seconds
+    assert proving._Timing().affordable_step(0.2, None, proving._Patience(Run(), None)) == 0.15
+    assert proving._Timing().affordable_step(1.0, 3.0, patience) == 0.0
+
+
+def test_where_work_is_limited_the_clock_decides_nothing():
+    timing, run = proving._Timing(), Run(time_limit=100)
+    assert timing.affordable_step(0.2, 1000.0, proving._Patience(run, 1000, 10)) == 0.15
+    assert timing.affordable_step(0.35, 990.0, proving._Patience(run, 1000, 600)) is None
+    assert proving._Timing().affordable_step(1.0, 990.0, proving._Patience(run, 1000, 1001)) is None
+    assert not run.was_cut

@@ -44,7 +44,7 @@ _SHARE_FOR_REGROUPING = 0.75  # of the time, where it is short
 _SHARE_FOR_WITHHOLDING = 0.3
 _SECONDS_PER_RECORD = 0.0001  # time is short if there is less than this: mining would take most of it
 _SHARE_FOR_BOXES = 0.3
-_LEAST_SECONDS_FOR_BOXES = 1.0  # without a time limit the bound takes no longer than the search, or this
+_WORK_FOR_BOXES = 60_000_000  # without a time limit
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
 _MOST_TURNS = 1_000  # of a search that time ends
 _TOO_MANY = (
@@ -168,12 +168,10 @@ def regrouped_without_bound(problem: Problem, groups: Groups | None, run: Run) -
 
 def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) -> Groups:
     """Groups of free intervals and sets, with a bound."""
-    before = run.seconds_left or 0.0
     worth = WORTH_IT if seconds is None else WORTH_ANY_TIME
     found = regrouped(problem, given, run.share_of_time(1 - _SHARE_FOR_BOXES), worth)
-    searched = before - (run.seconds_left or 0.0)
-    proving = run if seconds is not None else run.at_most(max(searched, _LEAST_SECONDS_FOR_BOXES))
-    return replace(found, bound=box_bound(problem, found, proving))
+    proven = box_bound(problem, found, run, _WORK_FOR_BOXES if seconds is None else None)
+    return found if proven is None else replace(found, bound=proven.value, proof=proven.proof)
 
 
 def _by_closed_records(

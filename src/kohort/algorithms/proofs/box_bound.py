@@ -21,21 +21,30 @@ from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
+from kohort.recoding.proof import BoxProof
 
-__all__ = ["box_bound"]
+__all__ = ["BoxBound", "box_bound"]
 
 _AT_A_TIME = 256  # rows between two looks at the clock; boxes that are found for one are known to the others
 _NODES = (60, 600)  # of the search around a row: all rows get the first, then those not exact the next
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
-_SHARE_FOR_CHEAPEST = 0.15  # of the time
+_SHARE_FOR_CHEAPEST, _SHORT_SHARE, _SECONDS = 0.15, 0.6, 1.0  # of the time; where it is short, up to a second
 _SHARE_FOR_NEIGHBOURS = 0.8  # of that
 _ROUNDING = 1e-9
 
 
-def box_bound(problem: Problem, groups: Groups, run: Run) -> float | None:
-    """A lower bound on the cost of any release, in the units of the chosen cost; None for other costs.
+class BoxBound(NamedTuple):
+    """A lower bound in the units of the chosen cost, and prices that prove it, where these prove most."""
 
-    groups  any release: what a record costs there need not be exceeded
+    value: float | None
+    proof: BoxProof | None = None
+
+
+def box_bound(problem: Problem, groups: Groups, run: Run, most_work: int | None = None) -> BoxBound | None:
+    """A lower bound on the cost of any release; None for costs that are not known to have one.
+
+    groups     any release: what a record costs there need not be exceeded
+    most_work  of proving prices, so that these do not depend on the clock; None: any
 
     Holds for monotone costs, under any further model, and where records may be withheld. First each row is
     bounded by the cheapest box around it, or where the time is up by its nearest rows. Then prices are
@@ -47,12 +56,26 @@ def box_bound(problem: Problem, groups: Groups, run: Run) -> float | None:
     leaves, counts = problem.coded.searched_rows.astype(np.int64), problem.rows.counts.astype(np.int64)
     rows = BoxRows(problem.coded.cell_costs, leaves, counts, problem.k)
     release = _release_costs(problem, groups)
-    least = cheapest_boxes(problem, rows, release, run.share_of_time(_SHARE_FOR_CHEAPEST))
-    total = float(np.dot(counts, least))
-    if release.boxes and not run.out_of_time:
-        price = box_prices(rows, release.of_row, least, release.boxes, release.of_group, run)
-        total = max(total, _sum_of_prices(problem, price, release.most))
+    searching = run.share_of_time(_share_for_cheapest(run)) if most_work is None else run.at_most(_SECONDS)
+    least = cheapest_boxes(problem, rows, release, searching)
+    weaker = _in_units(problem, _sum_of_prices(problem, least, release.most))
+    if weaker is None or not release.boxes or run.out_of_time:
+        return BoxBound(weaker)
+    price = box_prices(rows, release.of_row, release.boxes, release.of_group, run, most_work)
+    if price is None:
+        return BoxBound(weaker)
+    value = _in_units(problem, _sum_of_prices(problem, price, release.most)) or 0.0
+    return BoxBound(weaker) if value <= weaker else BoxBound(value, BoxProof(price, weaker))
+
+
+def _in_units(problem: Problem, total: float) -> float | None:
+    """A sum of prices as a bound in the units of the chosen cost, below what rounding may add."""
     return in_measured_units(problem, total * (1 - _ROUNDING))
+
+
+def _share_for_cheapest(run: Run) -> float:
+    left = run.seconds_left
+    return max(_SHARE_FOR_CHEAPEST, min(_SHORT_SHARE, _SECONDS / left)) if left else _SHARE_FOR_CHEAPEST
 
 
 def _sum_of_prices(problem: Problem, price: np.ndarray, most: float) -> float:

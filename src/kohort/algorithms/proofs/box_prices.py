@@ -1,22 +1,28 @@
 """Prices of records that no box of k or more can pay: a lower bound for tight labels and free intervals.
 
-The dual of the linear program over all boxes, of which there are too many to list. Prices start as what each
-record costs in a known release, and are lowered where a box is found whose k dearest records exceed its cost;
-boxes that were found are kept, and prices are raised again as far as these allow. The proof of prices is
-exhaustive, and takes the longer the nearer they are to the best ones: so they are first scaled down until
-there is time for it. Then every row is proven, the dearest first: no k records, one of them its own and the
-others of rows that are not proven yet, are priced above the cost of their box.
+The dual of the linear program over all boxes, of which there are too many to list. Prices start as a share of
+what each record costs in a known release. A proof goes through all boxes (`kernels.box_tree`), and lowers
+prices where k records exceed the cost of their box. It takes the longer the nearer prices are to the best
+ones: so it is done with a small share first, and again with greater ones while there is time. Boxes that were
+found on the way are kept; before the next proof, prices are raised together as far as these allow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from kohort.algorithms.proofs.cuts import cut_prices
-from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, new_box_search
-from kohort.algorithms.proofs.kernels.dearest_boxes import dear_boxes
+from kohort.algorithms.proofs.kernels.box_tree import (
+    BoxTree,
+    FoundBoxes,
+    lower_prices,
+    new_box_tree,
+    new_found_boxes,
+)
+from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, repair_prices
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
@@ -24,20 +30,31 @@ from kohort.recoding.proof import OpeningCuts
 
 __all__ = ["box_prices"]
 
-_SCALES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-_STEP, _GROWTH = 0.05, 1.4  # how the scale is raised after a proof, and how much longer the next one takes
-_SAMPLED = 256  # rows whose proof is timed
-_FEW = 1000  # rows that are proven as they are, whatever the clock says
-_SHARE_FOR_PROOF = 0.3  # of the time that is left: repairs and further tries take the rest
-_WORTH_GENERATING = 0.6  # least scale: where prices must be scaled down further, better ones gain nothing
-_SHARE_FOR_GENERATING = 0.35
-_SWEEPS, _ROUNDS, _PROOFS = 3, 60, 60
-_NODES, _NODES_OF_PROOF = 30, 400
-_HIGHEST = 2.0  # times what a record costs in the release
-_LOWERED, _FEW_TRIES = 0.75, 4  # the price of a row that is hard to prove, and how often it is lowered so
-_AT_A_TIME, _BATCH, _PROVEN_TOGETHER = 32, 2048, 512  # rows
+_FIRST_SCALE, _FIRST_SCALE_OF_FEW, _FEW = 0.2, 1.0, 2000  # distinct rows
+_STEPS = (0.15, 0.1, 0.05, 0.025)  # by which the scale is raised
+_GROWTH = (5.0, 14.0)  # a proof takes exp(growth * step) times as long: the least and greatest growth assumed
+_SPARE = 1.2  # times as long as that is kept for it
+_PROOFS = 30
+_WORTH_PROVING = 1e-4  # share by which prices must rise to be proven again at the full scale
+_HIGHEST = 2.0  # times what a record costs in the release, at the full scale
+_ROUNDS, _FIRST_RISE, _COOLING = 60, 0.05, 0.93
+_PARTS, _TOGETHER = 64, 8  # parts of the tree; so many of them start from the same prices
+_NODES = 1000  # between two looks at the clock
+_MOST_LEVELS, _MOST_ROOM = 256, 30_000_000  # candidates
+_MOST_FOUND, _MOST_FOUND_ROWS = 4_000, 2_000_000  # boxes that a part keeps
+_MOST_POOLED = 20_000_000  # rows of boxes that are kept in all
 _TOLERANCE = 1e-9
-_MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
+
+
+class _Node(NamedTuple):
+    """A waiting node of the tree, taken out of it."""
+
+    rows: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    width: np.ndarray
+    spent: np.ndarray
+    need: np.ndarray
 
 
 @dataclass(eq=False)
@@ -46,210 +63,195 @@ class _Pool:
 
     rows: list[np.ndarray] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
+    n_rows: int = 0
 
-    def add(self, rows: np.ndarray, cost: float) -> None:
-        self.rows.append(rows)
-        self.cost.append(cost)
+    def add(self, found: FoundBoxes) -> None:
+        for i in range(int(found.n[0])):
+            rows = found.rows[found.start[i] : found.start[i + 1]]
+            if self.n_rows + len(rows) <= _MOST_POOLED:
+                self.rows.append(rows.copy())
+                self.cost.append(float(found.cost[i]))
+                self.n_rows += len(rows)
 
-    def priced(self, copies: np.ndarray, k: int, since: int = 0) -> PricedRecords:
-        lengths = np.array([len(rows) for rows in self.rows[since:]], dtype=np.int64)
+    def priced(self, copies: np.ndarray, k: int) -> PricedRecords:
+        lengths = np.array([len(rows) for rows in self.rows], dtype=np.int64)
         start = np.concatenate([[0], np.cumsum(lengths)])
-        return PricedRecords(
-            start, np.concatenate(self.rows[since:]).astype(np.int32), np.array(self.cost[since:]), copies, k
-        )
+        rows = np.concatenate(self.rows).astype(np.int32)
+        return PricedRecords(start, rows, np.array(self.cost), copies, k)
 
 
 def box_prices(
     rows: BoxRows,
     first: np.ndarray,
-    least: np.ndarray,
     boxes: list[np.ndarray],
     costs: np.ndarray,
     run: Run,
-) -> np.ndarray:
-    """Prices per row that no box of k or more records can pay.
+    most_work: int | None = None,
+) -> np.ndarray | None:
+    """Prices per row that no box of k or more records can pay; None if there is no time to prove any.
 
-    first  prices to start with, such as what a record of the row costs in a release
-    least  per row a lower bound on the cost of any box around it: what is not proven in time stays at that
-    boxes  the rows in each group of that release
-    costs  what a record of each of these groups costs
+    first      what a record of each row costs in some release
+    boxes      the rows in each group of that release
+    costs      what a record of each of these groups costs
+    most_work  that may be done, so that the result does not depend on the clock; None: any
     """
-    pool, price = _Pool(list(boxes), costs.tolist()), first.copy()
-    if _provable_scale(rows, price, run) >= _WORTH_GENERATING:
-        _generate_all(rows, price, pool, run.share_of_time(_SHARE_FOR_GENERATING))
-    return _best_proven(rows, price, least, pool, run)
-
-
-def _best_proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, run: Run) -> np.ndarray:
-    """The dearest prices that are proven: scaled down as far as the time demands, then less and less so."""
-    scale = _provable_scale(rows, price, run)
-    before = run.seconds_left
-    best = _proven(rows, scale * price, least, pool, run)
-    while scale < 1.0 and before is not None and run.seconds_left is not None:
-        left = run.seconds_left
-        if left < _GROWTH * (before - left):
+    patience = _Patience(run, most_work)
+    pool, best = _Pool(list(boxes), costs.tolist()), None
+    scale = _FIRST_SCALE if len(first) > _FEW else _FIRST_SCALE_OF_FEW
+    price, timing = scale * first, _Timing()
+    for _ in range(_PROOFS):
+        before = patience.left
+        proven = _proven(rows, price, pool, patience)
+        if proven is None:
             break
-        scale, before = min(scale + _STEP, 1.0), left
-        best = max(best, _proven(rows, scale * price, least, pool, run), key=lambda p: np.dot(rows.copies, p))
+        best = proven if best is None else max(best, proven, key=lambda p: float(np.dot(rows.copies, p)))
+        step = timing.affordable_step(scale, before, patience)
+        if step is None:
+            break
+        scale = min(scale + step, 1.0)
+        price = _raised(rows, best, first, scale, pool)
+        if step == 0.0 and np.dot(rows.copies, price - best) <= _WORTH_PROVING * np.dot(rows.copies, best):
+            break
     return best
 
 
-def _provable_scale(rows: BoxRows, price: np.ndarray, run: Run) -> float:
-    """The share of the prices that can be proven in the time that is left: 1 for few rows or without a limit.
+@dataclass(eq=False)
+class _Patience:
+    """How long proofs may take: until the time is up, and where the work is limited, until that is done."""
 
-    A sample of the rows is searched with lower prices first, until that takes too long.
-    """
-    order = np.argsort(-price, kind="stable")
-    if len(order) <= _FEW or run.seconds_left is None:
-        return 1.0
-    share = _SAMPLED / len(order)
-    allowed, provable = _SHARE_FOR_PROOF * run.seconds_left * share, _SCALES[0]
-    sample = order[np.linspace(0, len(order) - 1, _SAMPLED).astype(np.int64)]
-    for scale in _SCALES:
-        began = run.seconds_left
-        _find(rows, sample, scale * price, order, _NODES_OF_PROOF, _Pool(), run)
-        if run.out_of_time or began - (run.seconds_left or 0.0) > allowed:
-            run.cut()
-            break
-        provable = scale
-    return provable
+    run: Run
+    most_work: int | None
+    work: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.run.out_of_time or (self.most_work is not None and self.work > self.most_work)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds, or work where it is limited."""
+        return self.run.seconds_left if self.most_work is None else float(self.most_work - self.work)
 
 
-def _generate_all(rows: BoxRows, price: np.ndarray, pool: _Pool, run: Run) -> None:
-    """Find boxes around all rows, and raise prices as far as these allow, in a few sweeps."""
-    highest, rng = _HIGHEST * price, np.random.default_rng(0)
-    for sweep in range(_SWEEPS):
-        for batch in _batches(rng.permutation(len(price))):
-            if not run.out_of_time:
-                _generate(rows, batch, price, pool, run)
-        _raise(rows, price, highest, pool, 0.1 / 2**sweep, rng)
-        if run.out_of_time:
-            break
+@dataclass(eq=False)
+class _Timing:
+    """How long proofs took, in seconds or work, and how much longer they take with a greater scale."""
+
+    scale: float = 0.0
+    took: float = 0.0
+    growth: float = _GROWTH[1]
+
+    def affordable_step(self, scale: float, before: float | None, patience: _Patience) -> float | None:
+        """By how much to raise the scale so that the next proof is done in time; None if no step does.
+
+        before  what was left before the last proof
+        """
+        left = patience.left
+        if scale >= 1.0:
+            return None if patience.is_over else 0.0
+        if before is None or left is None:
+            return _STEPS[0]
+        if patience.most_work is None:
+            patience.run.cut()
+        took = max(before - left, 1e-3)
+        if self.took:
+            self.growth = float(np.clip(np.log(took / self.took) / (scale - self.scale), *_GROWTH))
+        self.scale, self.took = scale, took
+        fitting = [step for step in _STEPS if _SPARE * took * np.exp(self.growth * step) <= left]
+        return fitting[0] if fitting else None
 
 
-def _batches(order: np.ndarray) -> list[np.ndarray]:
-    return np.array_split(order, max(1, len(order) // _BATCH))
-
-
-def _generate(rows: BoxRows, batch: np.ndarray, price: np.ndarray, pool: _Pool, run: Run) -> None:
-    """Find boxes around some rows that are priced above their cost, and lower prices until these are not."""
-    before = len(pool.cost)
-    _find(rows, batch, price, np.argsort(-price, kind="stable"), _NODES, pool, run)
-    _repair(rows, price, pool, before)
-
-
-def _find(
-    rows: BoxRows, batch: np.ndarray, price: np.ndarray, order: np.ndarray, nodes: int, pool: _Pool, run: Run
-) -> tuple[np.ndarray, np.ndarray]:
-    """Add the worst box around each row to the pool; per row an upper bound on its excess, and what it is.
-
-    order  of all rows: k records are looked at around the first of their rows
-    """
-    rank, most = np.empty_like(order), np.empty_like(price)
-    rank[order] = np.arange(len(order))
-    most[order] = np.maximum.accumulate(price[order][::-1])[::-1]
-    n, columns = rows.leaves.shape
-    levels = int(np.clip(_MOST_ROOM // max(n * columns, 1), 2, _MOST_LEVELS))
-    parts = np.array_split(np.arange(len(batch)), max(1, len(batch) // _AT_A_TIME))
-    bound, greatest = np.full(len(batch), np.inf), np.full(len(batch), _TOLERANCE)
-    waiting = iter(parts)
-
-    def find(_: slice) -> list:
-        search, found = new_box_search(rows, levels), []
-        for part in waiting:
-            if run.out_of_time:
-                break
-            excess, limit, start, listed, cost = dear_boxes(
-                rows, search, batch[part], price, rank, most, nodes, _TOLERANCE
-            )
-            bound[part], greatest[part] = limit, excess
-            found += [
-                (int(batch[part[i]]), listed[start[i] : start[i + 1]], cost[i])
-                for i in np.flatnonzero(excess > _TOLERANCE)
-            ]
-        return found
-
-    everything = [one for found in in_threads(find, np.full(len(parts), n)) for one in found]
-    for _, box, cost in sorted(everything, key=lambda one: one[0]):
-        pool.add(box, cost)
-    return bound, greatest
-
-
-def _repair(rows: BoxRows, price: np.ndarray, pool: _Pool, since: int) -> None:
-    """Lower prices until no box of the pool, from a number on, is priced above its cost."""
-    if since < len(pool.cost):
-        priced = pool.priced(rows.copies, rows.k, since)
-        order, lowered = np.arange(len(priced.cost)), np.zeros(len(priced.cost))
-        uncut = cut_prices(OpeningCuts.none(), len(order), rows.k)
-        for _ in range(3):
-            repair_prices(priced, uncut, price, priced.cost - 1e-3, order, lowered)
-
-
-def _raise(
-    rows: BoxRows,
-    price: np.ndarray,
-    highest: np.ndarray,
-    pool: _Pool,
-    share: float,
-    rng: np.random.Generator,
-) -> None:
-    """Raise prices together, by less each time, and lower them where a box of the pool cannot pay."""
-    priced = pool.priced(rows.copies, rows.k)
+def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool) -> np.ndarray:
+    """Prices raised together, by less each time, and lowered where a box that is known cannot pay."""
+    highest = (scale if scale < 1.0 else _HIGHEST) * first
+    price, priced, rng = price.copy(), pool.priced(rows.copies, rows.k), np.random.default_rng(0)
     level, lowered = priced.cost - 1e-3, np.zeros(len(priced.cost))
     uncut = cut_prices(OpeningCuts.none(), len(level), rows.k)
-    step = share * float(np.dot(price, rows.copies) / rows.copies.sum())
+    rise = _FIRST_RISE * float(np.dot(first, rows.copies) / rows.copies.sum())
     for _ in range(_ROUNDS):
-        np.minimum(price + step, highest, out=price)
+        price = np.minimum(price + rise, np.maximum(highest, price))
         repair_prices(priced, uncut, price, level, rng.permutation(len(priced.cost)), lowered)
-        step *= 0.93
-    _repair(rows, price, pool, 0)
+        rise *= _COOLING
+    return price
 
 
-def _proven(rows: BoxRows, price: np.ndarray, least: np.ndarray, pool: _Pool, run: Run) -> np.ndarray:
-    """Prices that are proven for every row, one batch after the other, the dearest first.
+def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, patience: _Patience) -> np.ndarray | None:
+    """The prices, lowered until no box is unable to pay them; None when the time is up before.
 
-    A row is proven if no k records, one of them its own and the others of it or of rows that come later, are
-    priced above the cost of their box; prices only fall afterwards. What is still to be proven when the time
-    is up falls to the cost of the cheapest box.
+    Parts of the tree that start from the same prices are looked at side by side: whatever is true of prices
+    is true of lower ones.
     """
-    order = np.argsort(-price, kind="stable")
-    for start in range(0, len(order), _PROVEN_TOGETHER):
-        if not _prove(rows, order, start, price, pool, run):
-            later = order[start:]
-            price[later] = np.minimum(price[later], least[later])
+    levels = int(np.clip(_MOST_ROOM // max(len(price), 1), 8, _MOST_LEVELS))
+    price = price.copy()
+    parts = _parts(rows, price, levels, pool)
+    for begin in range(0, len(parts), _TOGETHER):
+        for one in _proven_together(rows, parts[begin : begin + _TOGETHER], price, levels, patience):
+            if one is None:
+                return None
+            np.minimum(price, one[0], out=price)
+            pool.add(one[1])
+    return None if patience.is_over else price - _TOLERANCE
+
+
+def _proven_together(
+    rows: BoxRows, parts: list[_Node], price: np.ndarray, levels: int, patience: _Patience
+) -> list[tuple[np.ndarray, FoundBoxes] | None]:
+    """What is proven of each of some parts, all from the same prices."""
+    done: list[tuple[np.ndarray, FoundBoxes] | None] = [None] * len(parts)
+    start, waiting = price.copy(), iter(range(len(parts)))
+
+    def prove(_: slice) -> None:
+        tree = new_box_tree(rows, levels)
+        for number in waiting:
+            done[number] = _proven_part(rows, tree, parts[number], start.copy(), patience)
+
+    in_threads(prove, np.full(len(parts), len(price)))
+    return done
+
+
+def _proven_part(
+    rows: BoxRows, tree: BoxTree, node: _Node, price: np.ndarray, patience: _Patience
+) -> tuple[np.ndarray, FoundBoxes] | None:
+    """Prices that are lowered for all boxes under a node, and those found; None when the time is up."""
+    found = new_found_boxes(_MOST_FOUND, _MOST_FOUND_ROWS)
+    depth = _put(tree, node)
+    while depth:
+        if patience.is_over:
+            return None
+        depth, work = lower_prices(rows, tree, depth, price, _NODES, found)
+        patience.work += work
+    return price, found
+
+
+def _parts(rows: BoxRows, price: np.ndarray, levels: int, pool: _Pool) -> list[_Node]:
+    """Nodes that all boxes are under, those with most candidates first. Prices may be lowered on the way."""
+    tree, found = new_box_tree(rows, levels), new_found_boxes(_MOST_FOUND, _MOST_FOUND_ROWS)
+    waiting = [_taken(tree, 0)]
+    for _ in range(4 * _PARTS):
+        if not waiting or len(waiting) >= _PARTS:
             break
-    return price - _TOLERANCE
+        waiting.sort(key=lambda node: len(node.rows))
+        depth, _ = lower_prices(rows, tree, _put(tree, waiting.pop()), price, 1, found)
+        waiting += [_taken(tree, level) for level in range(depth)]
+    pool.add(found)
+    return sorted(waiting, key=lambda node: -len(node.rows))
 
 
-def _prove(rows: BoxRows, order: np.ndarray, start: int, price: np.ndarray, pool: _Pool, run: Run) -> bool:
-    """Prove the rows of a batch; whether there was time for it."""
-    left = order[start : start + _PROVEN_TOGETHER]
-    tries = np.zeros(len(order), dtype=np.int64)
-    for _ in range(_PROOFS):
-        before = len(pool.cost)
-        bound, excess = _find(rows, left, price, order, _NODES_OF_PROOF, pool, run)
-        if run.out_of_time:
-            return False
-        undecided = bound > excess + _TOLERANCE
-        proven = _lowered(rows, left[undecided], bound[undecided], tries, price)
-        _repair(rows, price, pool, before)
-        left = np.setdiff1d(left[bound > _TOLERANCE], proven)
-        if not len(left):
-            return True
-    return False
+def _taken(tree: BoxTree, level: int) -> _Node:
+    return _Node(
+        tree.rows[level, : tree.n[level]].copy(),
+        tree.lo[level].copy(),
+        tree.hi[level].copy(),
+        tree.width[level].copy(),
+        tree.spent[level].copy(),
+        tree.need[level].copy(),
+    )
 
 
-def _lowered(
-    rows: BoxRows, undecided: np.ndarray, most: np.ndarray, tries: np.ndarray, price: np.ndarray
-) -> np.ndarray:
-    """Lower the prices of rows whose searches ended undecided; which of them are proven by that.
-
-    If the mean price of k records, one of them of a row, exceeds the cost of their box by at most e, and the
-    price of the row is lowered by k * e, there is no excess: the row is proven. Where that is much, its price
-    is lowered by less, and the search begins again.
-    """
-    tries[undecided] += 1
-    enough = price[undecided] - rows.k * most
-    last = (tries[undecided] > _FEW_TRIES) | (enough >= _LOWERED * price[undecided])
-    price[undecided] = np.where(last, enough, _LOWERED * price[undecided])
-    return undecided[last]
+def _put(tree: BoxTree, node: _Node) -> int:
+    """Make a node the only one that waits; how many wait then."""
+    tree.n[0] = len(node.rows)
+    tree.rows[0, : len(node.rows)] = node.rows
+    tree.lo[0], tree.hi[0], tree.width[0] = node.lo, node.hi, node.width
+    tree.spent[0], tree.need[0] = node.spent, node.need
+    return 1

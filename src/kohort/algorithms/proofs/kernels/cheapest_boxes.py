@@ -16,7 +16,7 @@ import numpy as np
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
-from kohort.problem.encoding.layout import ORDERED, SET
+from kohort.problem.encoding.layout import ORDERED, SET, CellCosts
 
 __all__ = [
     "BoxRows",
@@ -38,7 +38,7 @@ _HALVINGS = 4
 class BoxRows(NamedTuple):
     """Distinct rows, how many records each has, and what their cells cost."""
 
-    cells: tuple
+    cells: CellCosts
     leaves: np.ndarray  # rows by columns
     copies: np.ndarray
     k: int

@@ -1,0 +1,363 @@
+"""Whether no k records are priced above k times the cost of their box: an exhaustive check, compiled.
+
+Values are decided one after the other: the records of a group have it, or none of them does. `left` are the
+rows that can still be among the records, the dearest first; `spent` is what the values cost that the records
+are known to have. A case is closed when k of the dearest rows left are priced below k * spent, or when what
+is too dear about them must be spent on values: see `_must_be_spent`.
+
+The number of cases may grow beyond any patience, whatever the size of the table: so work is counted, and a
+check that exceeds its limit ends without a verdict. What is counted does not depend on the machine.
+
+Shares no code with the search for prices, but for the decorator that compiles.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from kohort.kernels.compiled import kernel
+
+__all__ = ["BoxColumns", "prices_hold"]
+
+_OPEN, _HAS = 0, 1
+_REFUTED, _CLOSED, _UNDECIDED = 0, 1, 2
+_NEAR = 1e-9
+_CASES = 64  # that wait at first; more if they are needed
+_TIMES = 8  # k: so many of the dearest records may have to be paid
+
+
+class BoxColumns(NamedTuple):
+    """What cells cost, by column: an interval or set of w > 1 values base + step * (w - 1)."""
+
+    n_values: np.ndarray
+    is_tree: np.ndarray  # nodes of a hierarchy: the cost of a pair of values is in `pair`
+    is_set: np.ndarray  # sets; all other columns have intervals
+    loners: np.ndarray  # values from here on cost `whole` together with any other
+    base: np.ndarray
+    step: np.ndarray
+    whole: np.ndarray
+    pair_start: np.ndarray
+    pair: np.ndarray
+
+
+def prices_hold(
+    columns: BoxColumns, values: np.ndarray, copies: np.ndarray, price: np.ndarray, k: int, limit: int
+) -> bool | None:
+    """Whether no k records are priced above the cost of their box; None if that takes too much work.
+
+    Rows must be sorted, the dearest first.
+
+    limit  how much work may be done, about one for each cell that is looked at
+    """
+    done = [0]
+
+    def verdict(start: tuple[np.ndarray, int, int]) -> int:
+        if sum(done) > limit:
+            return _UNDECIDED
+        found, work = _closed_everywhere(columns, values, copies, price, k, *start, limit)
+        done.append(work)
+        return int(found)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        found = set(pool.map(verdict, _starts(columns, values, copies)))
+    if _REFUTED in found:
+        return False
+    return None if _UNDECIDED in found or sum(done) > limit else True
+
+
+def _starts(columns: BoxColumns, values: np.ndarray, copies: np.ndarray) -> list[tuple[np.ndarray, int, int]]:
+    """Cases that all groups are in: their rows, and a column and a value that the records have, or -1.
+
+    In the column of sets whose records are spread most evenly: the most frequent value that a group has.
+    """
+    everything, best = [(np.arange(len(values), dtype=np.int32), -1, 0)], np.inf
+    for a in np.flatnonzero(columns.is_set).tolist():
+        records = np.bincount(values[:, a], copies, minlength=columns.n_values[a])
+        if records.max() >= best:
+            continue
+        best, order = records.max(), np.argsort(-records, kind="stable")
+        place = np.argsort(order)[values[:, a]]
+        everything = [
+            (np.flatnonzero(place >= number).astype(np.int32), a, int(value))
+            for number, value in enumerate(order)
+        ]
+    return everything
+
+
+@kernel
+def _closed_everywhere(columns, values, copies, price, k, first, column, value, limit):
+    """The verdict on all cases that begin with some rows, and a value of a column where it is not -1.
+
+    Also how much work that took: rows are gone through once, the dearest column by column.
+    """
+    n, m = values.shape
+    width = columns.n_values.max()
+    left, n_left = np.empty((_CASES, n), np.int32), np.zeros(_CASES, np.int64)
+    known = np.zeros((_CASES, m, width), np.int8)
+    end = np.zeros((_CASES, m, 3), np.int64)  # least value, greatest value, and how many are known
+    budget, load = np.zeros((m, width)), np.zeros((m, width))
+    left[0, : len(first)], n_left[0], waiting, work = first, len(first), 1, 0
+    if column >= 0:
+        _have(columns, known[0], end[0], column, value)
+    while waiting > 0:
+        case = waiting - 1
+        rows = left[case, : n_left[case]]
+        work += len(rows) + m * (width + min(len(rows), _TIMES * k))
+        if work > limit:
+            return _UNDECIDED, work
+        spent = 0.0
+        for a in range(m):
+            spent += _cost(columns, a, end[case, a])
+        total, n_dearest = _dearest(copies, price, rows, k)
+        if n_dearest < 0 or total <= k * (spent + _NEAR):
+            waiting -= 1
+            continue
+        if _must_be_spent(columns, values, copies, price, k, rows, known[case], end[case], spent, budget):
+            waiting -= 1
+            continue
+        a, value = _undecided(columns, values, price, rows, n_dearest, known[case], end[case], load)
+        if a < 0:  # the dearest are all in the box, and priced above its cost
+            return _REFUTED, work
+        if waiting + 2 > len(n_left):
+            left, n_left = np.concatenate((left, left)), np.concatenate((n_left, n_left))
+            known, end = np.concatenate((known, known)), np.concatenate((end, end))
+        waiting = _split(columns, values, left, n_left, known, end, case, a, value)
+    return _CLOSED, work
+
+
+@kernel
+def _cost(columns, a, end):
+    """What the known values of a column cost."""
+    first, last, count = end
+    if count == 0:
+        return 0.0
+    if columns.is_tree[a]:
+        return columns.pair[columns.pair_start[a] + first * columns.n_values[a] + last]
+    if first == last:
+        return 0.0
+    if last >= columns.loners[a]:
+        return columns.whole[a]
+    return columns.base[a] + columns.step[a] * (count - 1 if columns.is_set[a] else last - first)
+
+
+@kernel
+def _dearest(copies, price, rows, k):
+    """What the k dearest records cost together, and how many rows they have; -1 if there are fewer."""
+    total, records = 0.0, 0
+    for i in range(len(rows)):
+        more = min(copies[rows[i]], k - records)
+        total += more * price[rows[i]]
+        records += more
+        if records == k:
+            return total, i + 1
+    return total, -1
+
+
+@kernel
+def _must_be_spent(columns, values, copies, price, k, rows, known, end, spent, budget):
+    """Whether records that are priced above a level need values that cost what they exceed it by.
+
+    For a level of at most `spent`: k records are priced at most k * level and what each exceeds it by. Every
+    new value of theirs costs k records `step` each, and that pays for the excesses of rows that have it (in
+    an interval, also for those of rows beyond it). What is not paid must be at most k * (spent - level).
+    """
+    above, records = 0, 0
+    while above < len(rows) and price[rows[above]] > spent:
+        records += copies[rows[above]]
+        above += 1
+    goal = max(records, k)
+    while True:
+        while above < len(rows) and records < goal:
+            records += copies[rows[above]]
+            above += 1
+        level = max(price[rows[above]], 0.0) if above < len(rows) else 0.0
+        if _is_paid(columns, values, copies, price, k, rows[:above], known, end, level, spent, budget):
+            return True
+        if above == len(rows) or goal > _TIMES * k:
+            return False
+        goal = 2 * max(records, k)
+
+
+@kernel
+def _is_paid(columns, values, copies, price, k, rows, known, end, level, spent, budget):
+    """Whether the excesses of the rows above a level are paid, but for k * (spent - level)."""
+    m = values.shape[1]
+    for a in range(m):
+        is_linear = not columns.is_tree[a] and columns.loners[a] == columns.n_values[a]
+        budget[a, :] = k * columns.step[a] if is_linear and end[a, 2] > 0 else 0.0
+    unpaid = k * (level - spent - _NEAR)
+    for row in rows:
+        excess = copies[row] * (price[row] - level)
+        for a in range(m):
+            value = values[row, a]
+            if excess <= 0.0 or end[a, 2] == 0:
+                continue
+            if columns.is_set[a]:
+                if known[a, value] == _OPEN:
+                    paid = min(excess, budget[a, value])
+                    budget[a, value] -= paid
+                    excess -= paid
+            else:
+                excess = _paid_on_the_way(budget[a], value, end[a, 0], end[a, 1], excess)
+        unpaid += max(excess, 0.0)
+        if unpaid > 0.0:
+            return False
+    return True
+
+
+@kernel
+def _paid_on_the_way(budget, value, first, last, excess):
+    """What is left of an excess after all values from `value` to the interval first..last have paid."""
+    while value > last or value < first:
+        paid = min(excess, budget[value])
+        budget[value] -= paid
+        excess -= paid
+        if excess <= 0.0:
+            break
+        value += -1 if value > last else 1
+    return excess
+
+
+@kernel
+def _undecided(columns, values, price, rows, n_dearest, known, end, load):
+    """A column and a value that is to be decided next: many of the dearest have it, and it costs much.
+
+    In a column of intervals without known values: where the dearest are halved. -1 if all are decided.
+    """
+    load[:] = 0.0
+    for row in rows[:n_dearest]:
+        for a in range(values.shape[1]):
+            load[a, values[row, a]] += max(price[row], 0.0) + _NEAR
+    best, column, chosen = 0.0, -1, 0
+    for a in range(values.shape[1]):
+        n = columns.n_values[a]
+        if columns.is_set[a] or columns.is_tree[a]:
+            value, urgency = _heaviest(load[a, :n], known[a]), 3.0 if end[a, 2] == 0 else 1.0
+            weight = load[a, value] if known[a, value] == _OPEN else 0.0
+        elif end[a, 2] == 0:
+            value, urgency = _middle(load[a, :n], values, rows, a), 15.0
+            weight = load[a, :n].sum() / 2
+        else:
+            value = _half_way(load[a, :n], end[a, 0], end[a, 1])
+            weight, urgency = _beyond(load[a, :n], value, end[a]), float(_distance(value, end[a]))
+        score = weight * urgency * columns.whole[a] / n
+        if score > best:
+            best, column, chosen = score, a, value
+    return column, chosen
+
+
+@kernel
+def _heaviest(load, known):
+    best, value = -1.0, 0
+    for v in range(len(load)):
+        if known[v] == _OPEN and load[v] > best:
+            best, value = load[v], v
+    return value
+
+
+@kernel
+def _middle(load, values, rows, a):
+    """The value that begins the upper half of the load; the only value, where all rows have the same."""
+    least = most = values[rows[0], a]
+    for row in rows:
+        least, most = min(least, values[row, a]), max(most, values[row, a])
+    if least == most:
+        return least
+    half, below, value = load.sum() / 2, 0.0, 0
+    while value < most and below + load[value] <= half:
+        below += load[value]
+        value += 1
+    return min(max(value, least + 1), most)
+
+
+@kernel
+def _half_way(load, first, last):
+    """A value with half of the load on that side of the interval which has more; `first` if there is none."""
+    below, above = load[:first].sum(), load[last + 1 :].sum()
+    if max(below, above) <= 0.0:
+        return first
+    half = 0.0
+    if above >= below:
+        for value in range(last + 1, len(load)):
+            half += load[value]
+            if 2 * half >= above:
+                return value
+    for value in range(first - 1, -1, -1):
+        half += load[value]
+        if 2 * half >= below:
+            return value
+    return first
+
+
+@kernel
+def _distance(value, end):
+    return max(value - end[1], end[0] - value, 0)
+
+
+@kernel
+def _beyond(load, value, end):
+    """The load at a value outside an interval and beyond it."""
+    return load[value:].sum() if value > end[1] else load[: value + 1].sum() if value < end[0] else 0.0
+
+
+@kernel
+def _split(columns, values, left, n_left, known, end, case, a, value):
+    """Replace a case by two or three: without the value and with it, or below, above, and on both sides."""
+    more, n_values = case + 1, columns.n_values[a]
+    is_interval = not (columns.is_set[a] or columns.is_tree[a])
+    _copy(left, n_left, known, end, case, more)
+    if is_interval and end[case, a, 2] == 0 and not _have_all(values, left[case, : n_left[case]], a, value):
+        _copy(left, n_left, known, end, case, more + 1)
+        _have(columns, known[more + 1], end[more + 1], a, value - 1)
+        _have(columns, known[more + 1], end[more + 1], a, value)
+        n_left[case] = _without(values, left[case], n_left[case], a, value, n_values - 1)
+        n_left[more] = _without(values, left[more], n_left[more], a, 0, value - 1)
+        return more + 2
+    low = high = value
+    if is_interval and end[case, a, 2] > 0:
+        low, high = (value, n_values - 1) if value > end[case, a, 1] else (0, value)
+    _have(columns, known[more], end[more], a, value)
+    n_left[case] = _without(values, left[case], n_left[case], a, low, high)
+    return more + 1
+
+
+@kernel
+def _have_all(values, rows, a, value):
+    same = True
+    for row in rows:
+        same &= values[row, a] == value
+    return same
+
+
+@kernel
+def _copy(left, n_left, known, end, case, to):
+    n_left[to] = n_left[case]
+    left[to, : n_left[case]] = left[case, : n_left[case]]
+    known[to], end[to] = known[case], end[case]
+
+
+@kernel
+def _have(columns, known, end, a, value):
+    """Note that the records have a value; in a hierarchy, whatever is between its ends costs no more."""
+    if end[a, 2] == 0:
+        end[a, 0] = end[a, 1] = value
+    end[a, 0], end[a, 1] = min(end[a, 0], value), max(end[a, 1], value)
+    end[a, 2] += 1
+    known[a, value] = _HAS
+    if columns.is_tree[a]:
+        known[a, end[a, 0] : end[a, 1] + 1] = _HAS
+
+
+@kernel
+def _without(values, rows, n, a, low, high):
+    """Keep the rows whose value is not between low and high; how many they are."""
+    kept = 0
+    for i in range(n):
+        if not low <= values[rows[i], a] <= high:
+            rows[kept] = rows[i]
+            kept += 1
+    return kept
