@@ -7,7 +7,7 @@ are given what they need to know of it: see `PartColumn`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import fsum
 from operator import add
@@ -15,7 +15,6 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.column import Column
 from kohort.data.counted_column import CountedColumn
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
@@ -25,11 +24,16 @@ from kohort.problem.costs import COSTS
 from kohort.problem.models import Model
 from kohort.verification.against_original import check_coverage, label_pairs
 from kohort.verification.caution import Caution
-from kohort.verification.classes import PublishedClasses
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.people import persons_in_release
 from kohort.verification.reading import read_column
-from kohort.verification.unprotected import Certainty, caution_about, certainty_of, no_promise_at_all
+from kohort.verification.unprotected import (
+    Certainty,
+    caution_about,
+    certain_classes,
+    certainty_of,
+    no_promise_at_all,
+)
 from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification
 from kohort.verification.verify_models import published_classes, verify_models
@@ -69,13 +73,15 @@ class WholeFound:
     untouched  the columns that are published as they are
     unchanged  whether the records are those of the original in these columns, and in what was generalized
     columns    whether the right columns are published
-    n_people   how many people the records are of; None where records are counted
+    n_people   how many people the records are of, none of which is withheld; None where records are counted
+    known      per sensitive column how many people are in classes that reveal it for certain; else nobody
     """
 
     untouched: Sequence[str]
     unchanged: bool
     columns: Check
     n_people: int | None = None
+    known: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +89,17 @@ class PartFound:
     """What was found in a part of a table.
 
     loss       every cost of the part by itself
-    certainty  per sensitive column how certain its values are
+    certainty  per sensitive column how certain its values are, in records or people
     counts     per sensitive column how often each value occurs
+    known      where people are counted: per sensitive column those in classes that reveal it for certain, as
+               the original names them. They may be in other parts as well, so their numbers do not add up
     """
 
     verdict: Verdict
     loss: dict[str, float]
     certainty: dict[str, Certainty]
     counts: dict[str, np.ndarray]
+    known: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> PartFound:
@@ -123,9 +132,15 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     table = published_table(classes.columns, readings, slice(None), withheld, sizes, shown)
     kept = ~classes.all_star if starred else np.ones(len(classes.sizes), dtype=bool)
     columns = {name: published.sensitive_column(name) for name in demands.sensitive}
-    certainty = {name: _certainty(classes, column, kept) for name, column in columns.items()}
+    certainty, known = {}, {}
+    for name, column in columns.items():
+        of_values = classes.counts_of(column)
+        certainty[name] = certainty_of(of_values, kept, classes.how_many)
+        if demands.person is not None:
+            certain = certain_classes(of_values, kept)[classes.class_of_record]
+            known[name] = np.unique(original.arrow(demands.person).to_numpy()[certain])
     counts = {name: np.bincount(c.codes, minlength=len(c.texts)) for name, c in columns.items()}
-    return PartFound(verdict, measure_costs(table), certainty, counts)
+    return PartFound(verdict, measure_costs(table), certainty, counts, known)
 
 
 def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
@@ -133,11 +148,6 @@ def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
     assert isinstance(column, CountedColumn)
     part = column.part(original.arrow(attribute.name))
     return Attribute(part, attribute.domain, attribute.weight, attribute.tight)
-
-
-def _certainty(classes: PublishedClasses, column: Column, kept: np.ndarray) -> Certainty:
-    counts = PublishedClasses(classes.columns, {}).counts_of(column)
-    return certainty_of(counts, kept, lambda chosen: int(classes.sizes[chosen].sum()))
 
 
 def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:
@@ -165,7 +175,7 @@ def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFo
             *_people(demands),
         ),
         violations=pa.table({}),
-        cautions=_cautions(parts, demands) if all(model.holds for model in models) else (),
+        cautions=_cautions(parts, demands, whole) if all(model.holds for model in models) else (),
         people=None if whole.n_people is None else PeopleFound(whole.n_people, _fewest(verdicts)),
     )
     return Verification(verdict, _united_loss(parts, verdict) if verdict.holds else None)
@@ -221,12 +231,15 @@ def _fewest(verdicts: Sequence[Verdict]) -> int | None:
     return min((people for people in found if people is not None), default=None)
 
 
-def _cautions(parts: Sequence[PartFound], demands: PartDemands) -> tuple[Caution, ...]:
-    """Cautions about what no model protects; they count records, also where people have several."""
-    cautions = no_promise_at_all(demands.models)
+def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> tuple[Caution, ...]:
+    """Cautions about what no model protects, in records, or in people, each of whom counts once."""
+    cautions, whom = no_promise_at_all(demands.models), "record" if whole.n_people is None else "person"
     for name in demands.sensitive:
         promised = any(model.attribute == name for model in demands.models)
-        found = caution_about(name, reduce(add, (p.certainty[name] for p in parts)), promised=promised)
+        certainty = reduce(add, (p.certainty[name] for p in parts))
+        if whole.n_people is not None:
+            certainty = replace(certainty, records=whole.n_people, known=whole.known.get(name, 0))
+        found = caution_about(name, certainty, promised=promised, whom=whom)
         cautions += [] if found is None else [found]
     return tuple(cautions)
 

@@ -69,13 +69,19 @@ class Certainty:
 
 def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
     """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
-    certain = kept & (counts.largest == counts.sizes)  # all of them have it
+    certain = certain_classes(counts, kept)
     there = np.zeros(counts.n_values, dtype=bool)
     for cells in stretches_of(len(counts.value_of)):
         there[counts.value_of[cells][kept[counts.class_of[cells]]]] = True
     values = np.flatnonzero(there).tolist()
     sure = (counts.largest[kept] / counts.sizes[kept]).max() if kept.any() else 0.0
     return Certainty(how_many(kept), how_many(certain), frozenset(values), float(sure))
+
+
+def certain_classes(counts: ClassCounts, kept: np.ndarray) -> np.ndarray:
+    """Per class whether it is published and all of its records, or people, have the same value."""
+    certain: np.ndarray = kept & (counts.largest == counts.sizes)
+    return certain
 
 
 def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> Caution | None:

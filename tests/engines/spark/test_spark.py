@@ -194,7 +194,7 @@ def test_people_are_counted(spark, visits_path, visits):
     made = kohort.spark.anonymize(visits_path, **asked, records_per_region=REGION)
     local = ko.anonymize(visits, **asked)
     facts, expected = made.facts(), local.facts()
-    names = ("classes", "smallest_class", "people", "smallest_class_people", "models", "counted")
+    names = (*FACTS, "smallest_class_people", "counted")
     assert {name: facts[name] for name in names} == {name: expected[name] for name in names}
     assert facts["counted"] == "people"
     assert rows_of(collected(made.table)) == rows_of(local.arrow)
@@ -222,7 +222,7 @@ def test_promises_about_shares_of_people(spark, visits_path, visits, promises):
     local = ko.anonymize(visits, **asked)
     assert "regions" in made.notes[0]
     facts, expected = made.facts(), local.facts()
-    names = ("classes", "smallest_class", "people", "smallest_class_people", "models", "parameters")
+    names = (*FACTS, "smallest_class_people", "parameters")
     assert {name: facts[name] for name in names} == {name: expected[name] for name in names}
     assert rows_of(collected(made.table)) == rows_of(local.arrow)
     sensitive = made.problem.sensitive["diagnosis"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -65,9 +65,11 @@ class _PartCheck:
         one_thread()
         for part, table in self.arrangement.parts(batches):
             data = packed(table)
-            found = pickle.dumps((digest_of(data), *self._found(unpacked(data))), protocol=5)
-            cells = {"part": pa.array([part], pa.int64()), "packed": [data], "found": [found]}
-            yield pa.RecordBatch.from_pydict({name: pa.array(cell) for name, cell in cells.items()})
+            found, *more = self._found(unpacked(data))
+            known = [{"of": name, "person": p} for name, who in found.known.items() for p in who.tolist()]
+            facts = pickle.dumps((digest_of(data), replace(found, known={}), *more), protocol=5)
+            cells = [pa.array([part], pa.int64()), pa.array([data]), pa.array([facts])]
+            yield pa.RecordBatch.from_arrays([*cells, pa.array([known], _KNOWN)], names=_PARTS)
 
     def _found(self, table: pa.Table) -> tuple[PartFound, frozenset[str], dict[str, int]]:
         demands = self.demands
@@ -88,10 +90,12 @@ def verified_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangemen
 
     check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
     with spark_failures("publish the records"):
-        return pieces.mapInArrow(check, _PARTS).persist(StorageLevel.DISK_ONLY)
+        return pieces.mapInArrow(check, _SCHEMA).persist(StorageLevel.DISK_ONLY)
 
 
-_PARTS = "part long, packed binary, found binary"
+_PARTS = ["part", "packed", "found", "known"]
+_KNOWN = pa.list_(pa.struct({"of": pa.string(), "person": pa.int64()}))
+_SCHEMA = "part long, packed binary, found binary, known array<struct<of: string, person: long>>"
 
 
 def _demands(prepared: SparkPrepared) -> PartDemands:
@@ -125,6 +129,8 @@ def verify_on_spark(
     found = [pickle.loads(row) for row in rows["found"]]
     digests = {part: row[0] for part, row in zip(rows["part"], found)}
     whole, shown = _whole(prepared, parts, arrangement, digests, before)
+    if prepared.person is not None and any(c.known for row in found for c in row[1].certainty.values()):
+        whole = replace(whole, known=_known_people(parts))
     verified = unite_parts([row[1] for row in found], _demands(prepared), whole)
     if n_regions > 1 and not prepared.problem.all_survive_unions:
         _refuse_lookalikes(verified)
@@ -133,6 +139,16 @@ def verify_on_spark(
     for row in found:
         formulas.update(row[3])
     return Found(verified, frozenset().union(*(row[2] for row in found)), dict(formulas), digests, shown)
+
+
+def _known_people(parts: Any) -> dict[str, int]:
+    """Per sensitive column how many people are in classes that reveal it for certain, counted by Spark."""
+    import pyspark.sql.functions as F
+
+    with spark_failures("count the people whose values are known"):
+        known = parts.select(F.explode("known").alias("one")).select("one.*").distinct()
+        counted = known.groupBy("of").count().toArrow().to_pydict()
+    return dict(zip(counted["of"], counted["count"]))
 
 
 def original_columns(prepared: SparkPrepared) -> list[str]:
