@@ -8,7 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.dual_prices import allowances_by_definition, slack_by_definition
+from by_definition.dual_prices import (
+    allowances_by_definition,
+    linear_program_by_definition,
+    slack_by_definition,
+)
 from by_definition.k_anon_cf import least_cost
 from by_definition.opening_cuts import most_open
 from kohort.algorithms import Run
@@ -96,6 +100,18 @@ def test_cuts_raise_the_bound(priced):
     assert not len(none)
     bound = np.dot(problem.rows.counts, prices.of_row) - prices.cuts.total
     assert bound > 1.001 * np.dot(problem.rows.counts, without)
+
+
+@pytest.mark.parametrize("k", [4, 7, 12])
+def test_prices_come_near_the_linear_program_where_rows_have_many_records(k):
+    problem = problem_of({name: COLUMNS[name] for name in "xy"}, dict.fromkeys("xy", TREE), k)
+    closed, counts = mine_closed_records(problem), problem.rows.counts
+    cost = record_costs(problem, closed)
+    loop = PriceLoop.of(problem, closed, cost)
+    loop.raise_prices(600, Run(), cuts=False)
+    supports = [closed.support(q).tolist() for q in range(len(closed))]
+    best = linear_program_by_definition(supports, counts, cost, k)
+    assert 0.995 * best < np.dot(counts, loop.feasible()[0]) <= best + 1e-9
 
 
 def test_after_any_number_of_rounds_prices_are_feasible(priced):

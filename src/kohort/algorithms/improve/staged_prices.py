@@ -29,7 +29,7 @@ _SHARE_BESIDE = 0.6  # of the time: for mining, where something else is done mea
 _SHARE_FOR_ROUNDS = 0.25  # of the time limit, at the speed below
 _ROWS_PER_SECOND = 1.4e9  # rows under closed records times rounds; few records are visited in most rounds
 _FIRST_ROUNDS, _FEWEST_ROUNDS = 30, 12
-_ROUNDS_OF_MODEL = 60  # of prices that know a privacy model, without a time limit
+_ROUNDS_OF_MODEL = 100  # of prices that know a privacy model, without a time limit
 _SECOND_ROUNDS, _MOST_ROUNDS = 60, 1_500  # without a time limit, and with any
 
 

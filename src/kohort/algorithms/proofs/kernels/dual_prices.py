@@ -100,6 +100,9 @@ def least_slacks(closed, cuts, y, level, order, exact_below, slack):
 def repair_prices(closed, cuts, y, level, order, lowered):
     """Visit closed records; where one is violated, lower the prices under it and raise those of its cuts.
 
+    A row falls in proportion to the share of its records that the worst group has. If it fell in full, the
+    bound would lose more than the group asks for: prices then come to rest below those of the linear program.
+
     lowered  per closed record: by how much its repairs lowered the prices under it; added to
     """
     start, rows, cost, copies, k = closed.start, closed.rows, closed.cost, closed.copies, closed.k
@@ -113,13 +116,26 @@ def repair_prices(closed, cuts, y, level, order, lowered):
         if excess <= allowance:
             continue
         n_cuts = cuts.start[q + 1] - cuts.start[q]
-        change = (excess - allowance) / (size + cuts.weight * n_cuts)
-        for row in group[:n]:
+        last = group[n - 1]
+        share = _share_of_last(group[:n], copies, size)
+        squares = size - share * (1.0 - share) * copies[last]  # of shares, over all records of the rows
+        change = (excess - allowance) / (squares + cuts.weight * n_cuts)
+        for row in group[: n - 1]:
             y[row] -= change
+        y[last] -= share * change
         for cut in cuts.cuts[cuts.start[q] : cuts.start[q + 1]]:
             cuts.price[cut] += cuts.weight * change
         lowered[q] += change
         level[q] -= change
+
+
+@kernel
+def _share_of_last(group, copies, size):
+    """The share of the records of a group's last row that it has; it has all records of the others."""
+    surplus = -size
+    for row in group:
+        surplus += copies[row]
+    return 1.0 - surplus / copies[group[-1]]
 
 
 @kernel

@@ -179,11 +179,18 @@ def _room(units):
 
 @kernel
 def _lower(units, price, highest, room, n, excess):
-    """Lower the prices of the best group, which is in `room`, by `excess`."""
+    """Lower the prices of the best group, which is in `room`, by `excess` on average.
+
+    Each falls in proportion to the share of the unit that is taken.
+    """
     sorted_units, best = room[2], room[4]
+    size, squares = 0, 0.0
+    for i in range(n):
+        size += best[i]
+        squares += best[i] * best[i] / units.copies[sorted_units[i]]
     for i in range(n):
         if best[i] > 0:
-            price[sorted_units[i]] -= excess
+            price[sorted_units[i]] -= excess * size / squares * best[i] / units.copies[sorted_units[i]]
     for i in range(n):
         if best[i] > 0:
             row = units.row[sorted_units[i]]
