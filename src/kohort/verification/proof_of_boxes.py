@@ -19,7 +19,7 @@ __all__ = ["check_box_proof"]
 
 _ROUNDING = 1e-9
 _STEPS = (0.5, 0.25, 0.125, 0.0625)  # from the share of all prices that is proven to the next that is tried
-_WORK, _WORK_PER_ROW = 20_000_000, 800_000  # that may be done for each share
+_WORK, _WORK_PER_ROW = 20_000_000, 1_600_000  # that may be done for each share
 
 
 def check_box_proof(problem: Problem, proof: BoxProof, bound: float) -> float:
