@@ -139,7 +139,7 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
         priced["prices that know the model"] = known
     for name, prices in priced.items():
         bound = priced_bound(problem, prices, star)
-        check_proof(problem, prices.proof(closed), bound or 0.0)
+        check_proof(problem, prices.proof(closed), bound)
         yield name, bound
     yield from _bound_by_cells(problem)
 
@@ -150,7 +150,7 @@ def _bound_by_cells(problem: Problem) -> Iterator[tuple[str, float | None]]:
         rounds = ROUNDS if problem.seed % 2 else MANY_ROUNDS
         proof = cell_proof(problem, cells, priced_portions(problem, cells, lambda *_: rounds, Run()))
         bound = bound_of_cells(problem, proof)
-        check_proof(problem, proof, bound or 0.0)
+        check_proof(problem, proof, bound)
         yield "cells", bound
 
 

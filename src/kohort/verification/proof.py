@@ -36,7 +36,7 @@ _ORDERS, SAMPLED_GROUP_CELLS = 4, 4_000_000
 _SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
 
 
-def check_dual_proof(problem: Problem, proof: DualProof, bound: float) -> None:
+def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) -> None:
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
 
     O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
@@ -58,7 +58,8 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float) -> None:
         raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
     proven = max(proven, proof.settled or 0.0)
-    if not bound <= proven * (1 + ROUNDING) + ROUNDING:
+    claimed = 0.0 if bound is None else bound
+    if not claimed <= proven * (1 + ROUNDING) + ROUNDING:
         raise refuted("it is above the sum of the prices")
 
 

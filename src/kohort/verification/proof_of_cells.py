@@ -38,7 +38,7 @@ class _Rows(NamedTuple):
     price: np.ndarray
 
 
-def check_cell_proof(problem: Problem, proof: CellProof, bound: float) -> None:
+def check_cell_proof(problem: Problem, proof: CellProof, bound: float | None) -> None:
     """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
 
     O(rows under closed records), in the memory of one cell and some bytes for each record of the table.
@@ -54,7 +54,7 @@ def check_cell_proof(problem: Problem, proof: CellProof, bound: float) -> None:
     total = max(float(proof.prices.sum(dtype=np.float64)) - taken, 0.0)
     in_cells = problem.cost.name == "suppressions"
     proven = total * len(problem.attributes) if in_cells else total / problem.n_records
-    if not bound <= proven * (1 + ROUNDING) + ROUNDING:
+    if not (0.0 if bound is None else bound) <= proven * (1 + ROUNDING) + ROUNDING:
         raise refuted("it is above the sum of the prices")
 
 
