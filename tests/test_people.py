@@ -74,6 +74,14 @@ def judged(case, release):
             assert slow.keeps(model, records, persons, ill, list(range(len(ill)))), model
 
 
+def test_a_model_that_one_layer_keeps_and_the_table_breaks_is_left_to_uniting():
+    table = pa.table(
+        {"patient": [0, 0, 0, 1], "sex": ["f"] * 4, "age": [0] * 4, "ill": ["flu", "flu", "flu", "cold"]}
+    )
+    models = [ko.KAnonymity(2), ko.LDiversity("ill", 2, kind="recursive", c=3)]
+    assert Visits(table, models).released("improve").verdict.holds
+
+
 @pytest.mark.parametrize("algorithm", COUNTING)
 @given(case=visits(), data=st.data())
 def test_every_release_keeps_its_promises_for_people(algorithm, case, data):

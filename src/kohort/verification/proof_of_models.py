@@ -35,20 +35,23 @@ __all__ = ["check_proof"]
 _ROUNDING = 1e-9
 
 
-def check_proof(problem: Problem, proof: Proof, bound: float) -> float:
+def check_proof(problem: Problem, proof: Proof, bound: float | None) -> float:
     """As much of a bound as its prices are seen to prove, in the units of the chosen cost.
 
     All of it, else InternalError; but of a bound over boxes, which may be too many to try, less.
+
+    bound  None: nothing is claimed
     """
+    claimed = 0.0 if bound is None else bound
     if isinstance(proof, BoxProof):
-        return check_box_proof(problem, proof, bound)
+        return check_box_proof(problem, proof, claimed)
     if isinstance(proof, CellProof):
-        check_cell_proof(problem, proof, bound)
+        check_cell_proof(problem, proof, claimed)
     elif isinstance(proof, ModelProof):
-        _check_model_proof(problem, proof, bound)
+        _check_model_proof(problem, proof, claimed)
     else:
-        check_dual_proof(problem, proof, bound)
-    return bound
+        check_dual_proof(problem, proof, claimed)
+    return claimed
 
 
 def _check_model_proof(problem: Problem, proof: ModelProof, bound: float) -> None:

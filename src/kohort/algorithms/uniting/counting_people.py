@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,8 +57,10 @@ class CountingPeople:
         if self.inner.people == "counts":
             self.inner.refuse(kept_by_whole_table(problem))
             return
-        for records in Layers.of(problem).of_layer:
-            self.inner.refuse(layer_problem(problem, records, self._met(problem)))
+        layers = Layers.of(problem).of_layer
+        met = self._met(problem, layers)
+        for records in layers:
+            self.inner.refuse(layer_problem(problem, records, met))
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
         """The inner algorithm's groups, united until every model holds for people."""
@@ -80,11 +83,11 @@ class CountingPeople:
         layers = Layers.of(problem)
         group_of_record = np.full(problem.n_records, -1, dtype=np.int32)
         n_groups = 0
-        left = sum(map(len, layers.of_layer))
+        left, met = sum(map(len, layers.of_layer)), self._met(problem, layers.of_layer)
         for number, records in enumerate(layers.of_layer):
             share = len(records) / left
             part = self._timed(run, share).part(f"layer {number + 1}", 1 - left / problem.n_records, 1.0)
-            groups = self.inner.solve(layer_problem(problem, records, self._met(problem)), part)
+            groups = self.inner.solve(layer_problem(problem, records, met), part)
             assert isinstance(groups, Groups)
             found = groups.group_of_record
             group_of_record[records] = np.where(found < 0, -1, found + n_groups)
@@ -105,12 +108,12 @@ class CountingPeople:
         own = self.inner.own_time_limit
         return run.at_most(None if own is None else own * share)
 
-    def _met(self, problem: Problem) -> tuple[str, ...]:
-        """The models that the inner algorithm is asked to meet: by itself, and as they are asked."""
+    def _met(self, problem: Problem, layers: Sequence[np.ndarray]) -> tuple[str, ...]:
+        """The models that the inner algorithm is asked to meet in every layer, as they are asked."""
         met = tuple(self.inner.models)
         try:
-            records = np.arange(problem.n_records)
-            self.inner.refuse(layer_problem(problem, records, met))
+            for records in layers:
+                self.inner.refuse(layer_problem(problem, records, met))
         except UnsupportedError:
             return (KAnonymity.name,)
         return met
