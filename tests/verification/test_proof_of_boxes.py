@@ -99,7 +99,7 @@ def test_of_a_bound_that_takes_too_much_work_only_a_share_is_left(monkeypatch):
     problem = two_columns()
     proven = box_bound(problem, Mondrian().solve(problem, Run()), Run())
     checked = []
-    for work in (0, 100_000, 120_000, 140_000, 160_000, 180_000, 100_000_000):
+    for work in (0, 40_000, 50_000, 60_000, 70_000, 80_000, 90_000, 100_000, 100_000_000):
         limited(monkeypatch, work)
         checked.append(check_proof(problem, proven.proof, proven.value))
     assert checked == sorted(checked)

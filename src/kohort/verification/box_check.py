@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.kernels.compiled import kernel
+from kohort.kernels.compiled import kernel, lean
 
 __all__ = ["BoxColumns", "prices_hold"]
 
@@ -113,6 +113,10 @@ def _closed_everywhere(columns, values, copies, price, k, first, column, value, 
         for a in range(m):
             spent += _cost(columns, a, end[case, a])
         total, n_dearest = _dearest(copies, price, rows, k)
+        if n_dearest > 0 and total > k * (spent + _NEAR):
+            n_left[case] = _affordable(columns, values, rows, known[case], end[case], total / k - spent, load)
+            rows = left[case, : n_left[case]]
+            total, n_dearest = _dearest(copies, price, rows, k)
         if n_dearest < 0 or total <= k * (spent + _NEAR):
             waiting -= 1
             continue
@@ -129,7 +133,7 @@ def _closed_everywhere(columns, values, copies, price, k, first, column, value, 
     return _CLOSED, work
 
 
-@kernel
+@lean
 def _cost(columns, a, end):
     """What the known values of a column cost."""
     first, last, count = end
@@ -144,7 +148,7 @@ def _cost(columns, a, end):
     return columns.base[a] + columns.step[a] * (count - 1 if columns.is_set[a] else last - first)
 
 
-@kernel
+@lean
 def _dearest(copies, price, rows, k):
     """What the k dearest records cost together, and how many rows they have; -1 if there are fewer."""
     total, records = 0.0, 0
@@ -157,7 +161,45 @@ def _dearest(copies, price, rows, k):
     return total, -1
 
 
-@kernel
+@lean
+def _affordable(columns, values, rows, known, end, excess, more):
+    """Keep the rows whose values cost less than `excess` on top of those known; how many they are.
+
+    With any other row, k records cost more than the dearest of all that are left are priced.
+    """
+    m = values.shape[1]
+    for a in range(m):
+        if end[a, 2] == 0:
+            more[a, :] = 0.0
+            continue
+        now = _cost(columns, a, end[a])
+        for value in range(columns.n_values[a]):
+            more[a, value] = _cost_with(columns, a, known, end, value) - now
+    kept = 0
+    for row in rows:
+        needed = 0.0
+        for a in range(m):
+            needed += max(more[a, values[row, a]], 0.0)
+        rows[kept] = row
+        kept += needed < excess
+    return kept
+
+
+@lean
+def _cost_with(columns, a, known, end, value):
+    """What a column costs that has known values, once the records have one more."""
+    first, last = min(end[a, 0], value), max(end[a, 1], value)
+    if columns.is_tree[a]:
+        return columns.pair[columns.pair_start[a] + first * columns.n_values[a] + last]
+    if first == last:
+        return 0.0
+    if last >= columns.loners[a]:
+        return columns.whole[a]
+    count = end[a, 2] + (known[a, value] != _HAS)
+    return columns.base[a] + columns.step[a] * (count - 1 if columns.is_set[a] else last - first)
+
+
+@lean
 def _must_be_spent(columns, values, copies, price, k, rows, known, end, spent, budget):
     """Whether records that are priced above a level need values that cost what they exceed it by.
 
@@ -182,7 +224,7 @@ def _must_be_spent(columns, values, copies, price, k, rows, known, end, spent, b
         goal = 2 * max(records, k)
 
 
-@kernel
+@lean
 def _is_paid(columns, values, copies, price, k, rows, known, end, level, spent, budget):
     """Whether the excesses of the rows above a level are paid, but for k * (spent - level)."""
     m = values.shape[1]
@@ -209,7 +251,7 @@ def _is_paid(columns, values, copies, price, k, rows, known, end, level, spent, 
     return True
 
 
-@kernel
+@lean
 def _paid_on_the_way(budget, value, first, last, excess):
     """What is left of an excess after all values from `value` to the interval first..last have paid."""
     while value > last or value < first:
@@ -250,7 +292,7 @@ def _undecided(columns, values, price, rows, n_dearest, known, end, load):
     return column, chosen
 
 
-@kernel
+@lean
 def _heaviest(load, known):
     best, value = -1.0, 0
     for v in range(len(load)):
@@ -293,7 +335,7 @@ def _half_way(load, first, last):
     return first
 
 
-@kernel
+@lean
 def _distance(value, end):
     return max(value - end[1], end[0] - value, 0)
 
@@ -325,7 +367,7 @@ def _split(columns, values, left, n_left, known, end, case, a, value):
     return more + 1
 
 
-@kernel
+@lean
 def _have_all(values, rows, a, value):
     same = True
     for row in rows:
@@ -340,7 +382,7 @@ def _copy(left, n_left, known, end, case, to):
     known[to], end[to] = known[case], end[case]
 
 
-@kernel
+@lean
 def _have(columns, known, end, a, value):
     """Note that the records have a value; in a hierarchy, whatever is between its ends costs no more."""
     if end[a, 2] == 0:
@@ -352,7 +394,7 @@ def _have(columns, known, end, a, value):
         known[a, end[a, 0] : end[a, 1] + 1] = _HAS
 
 
-@kernel
+@lean
 def _without(values, rows, n, a, low, high):
     """Keep the rows whose value is not between low and high; how many they are."""
     kept = 0

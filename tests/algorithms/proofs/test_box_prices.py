@@ -89,7 +89,10 @@ def test_the_scale_rises_as_far_as_the_time_allows():
     patience = proving._Patience(run, None)
     assert timing.affordable_step(0.2, 100.5, patience) == 0.15  # half a second: the greatest step
     assert run.was_cut
-    assert timing.affordable_step(0.35, 170.0, patience) is None  # 70 seconds
+    step = timing.affordable_step(0.35, 120.0, patience)  # 20 seconds: a step that takes all that is left
+    assert step < 0.15
+    assert np.isclose(1.2 * 20 * np.exp(timing.growth * step), 100, rtol=0.01)
+    assert proving._Timing().affordable_step(0.35, 190.0, patience) is None  # 90 seconds
     assert proving._Timing().affordable_step(0.2, None, proving._Patience(Run(), None)) == 0.15
     assert proving._Timing().affordable_step(1.0, 3.0, patience) == 0.0
 
@@ -97,6 +100,8 @@ def test_the_scale_rises_as_far_as_the_time_allows():
 def test_where_work_is_limited_the_clock_decides_nothing():
     timing, run = proving._Timing(), Run(time_limit=100)
     assert timing.affordable_step(0.2, 1000.0, proving._Patience(run, 1000, 10)) == 0.15
-    assert timing.affordable_step(0.35, 990.0, proving._Patience(run, 1000, 600)) is None
+    assert (
+        timing.affordable_step(0.35, 990.0, proving._Patience(run, 1000, 600)) is None
+    )  # 400 left after 590
     assert proving._Timing().affordable_step(1.0, 990.0, proving._Patience(run, 1000, 1001)) is None
     assert not run.was_cut

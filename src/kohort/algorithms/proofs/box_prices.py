@@ -31,7 +31,7 @@ from kohort.recoding.proof import OpeningCuts
 __all__ = ["box_prices"]
 
 _FIRST_SCALE, _FIRST_SCALE_OF_FEW, _FEW = 0.2, 1.0, 2000  # distinct rows
-_STEPS = (0.15, 0.1, 0.05, 0.025)  # by which the scale is raised
+_LEAST_STEP, _GREATEST_STEP = 0.01, 0.15  # by which the scale is raised
 _GROWTH = (5.0, 14.0)  # a proof takes exp(growth * step) times as long: the least and greatest growth assumed
 _SPARE = 1.2  # times as long as that is kept for it
 _PROOFS = 30
@@ -150,15 +150,15 @@ class _Timing:
         if scale >= 1.0:
             return None if patience.is_over else 0.0
         if before is None or left is None:
-            return _STEPS[0]
+            return _GREATEST_STEP
         if patience.most_work is None:
             patience.run.cut()
         took = max(before - left, 1e-3)
         if self.took:
             self.growth = float(np.clip(np.log(took / self.took) / (scale - self.scale), *_GROWTH))
         self.scale, self.took = scale, took
-        fitting = [step for step in _STEPS if _SPARE * took * np.exp(self.growth * step) <= left]
-        return fitting[0] if fitting else None
+        step = float(np.log(max(left, 1e-9) / (_SPARE * took)) / self.growth)
+        return None if step < _LEAST_STEP else min(step, _GREATEST_STEP)
 
 
 def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool) -> np.ndarray:

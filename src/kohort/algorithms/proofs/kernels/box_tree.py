@@ -5,7 +5,8 @@ so far, and candidates: the rows that may be in it or that it may still grow to 
 many of the dearest candidates need: either the box gets it, or the candidates that have it are dropped. An
 ordered column is first cut in two: the box lies on one side, or it has values on both.
 
-A node is done if its k dearest candidates cost no more than its box. Or by a *flow*: for a number t, let
+A node is done if its k dearest candidates cost no more than its box. Candidates that the box would cost as
+much with as the dearest are priced are dropped. Or a node is done by a *flow*: for a number t, let
 every candidate have an excess, its price above t. The k dearest records of a group that the box may grow to
 hold are priced at most k * t plus the excesses of the group. Each value that the box does not have yet would
 cost each of k records something: so much of the excesses of the candidates that need the value is paid by
@@ -32,6 +33,7 @@ _NEAR = 1e-10
 _FIRST = 3.0  # how much sooner a column gets its first value, which costs nothing
 _FIRST_CUT = 15.0  # how much sooner an ordered column is cut in two
 _FEW_INVERSIONS = 16  # candidates in nearly the right order are sorted by insertion
+_WORTH_DROPPING, _SELDOM = 0.15, 8  # where a smaller share of candidates is dropped, one node in 8 tries
 _MOST_TIMES = 8  # k: so many of the dearest candidates are looked at in a flow
 
 
@@ -46,7 +48,8 @@ class BoxTree(NamedTuple):
     spent: np.ndarray  # nodes by columns: what the box costs
     need: np.ndarray  # nodes by leaves of all columns: what the box costs more with a leaf; 0 if it has it
     weight: np.ndarray  # room: per leaf of all columns, the prices of the dearest candidates that have it
-    room: np.ndarray  # room: per leaf of all columns, what may still be paid there
+    room: np.ndarray  # room: per leaf of all columns, what may still be paid there, or what it costs
+    start: np.ndarray  # per column and one more: its first leaf
     slope: np.ndarray  # per column: what each further value costs at least; 0 if that is not known
     order: np.ndarray  # columns, those of the greatest slope first
 
@@ -85,6 +88,7 @@ def new_box_tree(rows: BoxRows, levels: int) -> BoxTree:
         need=np.zeros((levels, leaves)),
         weight=np.zeros(leaves),
         room=np.zeros(leaves),
+        start=np.append(about.leaf_start, leaves),
         slope=np.where(linear, about.line_slope, 0.0),
         order=np.argsort(-np.where(linear, about.line_slope, 0.0), kind="stable"),
     )
@@ -112,7 +116,7 @@ def lower_prices(rows, tree, depth, price, nodes, found):
 
     A node for which there is no room is done by lowering the prices of its candidates to what its box costs.
     """
-    work, columns = 0, rows.leaves.shape[1]
+    work, columns, seen, dropped = 0, rows.leaves.shape[1], 0, 0
     while depth > 0 and nodes > 0:
         level = depth - 1
         nodes -= 1
@@ -120,7 +124,17 @@ def lower_prices(rows, tree, depth, price, nodes, found):
         _sort_candidates(tree, level, price)
         spent = tree.spent[level].sum()
         dearest, is_enough = _dearest(rows, tree, level, price)
-        if not is_enough or dearest <= rows.k * spent + _NEAR or _is_paid(rows, tree, level, price, spent):
+        if not is_enough or dearest <= rows.k * spent + _NEAR:
+            depth -= 1
+            continue
+        if _WORTH_DROPPING * seen <= dropped or nodes % _SELDOM == 0:
+            seen += tree.n[level]
+            dropped += _drop_dear(rows, tree, level, dearest / rows.k - spent)
+            dearest, is_enough = _dearest(rows, tree, level, price)
+            if not is_enough or dearest <= rows.k * spent + _NEAR:
+                depth -= 1
+                continue
+        if _is_paid(rows, tree, level, price, spent):
             depth -= 1
             continue
         _weigh(rows, tree, level, price)
@@ -157,7 +171,7 @@ def _sort_candidates(tree, level, price):
         some[j] = row
 
 
-@kernel
+@lean
 def _dearest(rows, tree, level, price):
     """The prices of the k dearest candidates together, and whether there are k."""
     total, records = 0.0, 0
@@ -170,7 +184,7 @@ def _dearest(rows, tree, level, price):
     return total, False
 
 
-@kernel
+@lean
 def _weigh(rows, tree, level, price):
     """Add up the prices of the k dearest candidates by their leaves."""
     tree.weight[:] = 0.0
@@ -179,12 +193,12 @@ def _weigh(rows, tree, level, price):
         taken = min(rows.copies[row], rows.k - records)
         records += taken
         for a in range(rows.leaves.shape[1]):
-            tree.weight[rows.cells.attribute[a].leaf_start + rows.leaves[row, a]] += taken * price[row]
+            tree.weight[tree.start[a] + rows.leaves[row, a]] += taken * price[row]
         if records >= rows.k:
             break
 
 
-@kernel
+@lean
 def _is_paid(rows, tree, level, price, spent):
     """Whether a flow proves that no group which the box may grow to hold is priced above its cost."""
     some, k = tree.rows[level, : tree.n[level]], rows.k
@@ -202,7 +216,29 @@ def _is_paid(rows, tree, level, price, spent):
     return False
 
 
-@kernel
+@lean
+def _drop_dear(rows, tree, level, excess):
+    """Drop candidates that add no less to what the box costs than the dearest exceed it; how many there were.
+
+    A group with such a candidate costs no less than the k dearest candidates are priced.
+    """
+    columns = rows.leaves.shape[1]
+    for a in range(columns):
+        is_known = tree.width[level, a] > 0
+        for leaf in range(tree.start[a], tree.start[a + 1]):
+            tree.room[leaf] = tree.need[level, leaf] if is_known else 0.0
+    n, some, before = 0, tree.rows[level], tree.n[level]
+    for i in range(before):
+        row, more = some[i], 0.0
+        for a in range(columns):
+            more += tree.room[tree.start[a] + rows.leaves[row, a]]
+        some[n] = row
+        n += more < excess
+    tree.n[level] = n
+    return before - n
+
+
+@lean
 def _make_room(rows, tree, level):
     """What each value that the box does not have may be paid."""
     for a in range(rows.leaves.shape[1]):
@@ -212,7 +248,7 @@ def _make_room(rows, tree, level):
             tree.room[place] = most if tree.need[level, place] > 0.0 else 0.0
 
 
-@kernel
+@lean
 def _unpaid(rows, tree, level, some, price, base, most):
     """Whether excesses above `base` that no value pays add up to at most `most`."""
     left = 0.0
@@ -221,7 +257,7 @@ def _unpaid(rows, tree, level, some, price, base, most):
         for a in tree.order:
             if excess <= 0.0 or tree.slope[a] == 0.0:
                 break
-            start, leaf = rows.cells.attribute[a].leaf_start, rows.leaves[row, a]
+            start, leaf = tree.start[a], rows.leaves[row, a]
             if tree.width[level, a] == 0 or tree.need[level, start + leaf] <= 0.0:
                 continue
             step, end = 0, leaf
@@ -253,7 +289,7 @@ def _chosen(rows, tree, level):
     """The column and leaf to branch on; -1 if the dearest candidates are all in the box."""
     best, column, value = 0.0, -1, 0
     for a in range(rows.leaves.shape[1]):
-        start, n = rows.cells.attribute[a].leaf_start, rows.cells.attribute[a].n_leaves
+        start, n = tree.start[a], rows.cells.attribute[a].n_leaves
         weight, need = tree.weight[start : start + n], tree.need[level, start : start + n]
         if rows.cells.attribute[a].kind == ORDERED:
             if tree.width[level, a] == 0:
@@ -272,13 +308,13 @@ def _chosen(rows, tree, level):
     return column, value
 
 
-@kernel
+@lean
 def _any_needed(rows, tree, level):
     """A leaf that one of the k dearest candidates needs, whatever its price; -1 if there is none."""
     records = 0
     for row in tree.rows[level, : tree.n[level]]:
         for a in range(rows.leaves.shape[1]):
-            if tree.need[level, rows.cells.attribute[a].leaf_start + rows.leaves[row, a]] > 0.0:
+            if tree.need[level, tree.start[a] + rows.leaves[row, a]] > 0.0:
                 return a, rows.leaves[row, a]
         records += rows.copies[row]
         if records >= rows.k:
@@ -329,7 +365,7 @@ def _keep_box(tree, level, spent, rows, found):
     for row in tree.rows[level, : tree.n[level]]:
         inside = True
         for a in range(rows.leaves.shape[1]):
-            inside &= tree.need[level, rows.cells.attribute[a].leaf_start + rows.leaves[row, a]] <= 0.0
+            inside &= tree.need[level, tree.start[a] + rows.leaves[row, a]] <= 0.0
         if inside:
             if place >= len(found.rows):
                 return
@@ -339,7 +375,7 @@ def _keep_box(tree, level, spent, rows, found):
     found.n[0] += 1
 
 
-@kernel
+@lean
 def _lower_dearest(rows, tree, level, price, excess):
     """Lower the prices of the k dearest candidates by as much."""
     records = 0
@@ -375,7 +411,7 @@ def _branch(rows, tree, level, column, leaf):
     return above + 1
 
 
-@kernel
+@lean
 def _is_all(rows, tree, level, column, leaf):
     """Whether all candidates have the leaf."""
     same = True
@@ -394,7 +430,7 @@ def _copy_node(tree, level, above):
     tree.need[above] = tree.need[level]
 
 
-@kernel
+@lean
 def _include(rows, tree, level, a, leaf):
     """Let the box have a leaf, and say what every other leaf of the column would cost then."""
     cells, attribute = rows.cells, rows.cells.attribute[a]
@@ -413,7 +449,7 @@ def _include(rows, tree, level, a, leaf):
             need[one] = max(more - spent, 0.0)
 
 
-@kernel
+@lean
 def _drop(rows, tree, level, column, first, last):
     """Drop the candidates with a leaf from `first` to `last`."""
     n, some = 0, tree.rows[level]
