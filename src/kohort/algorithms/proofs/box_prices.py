@@ -38,7 +38,8 @@ _PROOFS = 30
 _WORTH_PROVING = 1e-4  # share by which prices must rise to be proven again at the full scale
 _HIGHEST = 2.0  # times what a record costs in the release, at the full scale
 _ROUNDS, _FIRST_RISE, _COOLING = 60, 0.05, 0.93
-_PARTS, _TOGETHER = 64, 8  # parts of the tree; so many of them start from the same prices
+_PARTS, _TOGETHER = 256, 32  # parts of the tree; so many of them start from the same prices
+_PARTS_OF_FEW, _TOGETHER_OF_FEW = 64, 8
 _NODES = 1000  # between two looks at the clock
 _MOST_LEVELS, _MOST_ROOM = 256, 30_000_000  # candidates
 _MOST_FOUND, _MOST_FOUND_ROWS = 4_000, 2_000_000  # boxes that a part keeps
@@ -179,13 +180,15 @@ def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, patience: _Patience) 
     """The prices, lowered until no box is unable to pay them; None when the time is up before.
 
     Parts of the tree that start from the same prices are looked at side by side: whatever is true of prices
-    is true of lower ones.
+    is true of lower ones. Many parts at a time keep all cores busy; but two that lower the price of a row by
+    themselves lower it more than one after the other, which matters where prices are high.
     """
     levels = int(np.clip(_MOST_ROOM // max(len(price), 1), 8, _MOST_LEVELS))
     price = price.copy()
-    parts = _parts(rows, price, levels, pool)
-    for begin in range(0, len(parts), _TOGETHER):
-        for one in _proven_together(rows, parts[begin : begin + _TOGETHER], price, levels, patience):
+    n_parts, together = (_PARTS, _TOGETHER) if len(price) > _FEW else (_PARTS_OF_FEW, _TOGETHER_OF_FEW)
+    parts = _parts(rows, price, levels, pool, n_parts)
+    for begin in range(0, len(parts), together):
+        for one in _proven_together(rows, parts[begin : begin + together], price, levels, patience):
             if one is None:
                 return None
             np.minimum(price, one[0], out=price)
@@ -223,12 +226,12 @@ def _proven_part(
     return price, found
 
 
-def _parts(rows: BoxRows, price: np.ndarray, levels: int, pool: _Pool) -> list[_Node]:
+def _parts(rows: BoxRows, price: np.ndarray, levels: int, pool: _Pool, n_parts: int) -> list[_Node]:
     """Nodes that all boxes are under, those with most candidates first. Prices may be lowered on the way."""
     tree, found = new_box_tree(rows, levels), new_found_boxes(_MOST_FOUND, _MOST_FOUND_ROWS)
     waiting = [_taken(tree, 0)]
-    for _ in range(4 * _PARTS):
-        if not waiting or len(waiting) >= _PARTS:
+    for _ in range(4 * n_parts):
+        if not waiting or len(waiting) >= n_parts:
             break
         waiting.sort(key=lambda node: len(node.rows))
         depth, _ = lower_prices(rows, tree, _put(tree, waiting.pop()), price, 1, found)
