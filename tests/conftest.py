@@ -30,7 +30,7 @@ always_the_same = bool(os.environ.get("CI"))  # what lands does not depend on lu
 settings.register_profile(
     "kohort",
     deadline=None,
-    max_examples=30,
+    max_examples=20,
     derandomize=always_the_same,
     suppress_health_check=slow_is_fine,
 )
