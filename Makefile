@@ -18,10 +18,10 @@ $(STAMP): pyproject.toml
 demo: install
 	$(BIN)/kohort demo --out demo
 
-# the tests of the studio walk through one session, file by file: a process takes whole files
+# the tests of the studio walk through one session, file by file: a process takes whole files, longest first
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/studio
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
 
 # what a change must pass: two quick checks at a time, then the tests
 check: install

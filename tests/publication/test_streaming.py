@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -85,32 +86,35 @@ def test_any_release_is_the_same(case, ending, shuffle):
         assert_same(lambda **more: case.anonymize(**options, **more), path, folder)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+CHANGES = (
+    {"shuffle": True, "seed": 3},
+    {"suppression": 0.2, "suppressed": "drop", "algorithm": "forest"},
+    {"suppression": 0.2, "algorithm": "forest"},
+    {"labels": "tight"},
+    {"identifiers": {"name": "mask"}},
+    {
+        "privacy": [
+            ko.KAnonymity(4),
+            ko.TCloseness("diagnosis", 0.4),
+            ko.AlphaDeassociation("diagnosis", 0.9),
+        ]
+    },
+    {"algorithm": "full-domain", "privacy": [ko.KAnonymity(2)]},
+    {"quasi_identifiers": ["sex", "age", "postcode"]},
+    {"identifiers": [], "person": "name"},
+    {"insensitive": [], "weight": {"length_of_stay": "keep"}},
+    {"insensitive": [], "weight": "length_of_stay", "identifiers": [], "person": "name"},
+)
+OF_HOSPITAL = [(ending, {}) for ending in ENDINGS] + list(zip(cycle(ENDINGS), CHANGES))
+
+
 @pytest.mark.parametrize(
-    "changed",
-    [
-        {},
-        {"shuffle": True, "seed": 3},
-        {"suppression": 0.2, "suppressed": "drop", "algorithm": "forest"},
-        {"suppression": 0.2, "algorithm": "forest"},
-        {"labels": "tight"},
-        {"identifiers": {"name": "mask"}},
-        {
-            "privacy": [
-                ko.KAnonymity(4),
-                ko.TCloseness("diagnosis", 0.4),
-                ko.AlphaDeassociation("diagnosis", 0.9),
-            ]
-        },
-        {"algorithm": "full-domain", "privacy": [ko.KAnonymity(2)]},
-        {"quasi_identifiers": ["sex", "age", "postcode"]},
-        {"identifiers": [], "person": "name"},
-        {"insensitive": [], "weight": {"length_of_stay": "keep"}},
-        {"insensitive": [], "weight": "length_of_stay", "identifiers": [], "person": "name"},
-    ],
-    ids=lambda changed: "-".join(changed) or "plain",
+    ("ending", "changed"),
+    OF_HOSPITAL,
+    ids=lambda part: part if isinstance(part, str) else "-".join(part) or "plain",
 )
 def test_a_release_of_hospital_records_is_the_same(tmp_path, ending, changed):
+    """Every format, and every option with one of them."""
     path = hospital(tmp_path, ending)
     found = assert_same(lambda **more: ko.anonymize(**ASKED | changed, **more), path, tmp_path)
     assert found[0]["holds"]

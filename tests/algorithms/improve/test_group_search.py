@@ -57,7 +57,7 @@ def test_groups_keep_their_promise_and_cost_no_more(problem):
 
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
-    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
+    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
     cells = problem.coded.cell_costs
     first, *others = np.random.default_rng(seed).permutation(len(rows))
     counts = new_groups(cells, rows[[first]], np.array([0]), 1, 1, problem.k).counts
@@ -82,7 +82,7 @@ def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
 
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, seed):
-    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
+    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
     group = np.unique(np.random.default_rng(seed).integers(0, 2, len(rows)), return_inverse=True)[1]
     n_groups = int(group.max()) + 1
     groups = new_groups(problem.coded.cell_costs, rows, group, n_groups, 3, problem.k)
@@ -96,7 +96,7 @@ def test_what_is_shown_of_a_group_is_what_any_leaf_would_make_of_it(problem, see
 @given(problems(), st.sampled_from([0.0, 0.05]))
 def test_counts_stay_right_round_after_round(problem, heat):
     start = Mondrian().solve(problem, Run())
-    rows = problem.coded.searched_leaves().astype(np.int64)
+    rows = problem.coded.searched_leaves().astype(np.int32)
     search = GroupSearch.of(problem, rows, np.arange(len(rows)))
     room = max(start.n_groups, len(rows) // problem.k) + 2 * MOST_POOLED
     label = np.unique(start.group_of_record, return_inverse=True)[1]
@@ -122,7 +122,7 @@ def test_counts_stay_right_round_after_round(problem, heat):
 
 @given(problems(), st.sampled_from([ejected, dissolved]), st.floats(0, 3), st.integers(0, 2**32 - 1))
 def test_a_round_adds_what_it_says_or_nothing_at_all(problem, step, allowed, seed):
-    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
+    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
     search = GroupSearch.of(problem, rows, np.arange(len(rows)))
     start = Mondrian().solve(problem, Run())
     label = np.unique(start.group_of_record, return_inverse=True)[1]
@@ -156,7 +156,7 @@ def shown(groups):
 
 @given(problems(), st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0, 3]), st.floats(0.1, 30))
 def test_the_nearest_groups_are_those_by_definition(problem, seed, wanted, above, most):
-    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int64)
+    tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
     rng = np.random.default_rng(seed)
     copies = rng.integers(0, len(rows), 300)  # in three blocks and more, of which some groups are given back
     rows, group = rows[copies], np.unique(rng.integers(0, 60, 300), return_inverse=True)[1]

@@ -22,6 +22,13 @@ def people():
     return ko.datasets.generate_hospital(N, seed=3).drop_columns(["procedures", "patient_id", "name"])
 
 
+@pytest.fixture(scope="module")
+def visits():
+    """Records of which a person has three on average."""
+    stays = ko.datasets.generate_hospital(N // 3, seed=3, visits=N)
+    return stays.drop_columns(["procedures", "name"])
+
+
 def _solved(people, privacy, **options):
     trees = {
         "sex": None,
@@ -89,9 +96,8 @@ def test_a_pool_that_is_too_small_borrows_the_first_records(people):
     ],
     ids=lambda case: getattr(case, "name", str(case)),
 )
-def test_every_group_of_people_lies_in_one_region(k, model):
+def test_every_group_of_people_lies_in_one_region(visits, k, model):
     privacy = [ko.KAnonymity(k), *([] if model is None else [model])]
-    visits = ko.datasets.generate_hospital(N // 3, seed=3, visits=N).drop_columns(["procedures", "name"])
     release = ko.anonymize(
         visits,
         quasi_identifiers={

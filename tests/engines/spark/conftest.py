@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engines.spark.small_tasks import SMALL_TASKS
 from kohort.engines.spark.session import quiet, refuse_wrong_java
 from kohort.errors import KohortError
 
@@ -39,11 +40,12 @@ def spark(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    src = str(Path(__file__).parents[3] / "src")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [src, os.environ.get("PYTHONPATH")]))
+    here = Path(__file__)
+    folders = [str(here.parents[3] / "src"), str(here.parent), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     with quiet():
         builder = SparkSession.builder.master("local[2]").appName("kohort tests")
-        for name, value in SETTINGS.items():
+        for name, value in (SETTINGS | SMALL_TASKS).items():
             builder = builder.config(name, value)
         builder = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
         session = builder.getOrCreate()

@@ -15,6 +15,7 @@ import pytest
 import kohort as ko
 import kohort.spark
 from cli.running import run
+from engines.spark.small_tasks import SMALL_TASKS
 from kohort.errors import InputError
 
 ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "k": 5, "algorithm": "mondrian", "others": "drop"}
@@ -35,7 +36,8 @@ def path(tmp_path, table):
 @pytest.fixture
 def spec(tmp_path):
     roles = {name: {"role": "quasi-identifier"} for name in ("age", "sex")}
-    asked = {"attributes": roles | {"diagnosis": {"role": "insensitive"}}, "privacy": {"k": 5}}
+    columns = {"attributes": roles | {"diagnosis": {"role": "insensitive"}}}
+    asked = columns | {"privacy": {"k": 5}, "algorithm": "mondrian"}
     (tmp_path / "spec.yaml").write_text(json.dumps(asked))
     return tmp_path / "spec.yaml"
 
@@ -122,6 +124,7 @@ def test_a_worker_that_runs_out_of_memory_fails_cleanly(spark, path, monkeypatch
         kohort.spark.anonymize(path, **ASKED)
 
 
+QUICK = " ".join(f"--conf '{name}={value}'" for name, value in SMALL_TASKS.items())
 GONE = """
 import os, signal, sys
 import pyspark
@@ -156,7 +159,7 @@ def test_a_cluster_that_is_gone_leaves_nothing(spark, path, spec, tmp_path, modu
         capture_output=True,
         text=True,
         timeout=600,
-        env=clean | {"PYSPARK_SUBMIT_ARGS": "--master local[1] --driver-memory 600m pyspark-shell"},
+        env=clean | {"PYSPARK_SUBMIT_ARGS": f"--master local[1] --driver-memory 600m {QUICK} pyspark-shell"},
         check=False,
     )
     assert ran.returncode == 2, ran.stderr[-2000:]

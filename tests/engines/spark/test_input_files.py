@@ -15,7 +15,7 @@ from kohort.errors import InputError
 from kohort.io.salt import read_salt
 from kohort.pipeline.commitment import commitment_to
 
-ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "others": "drop", "k": 5}
+ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "others": "drop", "k": 5, "algorithm": "mondrian"}
 
 
 @pytest.fixture(scope="module")

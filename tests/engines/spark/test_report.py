@@ -54,11 +54,21 @@ def path(folder, table):
     return folder / "hospital.parquet"
 
 
-@pytest.fixture(autouse=True)
-def many_parts(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def many_parts():
     """Parts of about 400 records, so that figures are united, by workers and on the driver."""
-    monkeypatch.setattr(solving, "_PER_PART", 400)
-    monkeypatch.setattr(sides, "_UNITED_AT_ONCE", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solving, "_PER_PART", 400)
+        patch.setattr(sides, "_UNITED_AT_ONCE", 3)
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(spark, path, many_parts):
+    """A release that several tests only look at."""
+    release = kohort.spark.anonymize(path, **ASKED)
+    yield release
+    release.close()
 
 
 def assert_same(found, expected, place: str = "facts") -> None:
@@ -120,8 +130,7 @@ def test_figures_of_people_are_those_of_one_machine(spark, folder):
     made.close()
 
 
-def test_reports_are_written_with_the_release(spark, path, tmp_path):
-    made = kohort.spark.anonymize(path, **ASKED)
+def test_reports_are_written_with_the_release(made, tmp_path):
     out, page = tmp_path / "release.parquet", tmp_path / "report.html"
     made.write(out, report=page, certificate=tmp_path / "certificate.json")
     lines = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(out.glob("part-*"))]
@@ -136,32 +145,27 @@ def test_reports_are_written_with_the_release(spark, path, tmp_path):
     assert "The order of the records was not attacked" in text
     made.report(tmp_path / "public.html", version="public")
     assert "The riskiest classes" not in (tmp_path / "public.html").read_text()
-    made.close()
 
 
-def test_a_report_that_fails_leaves_nothing(spark, path, tmp_path, monkeypatch):
+def test_a_report_that_fails_leaves_nothing(made, tmp_path, monkeypatch):
     from kohort.publication import spark_release
 
     def failing(*_, **__):
         raise OSError("the disk is full")
 
-    made = kohort.spark.anonymize(path, **ASKED)
     monkeypatch.setattr(spark_release, "write_report", failing)
     with pytest.raises(InputError, match="Could not write"):
         made.write(tmp_path / "release.parquet", report=tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
-    made.close()
 
 
-def test_what_needs_all_records_is_refused(spark, path, table):
-    made = kohort.spark.anonymize(path, **ASKED)
+def test_what_needs_all_records_is_refused(made, table):
     with pytest.raises(UnsupportedError, match="population"):
         made.risk(population=table)
     with pytest.raises(UnsupportedError, match="sampling_fraction"):
         made.risk(sampling_fraction=0.1)
     with pytest.raises(UnsupportedError, match="in one place"):
         _ = made.sides.after
-    made.close()
 
 
 def test_only_some_records_are_drawn(spark, path, monkeypatch):

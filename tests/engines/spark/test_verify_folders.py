@@ -20,6 +20,7 @@ attributes:
   ward: {role: insensitive}
 others: drop
 privacy: {k: 5}
+algorithm: mondrian
 """
 
 
