@@ -337,8 +337,10 @@ def words(text: str) -> Counter[str]:
 
 
 def without_progress(text: str) -> str:
-    """The text without the progress lines of a machine that had to compile first."""
-    return re.sub(r"^.+: \d+%(, about \d+ (s|min) left for this step)?$", "", text, flags=re.MULTILINE)
+    """The text without the progress lines of a machine that had to compile first, and how long that took."""
+    text = re.sub(r"^.+: \d+%(, about \d+ (s|min) left for this step)?$", "", text, flags=re.MULTILINE)
+    compiling = "(and N s to compile, the first time only)".split()
+    return re.sub(r"[\s│]+".join(r"\d+" if word == "N" else re.escape(word) for word in compiling), "", text)
 
 
 def compare_figures(shown: str, printed: str) -> None:
@@ -353,7 +355,7 @@ def compare_figures(shown: str, printed: str) -> None:
 def figures(text: str) -> list[str]:
     """All numbers of a text but those of seconds, sorted: notes may come before the result or after it."""
     text = re.sub(r"[│╭╮╰╯─]", " ", without_progress(text))
-    seconds = r"Made by \w[\w-]* in [\d.]+ s( \(and \d+ s to compile, the first time only\))?"
+    seconds = r"Made by \w[\w-]* in [\d.]+ s"
     found = re.findall(r"\d[\d,]*(?:\.\d+)?(?<!,)", re.sub(seconds, "", text))
     return sorted((number.replace(",", "") for number in found), key=float)
 

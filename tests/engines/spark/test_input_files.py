@@ -15,7 +15,7 @@ from kohort.errors import InputError
 from kohort.io.salt import read_salt
 from kohort.pipeline.commitment import commitment_to
 
-ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "others": "drop", "k": 5, "algorithm": "mondrian"}
+ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "others": "drop", "k": 5, "time_limit": 2}
 
 
 @pytest.fixture(scope="module")
