@@ -339,8 +339,8 @@ def words(text: str) -> Counter[str]:
 def without_progress(text: str) -> str:
     """The text without the progress lines of a machine that had to compile first, and how long that took."""
     text = re.sub(r"^.+: \d+%(, about \d+ (s|min) left for this step)?$", "", text, flags=re.MULTILINE)
-    compiling = "(and N s to compile, the first time only)".split()
-    return re.sub(r"[\s│]+".join(r"\d+" if word == "N" else re.escape(word) for word in compiling), "", text)
+    compiling = r"\(and \d+ s to compile, the first time only\)"
+    return re.sub(compiling.replace(" ", r"[\s│]+"), "", text)
 
 
 def compare_figures(shown: str, printed: str) -> None:

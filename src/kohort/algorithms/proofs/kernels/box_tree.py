@@ -6,11 +6,7 @@ many of the dearest candidates need: either the box gets it, or the candidates t
 ordered column is first cut in two: the box lies on one side, or it has values on both.
 
 A node is done if its k dearest candidates cost no more than its box. Candidates that the box would cost as
-much with as the dearest are priced are dropped. Or a node is done by a *flow*: for a number t, let
-every candidate have an excess, its price above t. The k dearest records of a group that the box may grow to
-hold are priced at most k * t plus the excesses of the group. Each value that the box does not have yet would
-cost each of k records something: so much of the excesses of the candidates that need the value is paid by
-it. If what is left unpaid is at most k * (cost of the box - t), no such group is priced above its cost.
+much with as the dearest are priced are dropped. Or a node is done by a flow (`box_flow`).
 
 If the k dearest candidates are all in the box and cost more, their prices are lowered. Prices never rise.
 """
@@ -22,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.proofs.kernels.box_flow import MOST_TIMES, is_paid
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
@@ -34,7 +31,6 @@ _FIRST = 3.0  # how much sooner a column gets its first value, which costs nothi
 _FIRST_CUT = 15.0  # how much sooner an ordered column is cut in two
 _FEW_INVERSIONS = 16  # candidates in nearly the right order are sorted by insertion
 _WORTH_DROPPING, _SELDOM = 0.15, 8  # where a smaller share of candidates is dropped, one node in 8 tries
-_MOST_TIMES = 8  # k: so many of the dearest candidates are looked at in a flow
 
 
 class BoxTree(NamedTuple):
@@ -120,7 +116,7 @@ def lower_prices(rows, tree, depth, price, nodes, found):
     while depth > 0 and nodes > 0:
         level = depth - 1
         nodes -= 1
-        work += tree.n[level] + len(tree.weight) + columns * min(tree.n[level], _MOST_TIMES * rows.k)
+        work += tree.n[level] + len(tree.weight) + columns * min(tree.n[level], MOST_TIMES * rows.k)
         _sort_candidates(tree, level, price)
         spent = tree.spent[level].sum()
         dearest, is_enough = _dearest(rows, tree, level, price)
@@ -134,7 +130,7 @@ def lower_prices(rows, tree, depth, price, nodes, found):
             if not is_enough or dearest <= rows.k * spent + _NEAR:
                 depth -= 1
                 continue
-        if _is_paid(rows, tree, level, price, spent):
+        if is_paid(rows, tree, level, price, spent):
             depth -= 1
             continue
         _weigh(rows, tree, level, price)
@@ -199,24 +195,6 @@ def _weigh(rows, tree, level, price):
 
 
 @lean
-def _is_paid(rows, tree, level, price, spent):
-    """Whether a flow proves that no group which the box may grow to hold is priced above its cost."""
-    some, k = tree.rows[level, : tree.n[level]], rows.k
-    n, records, times = 0, 0, 1
-    while n < len(some) and times <= _MOST_TIMES:
-        while n < len(some) and (records < times * k or price[some[n]] >= spent):
-            records += rows.copies[some[n]]
-            n += 1
-        times = max(2 * times, records // k + 1)
-        base = max(price[some[n]], 0.0) if n < len(some) else 0.0
-        if base <= spent:
-            _make_room(rows, tree, level)
-            if _unpaid(rows, tree, level, some[:n], price, base, k * (spent - base) + _NEAR):
-                return True
-    return False
-
-
-@lean
 def _drop_dear(rows, tree, level, excess):
     """Drop candidates that add no less to what the box costs than the dearest exceed it; how many there were.
 
@@ -236,52 +214,6 @@ def _drop_dear(rows, tree, level, excess):
         n += more < excess
     tree.n[level] = n
     return before - n
-
-
-@lean
-def _make_room(rows, tree, level):
-    """What each value that the box does not have may be paid."""
-    for a in range(rows.leaves.shape[1]):
-        attribute = rows.cells.attribute[a]
-        most = rows.k * tree.slope[a] if tree.width[level, a] > 0 else 0.0
-        for place in range(attribute.leaf_start, attribute.leaf_start + attribute.n_leaves):
-            tree.room[place] = most if tree.need[level, place] > 0.0 else 0.0
-
-
-@lean
-def _unpaid(rows, tree, level, some, price, base, most):
-    """Whether excesses above `base` that no value pays add up to at most `most`."""
-    left = 0.0
-    for row in some:
-        excess = rows.copies[row] * max(price[row] - base, 0.0)
-        for a in tree.order:
-            if excess <= 0.0 or tree.slope[a] == 0.0:
-                break
-            start, leaf = tree.start[a], rows.leaves[row, a]
-            if tree.width[level, a] == 0 or tree.need[level, start + leaf] <= 0.0:
-                continue
-            step, end = 0, leaf
-            if rows.cells.attribute[a].kind == ORDERED:  # all values up to the box are needed
-                step = -1 if leaf > tree.hi[level, a] else 1
-                end = tree.hi[level, a] + 1 if leaf > tree.hi[level, a] else tree.lo[level, a] - 1
-            excess = _pay(tree.room, start + leaf, start + end, step, excess)
-        left += excess
-        if left > most:
-            return False
-    return True
-
-
-@lean
-def _pay(room, place, end, step, excess):
-    """Let values from one place to another pay an excess; what is left of it."""
-    while excess > 0.0:
-        paid = min(room[place], excess)
-        room[place] -= paid
-        excess -= paid
-        if place == end or step == 0:
-            break
-        place += step
-    return excess
 
 
 @kernel
