@@ -10,7 +10,7 @@ import kohort as ko
 from by_definition.dual_prices import slack_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.closed_records.optimal import Optimal
-from kohort.algorithms.improve.staged_prices import first_prices, low_prices
+from kohort.algorithms.improve.staged_prices import _rounds_in, first_prices, low_prices
 from kohort.algorithms.mining.closed_records import MinedRows, mine, mine_closed_records, record_costs
 from kohort.errors import UnsupportedError
 from kohort.verification import check_dual_proof
@@ -54,6 +54,13 @@ def test_refined_prices_never_prove_less_and_never_too_much(problem):
     refined = first.refined(Run(), None)
     if refined.bound is not None:
         assert first.bound <= refined.bound <= Optimal().solve(problem, Run()).bound + 1e-9
+
+
+@given(problems(max_records=9).filter(with_trees))
+def test_rounds_have_a_quarter_of_the_first_seconds_and_half_of_the_others(problem):
+    closed = mine_closed_records(problem)
+    in_15, in_30, in_45 = (_rounds_in(seconds, closed) for seconds in (15.0, 30.0, 45.0))
+    assert abs(in_30 - 3 * in_15) <= 3 and abs(in_45 - 5 * in_15) <= 5  # rounded
 
 
 def test_what_is_not_wanted_is_not_mined():

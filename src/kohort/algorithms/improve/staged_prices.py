@@ -26,7 +26,8 @@ _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _MOST_ROWS_OF_LARGE = 150_000_000  # under closed records; 4 bytes and more each
 _SHARE_FOR_MINING, _SHARE_FOR_PRICES = 0.35, 0.35  # of the time that is left
 _SHARE_BESIDE = 0.6  # of the time: for mining, where something else is done meanwhile
-_SHARE_FOR_ROUNDS = 0.25  # of the time limit, at the speed below
+_FIRST_SECONDS, _SHARE_FOR_ROUNDS = 15.0, 0.25  # of the first seconds of the time limit, at the speed below
+_LATER_SHARE = 0.5  # of the other seconds, in which more rounds win more than a longer search
 _ROWS_PER_SECOND = 1.4e9  # rows under closed records times rounds; few records are visited in most rounds
 _FIRST_ROUNDS, _FEWEST_ROUNDS = 30, 12
 _ROUNDS_OF_MODEL = 100  # of prices that know a privacy model, without a time limit
@@ -146,4 +147,6 @@ def _priced(
 
 
 def _rounds_in(seconds: float, closed: ClosedRecords) -> int:
-    return int(_SHARE_FOR_ROUNDS * seconds * _ROWS_PER_SECOND / max(len(closed.rows), 1))
+    later = max(seconds - _FIRST_SECONDS, 0.0)
+    for_rounds = _SHARE_FOR_ROUNDS * (seconds - later) + _LATER_SHARE * later
+    return int(for_rounds * _ROWS_PER_SECOND / max(len(closed.rows), 1))
