@@ -28,7 +28,7 @@ __all__ = ["BoxBound", "box_bound"]
 _AT_A_TIME = 256  # rows between two looks at the clock; boxes that are found for one are known to the others
 _NODES = (60, 600)  # of the search around a row: all rows get the first, then those not exact the next
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates
-_SHARE_FOR_CHEAPEST, _SHORT_SHARE, _SECONDS = 0.15, 0.6, 1.0  # of the time; where it is short, up to a second
+_SHARE_FOR_CHEAPEST, _SHORT_SHARE, _SECONDS = 0.1, 0.6, 1.0  # of the time; where it is short, up to a second
 _SHARE_FOR_NEIGHBOURS = 0.8  # of that
 _ROUNDING = 1e-9
 

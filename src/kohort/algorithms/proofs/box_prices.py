@@ -32,6 +32,7 @@ __all__ = ["box_prices"]
 
 _FIRST_SCALE, _FIRST_SCALE_OF_FEW, _FEW = 0.2, 1.0, 2000  # distinct rows
 _LEAST_STEP, _GREATEST_STEP = 0.01, 0.15  # by which the scale is raised
+_TRIAL, _WORTH_TRYING = 1 / 8, 0.05  # share of the time for a proof that tells how long the last one takes
 _GROWTH = (5.0, 14.0)  # a proof takes exp(growth * step) times as long: the least and greatest growth assumed
 _SPARE = 1.2  # times as long as that is kept for it
 _PROOFS = 30
@@ -158,8 +159,13 @@ class _Timing:
         if self.took:
             self.growth = float(np.clip(np.log(took / self.took) / (scale - self.scale), *_GROWTH))
         self.scale, self.took = scale, took
-        step = float(np.log(max(left, 1e-9) / (_SPARE * took)) / self.growth)
+        trial = self._step_within(_TRIAL * left)
+        step = trial if trial >= _WORTH_TRYING else self._step_within(left / _SPARE)
         return None if step < _LEAST_STEP else min(step, _GREATEST_STEP)
+
+    def _step_within(self, time: float) -> float:
+        """The step after which a proof takes about as long."""
+        return float(np.log(max(time, 1e-9) / self.took) / self.growth)
 
 
 def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool) -> np.ndarray:
