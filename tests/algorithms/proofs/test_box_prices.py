@@ -89,7 +89,9 @@ def test_the_scale_rises_as_far_as_the_time_allows():
     patience = proving._Patience(run, None)
     assert timing.affordable_step(0.2, 100.5, patience) == 0.15  # half a second: the greatest step
     assert run.was_cut
-    step = timing.affordable_step(0.35, 105.0, patience)  # 5 seconds: a trial that takes an eighth of the time
+    step = timing.affordable_step(
+        0.35, 105.0, patience
+    )  # 5 seconds: a trial that takes an eighth of the time
     assert np.isclose(5 * np.exp(timing.growth * step), 100 / 8, rtol=0.01)
     step = timing.affordable_step(0.4, 120.0, patience)  # 20 seconds: a proof that takes all that is left
     assert np.isclose(1.2 * 20 * np.exp(timing.growth * step), 100, rtol=0.01)
