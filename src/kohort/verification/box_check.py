@@ -136,9 +136,12 @@ def _closed_everywhere(columns, values, copies, price, k, first, column, value, 
 @lean
 def _cost(columns, a, end):
     """What the known values of a column cost."""
-    first, last, count = end
-    if count == 0:
-        return 0.0
+    return _cost_of(columns, a, end[0], end[1], end[2]) if end[2] > 0 else 0.0
+
+
+@lean
+def _cost_of(columns, a, first, last, count):
+    """What `count` values from `first` to `last` cost in a column."""
     if columns.is_tree[a]:
         return columns.pair[columns.pair_start[a] + first * columns.n_values[a] + last]
     if first == last:
@@ -188,15 +191,8 @@ def _affordable(columns, values, rows, known, end, excess, more):
 @lean
 def _cost_with(columns, a, known, end, value):
     """What a column costs that has known values, once the records have one more."""
-    first, last = min(end[a, 0], value), max(end[a, 1], value)
-    if columns.is_tree[a]:
-        return columns.pair[columns.pair_start[a] + first * columns.n_values[a] + last]
-    if first == last:
-        return 0.0
-    if last >= columns.loners[a]:
-        return columns.whole[a]
     count = end[a, 2] + (known[a, value] != _HAS)
-    return columns.base[a] + columns.step[a] * (count - 1 if columns.is_set[a] else last - first)
+    return _cost_of(columns, a, min(end[a, 0], value), max(end[a, 1], value), count)
 
 
 @lean
