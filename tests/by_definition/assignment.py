@@ -30,10 +30,17 @@ def audit(search):
     over, most = _open_over(search, size), state.listed.shape[1] - 1  # the last entry is how many
     for row, slots in enumerate(over):
         assert state.listed[row, : state.listed[row, most]].tolist() == slots[:most]
+    for row, paid in enumerate(state.paid):
+        assert paid == max(_highest(offers, slot) for unit, slot in found if offers.row_of_unit[unit] == row)
     for slot in range(n_slots):
         _audit_slot(search, slot, found, over)
     if len(promises.rules):
         _audit_tallies(promises, found, size, n_slots - 2)
+
+
+def _highest(offers, slot):
+    """The cost of a record in a slot; no limit if it waits."""
+    return np.inf if slot == offers.nowhere else offers.cost[slot]
 
 
 def _open_over(search, size):

@@ -177,7 +177,7 @@ def _keeps_rules(given, state, q, cost, waiting):
     if kept and size(trimmed, given.nowhere) < waiting and searched_cost(given, trimmed) < cost - EPSILON:
         _restore(state, trimmed)
         return True
-    return fill(given, state, q)
+    return fill(given, state, q, cost - searched_cost(given, state))
 
 
 def trim(given, state, q):
@@ -267,8 +267,7 @@ def _rest_cost(given, state, q, slot, closed):
 def _pays(given, state, q, plan):
     """Whether something is won if the cheapest record that others can spare now fills up what is missing."""
     missing = given.k - size(state, q) - sum(plan.gives.values())
-    fillers = missing * cheapest_filler(given, state, q, missing) if missing > 0 else 0.0
-    return plan.won - fillers > EPSILON
+    return plan.won > EPSILON and (missing <= 0 or fillers_pay(given, state, q, missing, plan.won))
 
 
 def _take(given, state, q, plan):
@@ -299,26 +298,31 @@ def _fillers(given, state, q):
     ]
 
 
-def cheapest_filler(given, state, q, missing):
-    """What a filler that pays less now than in q (or as much) would add at least, if there are enough."""
+def fillers_pay(given, state, q, missing, gain):
+    """Whether fillers that pay less now than in q (or as much) are enough, and the cheapest adds little."""
     added = [
         given.cost[q] - given.price(unit, slot)
         for unit, slot, copies in _fillers(given, state, q)
         for _ in range(copies)
         if given.cost[q] - given.price(unit, slot) >= -EPSILON
     ]
-    return max(min(added), 0.0) if added and len(added) >= missing else math.inf
+    return len(added) >= missing and gain - missing * max(min(added), 0.0) > EPSILON
 
 
-def fill(given, state, q):
+def fill(given, state, q, most):
     """Take records that others can spare, those that add least first, until q keeps its promises.
 
-    Of fillers that add as much, the first met comes first: the kernel's sort is stable for 15 or fewer.
+    Of fillers that add as much, the first met comes first. None adds more than `most`, and none is taken that
+    adds something when more was added already.
     """
-    missing = shortfall(given, state, q)
-    fillers = _fillers(given, state, q)
-    for unit, slot, copies in sorted(fillers, key=lambda f: given.cost[q] - given.price(f[0], f[1])):
-        if missing == 0:
+
+    def added(filler):
+        return given.cost[q] - given.price(*filler[:2])
+
+    missing, limit = shortfall(given, state, q), searched_cost(given, state) + most
+    fillers = [filler for filler in _fillers(given, state, q) if added(filler) <= most]
+    for unit, slot, copies in sorted(fillers, key=added):
+        if missing == 0 or (added((unit, slot)) >= 0 and searched_cost(given, state) > limit):
             break
         copies = min(copies, max(1, given.k - size(state, q)))
         if slot < given.nowhere:

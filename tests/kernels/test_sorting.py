@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.kernels.sorting import distinct_values, place_among, places_among, sorted_copy, stable_order
+from kohort.kernels.sorting import (
+    distinct_values,
+    heap_of,
+    place_among,
+    places_among,
+    pop_least,
+    sorted_copy,
+    stable_order,
+)
 
 DTYPES = [np.int64, np.int32, np.float64]
 
@@ -20,6 +28,14 @@ def test_orders_like_numpy(dtype, values):
     assert distinct_values(array).tolist() == np.unique(array).tolist()
     assert array.tolist() == before.tolist()
     assert sorted_copy(array).dtype == dtype
+
+
+@given(values=st.lists(st.integers(-5, 5), max_size=90))
+def test_pops_in_the_stable_order(values):
+    array = np.array(values, dtype=np.float64)
+    heap = heap_of(array)
+    popped = [int(pop_least(array, heap, size)) for size in range(len(array), 0, -1)]
+    assert popped == np.argsort(array, kind="stable").tolist()
 
 
 @given(ordered=st.lists(st.integers(0, 9), max_size=40).map(sorted), values=st.lists(st.integers(-1, 10)))

@@ -10,7 +10,15 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["distinct_values", "place_among", "places_among", "sorted_copy", "stable_order"]
+__all__ = [
+    "distinct_values",
+    "heap_of",
+    "place_among",
+    "places_among",
+    "pop_least",
+    "sorted_copy",
+    "stable_order",
+]
 
 _SHORT = 16  # runs of at most this many elements are sorted by insertion
 
@@ -143,3 +151,43 @@ def distinct_values(values):
             ordered[count] = ordered[i]
             count += 1
     return ordered[:count]
+
+
+@kernel
+def heap_of(keys):
+    """The positions of a one-dimensional array as a heap for `pop_least`. O(n)."""
+    heap = np.arange(len(keys))
+    for place in range(len(keys) // 2 - 1, -1, -1):
+        _sift_down(keys, heap, place, len(keys))
+    return heap
+
+
+@lean
+def pop_least(keys, heap, size):
+    """The position of the least key among the first `size` of a heap, of equal ones the first one.
+
+    The rest are a heap of `size` - 1. Popped one after the other, positions come in their stable order;
+    this is faster than sorting them where few are needed. O(log n).
+    """
+    least = heap[0]
+    heap[0] = heap[size - 1]
+    _sift_down(keys, heap, 0, size - 1)
+    return least
+
+
+@lean
+def _sift_down(keys, heap, place, size):
+    """Let a position sink in a heap until no key beneath it comes before its own."""
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and _comes_before(keys, heap[child + 1], heap[child]):
+            child += 1
+        if not _comes_before(keys, heap[child], heap[place]):
+            return
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child
+
+
+@lean
+def _comes_before(keys, one, other):
+    return keys[one] < keys[other] or (keys[one] == keys[other] and one < other)

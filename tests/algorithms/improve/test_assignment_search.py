@@ -117,8 +117,9 @@ def test_filling_is_that_by_definition(search, random):
     for _ in range(6):
         prices_any(search, random)
         slot = random.randrange(search.nowhere)
-        compare(search, slot_filling.cheapest_filler, twin.cheapest_filler, slot, random.randrange(1, 5))
-        compare(search, slot_filling.fill, twin.fill, slot)
+        gain = random.randrange(1, GRAIN) / GRAIN
+        compare(search, slot_filling.fillers_pay, twin.fillers_pay, slot, random.randrange(1, 5), gain)
+        compare(search, slot_filling.fill, twin.fill, slot, random.choice((gain, 1024.0)))
         undo(search.offers, search.promises, search.state, 0)
         assert placed(search.state) == before
         audit(search)

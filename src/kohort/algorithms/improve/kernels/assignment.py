@@ -88,6 +88,7 @@ class Assignment(NamedTuple):
     slots: np.recarray  # first, n_records, taken, touched, in_lists
     listed: np.ndarray  # per row: open slots over it, cheapest first, and in the end how many
     mark: np.ndarray  # per row: the last stamp that was put on it
+    paid: np.ndarray  # per row: the highest cost of its records, infinite if one waits
     adds: np.recarray  # per slot: the least that `closing` it adds (or NaN), and for records `coming` to q
     log: np.recarray  # moves: unit, old, new, copies
     figures: np.recarray  # one record: free, logged, stamp, real_cost, searched_cost, mu
@@ -102,6 +103,7 @@ def new_assignment(offers: Offers, n_records: int) -> Assignment:
         slots=_records(n_slots, _SLOT),
         listed=np.zeros((n_rows, LIST + 1), dtype=np.int64),
         mark=np.zeros(n_rows, dtype=np.int64),
+        paid=np.full(n_rows, np.inf),
         adds=_records(n_slots, _ADDED),
         log=np.empty(4 * n_records + 1024, dtype=_MOVE).view(np.recarray),
         figures=_records(1, _FIGURES),
@@ -186,6 +188,7 @@ def _shift(offers, promises, state, unit, old, new, copies):
     nowhere = offers.nowhere
     _remove(state, unit, old, copies)
     _add(state, unit, new, copies)
+    _update_paid(offers, state, offers.row_of_unit[unit], old, new)
     state.adds[old].closing = state.adds[new].closing = np.nan
     if len(promises.rules) > 0:
         if old < nowhere:
@@ -198,6 +201,27 @@ def _shift(offers, promises, state, unit, old, new, copies):
     state.figures[0].real_cost += copies * real
     searched = price(offers, state, unit, new) - price(offers, state, unit, old)
     state.figures[0].searched_cost += copies * searched
+
+
+@lean
+def _update_paid(offers, state, row, old, new):
+    """Update the highest cost of a row's records after some of them have moved. O(pieces of the row)."""
+    if _highest(offers, new) >= state.paid[row]:
+        state.paid[row] = _highest(offers, new)
+    elif _highest(offers, old) == state.paid[row]:
+        paid = 0.0
+        for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+            piece = state.head[unit]
+            while piece >= 0:
+                paid = max(paid, _highest(offers, state.pieces[piece].slot))
+                piece = state.pieces[piece].next_of_unit
+        state.paid[row] = paid
+
+
+@lean
+def _highest(offers, slot):
+    """Cost of a record in a slot; infinite if it waits, whatever its price."""
+    return np.inf if slot == offers.nowhere else offers.cost[slot]
 
 
 @lean

@@ -8,46 +8,83 @@ from kohort.algorithms.improve.kernels.assignment import move, price, undo_last
 from kohort.algorithms.improve.kernels.open_slots import can_spare
 from kohort.algorithms.improve.kernels.promises import shortfall, too_frequent
 from kohort.kernels.compiled import kernel, lean
-from kohort.kernels.sorting import stable_order
+from kohort.kernels.sorting import heap_of, pop_least
 
-__all__ = ["EPSILON", "cheapest_filler", "fill", "trim"]
+__all__ = ["EPSILON", "fill", "fillers_pay", "trim"]
 
 EPSILON = 1e-9  # smaller changes are rounding: the cost of a record is at most about 1
 
 
 @lean
-def cheapest_filler(offers, promises, state, q, missing):
-    """The least that a record of a cheaper slot adds if it fills slot q; infinite if too few can be spared.
+def fillers_pay(offers, promises, state, q, missing, gain):
+    """Whether cheaper slots can spare the records that slot q misses, the cheapest of them for less than the
+    gain if all cost as little.
 
     An estimate: it counts all records of slots with more than k, and those that wait or are withheld.
     """
-    least, n_spare = np.inf, 0
+    lowest = offers.cost[q] - gain / missing - EPSILON
+    for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        if state.paid[row] >= lowest and _pays_from(offers, promises, state, q, row, missing, gain):
+            return _has_fillers(offers, promises, state, q, missing)
+    return False
+
+
+@lean
+def _pays_from(offers, promises, state, q, row, missing, gain):
+    """Whether there is a gain if all missing records cost as little as one of this row."""
+    for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
+        piece = state.head[unit]
+        while piece >= 0:
+            slot = state.pieces[piece].slot
+            if _may_fill(offers, promises, state, q, unit, slot):
+                added = offers.cost[q] - price(offers, state, unit, slot)
+                if gain - missing * max(added, 0.0) > EPSILON:
+                    return True
+            piece = state.pieces[piece].next_of_unit
+    return False
+
+
+@lean
+def _has_fillers(offers, promises, state, q, missing):
+    """Whether cheaper slots can spare as many records as are missing."""
+    n_spare = 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
-                slot = state.pieces[piece].slot
-                if slot != q and (slot >= offers.nowhere or state.slots[slot].n_records > promises.k):
-                    added = offers.cost[q] - price(offers, state, unit, slot)
-                    if added >= -EPSILON:
-                        least = min(least, max(added, 0.0))
-                        n_spare += state.pieces[piece].copies
+                if _may_fill(offers, promises, state, q, unit, state.pieces[piece].slot):
+                    n_spare += state.pieces[piece].copies
                 piece = state.pieces[piece].next_of_unit
-    return least if n_spare >= missing else np.inf
+        if n_spare >= missing:
+            return True
+    return False
+
+
+@lean
+def _may_fill(offers, promises, state, q, unit, slot):
+    """Whether a slot is no dearer than q for this unit, and can spare a record."""
+    if slot == q or (slot < offers.nowhere and state.slots[slot].n_records <= promises.k):
+        return False
+    return offers.cost[q] - price(offers, state, unit, slot) >= -EPSILON
 
 
 @kernel
-def fill(offers, promises, state, q):
+def fill(offers, promises, state, q, most):
     """Fill slot q with records that others can spare, least cost first, until it satisfies the rules.
 
-    Returns whether it does.
+    Returns whether it does; records that alone add more than `most` to the searched cost are left
+    out, and it gives up once all that were moved add more.
     """
     missing = shortfall(promises, q, state.slots[q].n_records)
     if missing == 0:
         return True
-    units, slots, added = _fillers(offers, promises, state, q)
-    nowhere = offers.nowhere
-    for filler in stable_order(added):
+    units, slots, added = _fillers(offers, promises, state, q, most)
+    most += state.figures[0].searched_cost
+    nowhere, heap = offers.nowhere, heap_of(added)
+    for left in range(len(added), 0, -1):
+        filler = pop_least(added, heap, left)
+        if added[filler] >= 0.0 and state.figures[0].searched_cost > most:
+            return False
         unit, slot = units[filler], slots[filler]
         piece = state.head[unit]
         while piece >= 0 and state.pieces[piece].slot != slot:
@@ -69,12 +106,17 @@ def fill(offers, promises, state, q):
 
 
 @kernel
-def _fillers(offers, promises, state, q):
-    """Pieces under q whose slots have more than k records: unit, slot, and how much a record would add."""
+def _fillers(offers, promises, state, q, most):
+    """Pieces under q whose slots have more than k records: unit, slot, and how much a record would add.
+
+    Those that would add more than `most` are left out.
+    """
     size = 2 * (offers.start[q + 1] - offers.start[q]) + 16
     units, slots, added = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     n = 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        if offers.cost[q] - state.paid[row] > most:
+            continue
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0 and n < size:
@@ -82,7 +124,7 @@ def _fillers(offers, promises, state, q):
                 if slot != q and (slot >= offers.nowhere or state.slots[slot].n_records > promises.k):
                     units[n], slots[n] = unit, slot
                     added[n] = offers.cost[q] - price(offers, state, unit, slot)
-                    n += 1
+                    n += added[n] <= most
                 piece = state.pieces[piece].next_of_unit
     return units[:n], slots[:n], added[:n]
 

@@ -12,7 +12,7 @@ from kohort.algorithms.improve.kernels.open_slots import (
     leaving,
     sync_lists,
 )
-from kohort.algorithms.improve.kernels.slot_filling import EPSILON, cheapest_filler, fill, trim
+from kohort.algorithms.improve.kernels.slot_filling import EPSILON, fill, fillers_pay, trim
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import sorted_copy
 
@@ -65,7 +65,7 @@ def _keeps_rules(offers, promises, state, q, before, n_waiting):
             return True
         while state.figures[0].logged > entry:
             undo_last(offers, promises, state)
-    return fill(offers, promises, state, q)
+    return fill(offers, promises, state, q, before - state.figures[0].searched_cost)
 
 
 @lean
@@ -76,6 +76,8 @@ def _look(offers, state, q, scratch):
     stamp, nowhere = state.figures[0].stamp, offers.nowhere
     gain, waiting, n_donors = 0.0, 0.0, 0
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        if state.paid[row] - offers.cost[q] <= EPSILON:
+            continue
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
@@ -123,9 +125,9 @@ def _hope(offers, promises, state, q, donors):
 def _pays(offers, promises, state, q, gain, n_coming):
     """Whether there is a gain if all missing records cost as little as the cheapest that can be spared."""
     missing = promises.k - state.slots[q].n_records - n_coming
-    if missing > 0 and gain > EPSILON:
-        gain -= missing * cheapest_filler(offers, promises, state, q, missing)
-    return gain > EPSILON
+    if gain <= EPSILON or missing <= 0:
+        return gain > EPSILON
+    return fillers_pay(offers, promises, state, q, missing, gain)
 
 
 @lean
@@ -178,6 +180,8 @@ def _take(offers, promises, state, q):
     """Move the records that are cheaper in q, as planned."""
     stamp, nowhere = state.figures[0].stamp, offers.nowhere
     for row in offers.rows[offers.start[q] : offers.start[q + 1]]:
+        if state.paid[row] - offers.cost[q] <= EPSILON:
+            continue
         for unit in range(offers.unit_start[row], offers.unit_start[row + 1]):
             piece = state.head[unit]
             while piece >= 0:
