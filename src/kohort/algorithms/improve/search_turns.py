@@ -30,7 +30,7 @@ _SHARE_FOR_SETTLING = 0.25  # of the time that is left
 _FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and closed records, and work
 _ROUNDING = 1e-9
 _HOT, _HOTTEST = 0.05, 0.25  # times the root of k, at most: what a round may add at first, in costs of `*`
-_LONG = 300  # times the open slots: rounds until heat is 0, if the time is not up before
+_LONG = 600  # times the open slots: rounds until heat is 0, if the time is not up before
 _HOT_SHARE = 0.85  # of the time that is left
 _SECONDS_TO_ANNEAL, _ROWS_TO_ANNEAL = 15.0, 40_000_000  # with less time, in proportion to the rows under
 # closed records where these are fewer, no round adds to the cost
