@@ -54,7 +54,7 @@ def test_it_is_between_the_cost_of_the_cheapest_boxes_and_the_least_cost(problem
 def test_whatever_is_cut_off_stays_below(problem, labels):
     problem = labels(problem)
     tables, rows, k = problem.coded.tables, problem.coded.searched_leaves(), problem.k
-    distinct = problem.coded.searched_rows.astype(np.int64)
+    distinct = problem.coded.searched_rows.astype(np.int32)
     boxes = BoxRows(problem.coded.cell_costs, distinct, problem.rows.counts.astype(np.int64), k)
     whole = np.full(len(distinct), sum(cell for cell in problem.coded.cell_costs.attribute.whole) + 1)
     for nodes, levels in ((1, 2), (3, 3), (9, 4)):
@@ -95,7 +95,7 @@ def test_without_time_there_is_a_weaker_bound():
 def test_prices_prove_more_than_cheapest_boxes():
     problem = two_columns(200)
     release = Mondrian().solve(problem, Run())
-    rows = problem.coded.searched_rows.astype(np.int64)
+    rows = problem.coded.searched_rows.astype(np.int32)
     boxes = BoxRows(problem.coded.cell_costs, rows, problem.rows.counts.astype(np.int64), problem.k)
     least = cheapest_boxes(problem, boxes, _release_costs(problem, release), Run())
     alone = in_measured_units(problem, float(np.dot(problem.rows.counts, least)))

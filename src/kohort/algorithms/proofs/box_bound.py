@@ -53,7 +53,7 @@ def box_bound(problem: Problem, groups: Groups, run: Run, most_work: int | None 
     if not problem.cost.metric:
         return None
     refuse_wide_hierarchies(problem)
-    leaves, counts = problem.coded.searched_rows.astype(np.int64), problem.rows.counts.astype(np.int64)
+    leaves, counts = problem.coded.searched_rows.astype(np.int32), problem.rows.counts.astype(np.int64)
     rows = BoxRows(problem.coded.cell_costs, leaves, counts, problem.k)
     release = _release_costs(problem, groups)
     searching = run.share_of_time(_share_for_cheapest(run)) if most_work is None else run.at_most(_SECONDS)

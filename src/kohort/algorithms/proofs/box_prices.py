@@ -4,7 +4,8 @@ The dual of the linear program over all boxes, of which there are too many to li
 what each record costs in a known release. A proof goes through all boxes (`kernels.box_tree`), and lowers
 prices where k records exceed the cost of their box. It takes the longer the nearer prices are to the best
 ones: so it is done with a small share first, and again with greater ones while there is time. Boxes that were
-found on the way are kept; before the next proof, prices are raised together as far as these allow.
+found on the way are kept; before the next proof, prices are raised together as far as these allow, and more
+where the last proof was easy than where it was hard.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kohort.algorithms.proofs.kernels.box_tree import (
     lower_prices,
     new_box_tree,
     new_found_boxes,
+    without_room,
 )
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, repair_prices
@@ -31,15 +33,20 @@ from kohort.recoding.proof import OpeningCuts
 __all__ = ["box_prices"]
 
 _FIRST_SCALE, _FIRST_SCALE_OF_FEW, _FEW = 0.2, 1.0, 2000  # distinct rows
-_LEAST_STEP, _GREATEST_STEP = 0.01, 0.15  # by which the scale is raised
+_LEAST_STEP, _GREATEST_STEP = 0.01, 0.1  # by which the scale is raised
 _TRIAL, _WORTH_TRYING = 1 / 8, 0.05  # share of the time for a proof that tells how long the last one takes
-_GROWTH = (5.0, 14.0)  # a proof takes exp(growth * step) times as long: the least and greatest growth assumed
+_GROWTH = (5.0, 20.0)  # a proof takes exp(growth * step) times as long: the least and greatest growth assumed
+_FIRST_GROWTH, _GROWING = 14.0, 1.25  # before it is known; times what it was in the last step
 _SPARE = 1.2  # times as long as that is kept for it
 _PROOFS = 30
 _WORTH_PROVING = 1e-4  # share by which prices must rise to be proven again at the full scale
 _HIGHEST = 2.0  # times what a record costs in the release, at the full scale
+_EASING = (
+    0.02  # by which the scale of a row is lowered where a proof strains it e times as much as it is worth
+)
+_STRAINS = (0.05, 20.0)  # the least and greatest strain that are told apart, as multiples of the mean
 _ROUNDS, _FIRST_RISE, _COOLING = 60, 0.05, 0.93
-_PARTS, _TOGETHER = 256, 32  # parts of the tree; so many of them start from the same prices
+_PARTS, _TOGETHER = 256, 256  # parts of the tree; so many of them start from the same prices
 _PARTS_OF_FEW, _TOGETHER_OF_FEW = 64, 8
 _NODES = 1000  # between two looks at the clock
 _MOST_LEVELS, _MOST_ROOM = 256, 30_000_000  # candidates
@@ -100,18 +107,19 @@ def box_prices(
     patience = _Patience(run, most_work)
     pool, best = _Pool(list(boxes), costs.tolist()), None
     scale = _FIRST_SCALE if len(first) > _FEW else _FIRST_SCALE_OF_FEW
-    price, timing = scale * first, _Timing()
+    full, price, timing = first, scale * first, _Timing()
     for _ in range(_PROOFS):
         before = patience.left
-        proven = _proven(rows, price, pool, patience)
+        proven = _proven(rows, price, best, pool, patience)
         if proven is None:
             break
-        best = proven if best is None else max(best, proven, key=lambda p: float(np.dot(rows.copies, p)))
+        best = max([proven.price] if best is None else [best, proven.price], key=rows.copies.dot)
         step = timing.affordable_step(scale, before, patience)
         if step is None:
             break
+        full = _eased(rows, full, proven, scale)
         scale = min(scale + step, 1.0)
-        price = _raised(rows, best, first, scale, pool)
+        price = _raised(rows, best, scale * full if scale < 1.0 else _HIGHEST * first, pool)
         if step == 0.0 and np.dot(rows.copies, price - best) <= _WORTH_PROVING * np.dot(rows.copies, best):
             break
     return best
@@ -124,6 +132,10 @@ class _Patience:
     run: Run
     most_work: int | None
     work: int = 0
+
+    @property
+    def is_of_work(self) -> bool:
+        return self.most_work is not None
 
     @property
     def is_over(self) -> bool:
@@ -141,7 +153,7 @@ class _Timing:
 
     scale: float = 0.0
     took: float = 0.0
-    growth: float = _GROWTH[1]
+    growth: float = _FIRST_GROWTH
 
     def affordable_step(self, scale: float, before: float | None, patience: _Patience) -> float | None:
         """By how much to raise the scale so that the next proof is done in time; None if no step does.
@@ -153,11 +165,12 @@ class _Timing:
             return None if patience.is_over else 0.0
         if before is None or left is None:
             return _GREATEST_STEP
-        if patience.most_work is None:
+        if not patience.is_of_work:
             patience.run.cut()
         took = max(before - left, 1e-3)
         if self.took:
-            self.growth = float(np.clip(np.log(took / self.took) / (scale - self.scale), *_GROWTH))
+            growth = _GROWING * np.log(took / self.took) / (scale - self.scale)
+            self.growth = float(np.clip(growth, *_GROWTH))
         self.scale, self.took = scale, took
         trial = self._step_within(_TRIAL * left)
         step = trial if trial >= _WORTH_TRYING else self._step_within(left / _SPARE)
@@ -168,45 +181,84 @@ class _Timing:
         return float(np.log(max(time, 1e-9) / self.took) / self.growth)
 
 
-def _raised(rows: BoxRows, price: np.ndarray, first: np.ndarray, scale: float, pool: _Pool) -> np.ndarray:
+def _eased(rows: BoxRows, full: np.ndarray, proven: _Proven, scale: float) -> np.ndarray:
+    """Prices at the full scale, changed so that the next proof takes less work for the same bound.
+
+    Work grows exponentially with prices. So it is least for a bound if every price takes work in proportion
+    to what it adds to the bound: rows that take more become cheaper, the others dearer.
+    """
+    worth = rows.copies * np.maximum(proven.price, 0.0)
+    if not proven.strain.any() or not worth.any():
+        return full
+    fair = np.maximum(worth, 1e-300) * (proven.strain.sum() / worth.sum())
+    eased = full * np.clip(proven.strain / fair, *_STRAINS) ** (-_EASING / scale)
+    return eased * (np.dot(rows.copies, full) / np.dot(rows.copies, eased))
+
+
+def _raised(rows: BoxRows, price: np.ndarray, highest: np.ndarray, pool: _Pool) -> np.ndarray:
     """Prices raised together, by less each time, and lowered where a box that is known cannot pay."""
-    highest = (scale if scale < 1.0 else _HIGHEST) * first
-    price, priced, rng = price.copy(), pool.priced(rows.copies, rows.k), np.random.default_rng(0)
+    price, rise = np.minimum(price, highest), _FIRST_RISE * highest
+    priced, rng = pool.priced(rows.copies, rows.k), np.random.default_rng(0)
     level, lowered = priced.cost - 1e-3, np.zeros(len(priced.cost))
     uncut = cut_prices(OpeningCuts.none(), len(level), rows.k)
-    rise = _FIRST_RISE * float(np.dot(first, rows.copies) / rows.copies.sum())
     for _ in range(_ROUNDS):
-        price = np.minimum(price + rise, np.maximum(highest, price))
+        price = np.minimum(price + rise, highest)
         repair_prices(priced, uncut, price, level, rng.permutation(len(priced.cost)), lowered)
         rise *= _COOLING
     return price
 
 
-def _proven(rows: BoxRows, price: np.ndarray, pool: _Pool, patience: _Patience) -> np.ndarray | None:
+class _Proven(NamedTuple):
+    """Prices that no box can pay, and how much of the work of their proof was due to each row."""
+
+    price: np.ndarray
+    strain: np.ndarray
+
+
+def _proven(
+    rows: BoxRows, price: np.ndarray, known: np.ndarray | None, pool: _Pool, patience: _Patience
+) -> _Proven | None:
     """The prices, lowered until no box is unable to pay them; None when the time is up before.
+
+    known  prices that are proven already, if any: where the time is up, rows get these that are candidates in
+           a part of the tree which was not looked at. A box there has only such rows, and pays them. Not
+           where the work is limited: which parts were looked at would depend on the threads.
 
     Parts of the tree that start from the same prices are looked at side by side: whatever is true of prices
     is true of lower ones. Many parts at a time keep all cores busy; but two that lower the price of a row by
     themselves lower it more than one after the other, which matters where prices are high.
     """
     levels = int(np.clip(_MOST_ROOM // max(len(price), 1), 8, _MOST_LEVELS))
-    price = price.copy()
+    price, strain = price.copy(), np.zeros(len(price))
     n_parts, together = (_PARTS, _TOGETHER) if len(price) > _FEW else (_PARTS_OF_FEW, _TOGETHER_OF_FEW)
     parts = _parts(rows, price, levels, pool, n_parts)
     for begin in range(0, len(parts), together):
-        for one in _proven_together(rows, parts[begin : begin + together], price, levels, patience):
-            if one is None:
+        some = parts[begin : begin + together]
+        for node, one in zip(some, _proven_together(rows, some, price, levels, patience)):
+            if one is not None:
+                np.minimum(price, one.price, out=price)
+                strain += one.strain
+                pool.add(one.found)
+            elif known is not None and not patience.is_of_work:
+                price[node.rows] = np.minimum(price, known)[node.rows]
+            else:
                 return None
-            np.minimum(price, one[0], out=price)
-            pool.add(one[1])
-    return None if patience.is_over else price - _TOLERANCE
+    return None if patience.is_of_work and patience.is_over else _Proven(price - _TOLERANCE, strain)
+
+
+class _Part(NamedTuple):
+    """What is proven of a part of the tree: lowered prices, strain per row, and boxes that were found."""
+
+    price: np.ndarray
+    strain: np.ndarray
+    found: FoundBoxes
 
 
 def _proven_together(
     rows: BoxRows, parts: list[_Node], price: np.ndarray, levels: int, patience: _Patience
-) -> list[tuple[np.ndarray, FoundBoxes] | None]:
+) -> list[_Part | None]:
     """What is proven of each of some parts, all from the same prices."""
-    done: list[tuple[np.ndarray, FoundBoxes] | None] = [None] * len(parts)
+    done: list[_Part | None] = [None] * len(parts)
     start, waiting = price.copy(), iter(range(len(parts)))
 
     def prove(_: slice) -> None:
@@ -220,8 +272,8 @@ def _proven_together(
 
 def _proven_part(
     rows: BoxRows, tree: BoxTree, node: _Node, price: np.ndarray, patience: _Patience
-) -> tuple[np.ndarray, FoundBoxes] | None:
-    """Prices that are lowered for all boxes under a node, and those found; None when the time is up."""
+) -> _Part | None:
+    """What is proven of all boxes under a node; None when the time is up."""
     found = new_found_boxes(_MOST_FOUND, _MOST_FOUND_ROWS)
     depth = _put(tree, node)
     while depth:
@@ -229,7 +281,7 @@ def _proven_part(
             return None
         depth, work = lower_prices(rows, tree, depth, price, _NODES, found)
         patience.work += work
-    return price, found
+    return _Part(price, tree.strain.copy(), without_room(found))
 
 
 def _parts(rows: BoxRows, price: np.ndarray, levels: int, pool: _Pool, n_parts: int) -> list[_Node]:
@@ -259,8 +311,8 @@ def _taken(tree: BoxTree, level: int) -> _Node:
 
 def _put(tree: BoxTree, node: _Node) -> int:
     """Make a node the only one that waits; how many wait then."""
-    tree.n[0] = len(node.rows)
+    tree.n[0], tree.changes[0], tree.changes[1] = len(node.rows), 0, -1
     tree.rows[0, : len(node.rows)] = node.rows
     tree.lo[0], tree.hi[0], tree.width[0] = node.lo, node.hi, node.width
-    tree.spent[0], tree.need[0] = node.spent, node.need
+    tree.spent[0], tree.need[0], tree.strain[:] = node.spent, node.need, 0.0
     return 1

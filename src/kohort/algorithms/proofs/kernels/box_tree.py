@@ -5,8 +5,8 @@ so far, and candidates: the rows that may be in it or that it may still grow to 
 many of the dearest candidates need: either the box gets it, or the candidates that have it are dropped. An
 ordered column is first cut in two: the box lies on one side, or it has values on both.
 
-A node is done if its k dearest candidates cost no more than its box. Candidates that the box would cost as
-much with as the dearest are priced are dropped. Or a node is done by a flow (`box_flow`).
+A node is done if its k dearest candidates cost no more than its box, or by a flow (`box_flow`), which also
+drops candidates.
 
 If the k dearest candidates are all in the box and cost more, their prices are lowered. Prices never rise.
 """
@@ -18,19 +18,25 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.algorithms.kernels.cell_costs import cell_cost
-from kohort.algorithms.proofs.kernels.box_flow import MOST_TIMES, is_paid
+from kohort.algorithms.proofs.kernels.box_flow import (
+    BoxFlow,
+    add_unpaid,
+    drop_short,
+    flow_short,
+    new_box_flow,
+)
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import ORDERED, SET, TREE, CellCosts
 
-__all__ = ["BoxTree", "FoundBoxes", "lower_prices", "new_box_tree", "new_found_boxes"]
+__all__ = ["BoxTree", "FoundBoxes", "lower_prices", "new_box_tree", "new_found_boxes", "without_room"]
 
 _NEAR = 1e-10
-_FIRST = 3.0  # how much sooner a column gets its first value, which costs nothing
-_FIRST_CUT = 15.0  # how much sooner an ordered column is cut in two
+_FIRST = 1.5  # how much sooner a column gets its first value, which costs nothing
+_FIRST_CUT = 40.0  # how much sooner an ordered column is cut in two
+_PRICED = 0.1  # weight of a price, where an unpaid excess has 1
 _FEW_INVERSIONS = 16  # candidates in nearly the right order are sorted by insertion
-_WORTH_DROPPING, _SELDOM = 0.15, 8  # where a smaller share of candidates is dropped, one node in 8 tries
 
 
 class BoxTree(NamedTuple):
@@ -44,10 +50,13 @@ class BoxTree(NamedTuple):
     spent: np.ndarray  # nodes by columns: what the box costs
     need: np.ndarray  # nodes by leaves of all columns: what the box costs more with a leaf; 0 if it has it
     weight: np.ndarray  # room: per leaf of all columns, the prices of the dearest candidates that have it
-    room: np.ndarray  # room: per leaf of all columns, what may still be paid there, or what it costs
     start: np.ndarray  # per column and one more: its first leaf
     slope: np.ndarray  # per column: what each further value costs at least; 0 if that is not known
-    order: np.ndarray  # columns, those of the greatest slope first
+    order: np.ndarray  # columns in which they pay: first those whose records have few values mostly
+    by_column: np.ndarray  # columns by rows: leaves
+    changes: np.ndarray  # how often prices were lowered; per node: as it was when candidates were sorted
+    strain: np.ndarray  # per row: how much of the work of nodes that were branched is due to its price
+    flow: BoxFlow
 
 
 class FoundBoxes(NamedTuple):
@@ -69,6 +78,13 @@ def new_found_boxes(boxes: int, rows: int) -> FoundBoxes:
     )
 
 
+def without_room(found: FoundBoxes) -> FoundBoxes:
+    """The boxes that were found, in no more memory than they need."""
+    n = int(found.n[0])
+    start = found.start[: n + 1].copy()
+    return FoundBoxes(start, found.rows[: start[n]].copy(), found.cost[:n].copy(), found.n)
+
+
 def new_box_tree(rows: BoxRows, levels: int) -> BoxTree:
     """A tree whose only node is the root: every row is a candidate, and no value is chosen yet."""
     (n, columns), about = rows.leaves.shape, rows.cells.attribute
@@ -83,16 +99,26 @@ def new_box_tree(rows: BoxRows, levels: int) -> BoxTree:
         spent=np.zeros((levels, columns)),
         need=np.zeros((levels, leaves)),
         weight=np.zeros(leaves),
-        room=np.zeros(leaves),
         start=np.append(about.leaf_start, leaves),
         slope=np.where(linear, about.line_slope, 0.0),
-        order=np.argsort(-np.where(linear, about.line_slope, 0.0), kind="stable"),
+        order=np.argsort([_entropy(rows, a) for a in range(columns)], kind="stable"),
+        by_column=rows.leaves.T.astype(np.int32, order="C"),
+        changes=np.full(levels + 1, -1, np.int64),
+        strain=np.zeros(n),
+        flow=new_box_flow(n, columns, int(about.n_leaves.max()), leaves),
     )
-    tree.n[0], tree.rows[0] = n, np.arange(n)
+    tree.n[0], tree.rows[0], tree.changes[0] = n, np.arange(n), 0
     whole = [a.whole if a.kind != TREE else _greatest_pair(rows.cells, a) for a in about]
     typical = np.array(whole) / np.maximum(about.n_leaves - 1, 1)
     tree.need[0] = np.repeat(_FIRST * typical, about.n_leaves)
     return tree
+
+
+def _entropy(rows: BoxRows, a: int) -> float:
+    """The entropy of a column: low where most records have one of few values."""
+    records = np.bincount(rows.leaves[:, a], rows.copies)
+    share = records[records > 0] / records.sum()
+    return float(-(share * np.log(share)).sum())
 
 
 def _greatest_pair(cells: CellCosts, attribute: np.record) -> float:
@@ -112,35 +138,39 @@ def lower_prices(rows, tree, depth, price, nodes, found):
 
     A node for which there is no room is done by lowering the prices of its candidates to what its box costs.
     """
-    work, columns, seen, dropped = 0, rows.leaves.shape[1], 0, 0
+    work = 0
     while depth > 0 and nodes > 0:
         level = depth - 1
         nodes -= 1
-        work += tree.n[level] + len(tree.weight) + columns * min(tree.n[level], MOST_TIMES * rows.k)
+        work += tree.n[level] + len(tree.weight)
         _sort_candidates(tree, level, price)
         spent = tree.spent[level].sum()
         dearest, is_enough = _dearest(rows, tree, level, price)
         if not is_enough or dearest <= rows.k * spent + _NEAR:
             depth -= 1
             continue
-        if _WORTH_DROPPING * seen <= dropped or nodes % _SELDOM == 0:
-            seen += tree.n[level]
-            dropped += _drop_dear(rows, tree, level, dearest / rows.k - spent)
+        short = flow_short(rows, tree, level, price, spent)
+        work += tree.flow.n[1]
+        if short <= 0.0:
+            depth -= 1
+            continue
+        if short < np.inf and drop_short(rows, tree, level, price) > 0:
             dearest, is_enough = _dearest(rows, tree, level, price)
             if not is_enough or dearest <= rows.k * spent + _NEAR:
                 depth -= 1
                 continue
-        if is_paid(rows, tree, level, price, spent):
-            depth -= 1
-            continue
         _weigh(rows, tree, level, price)
+        if short < np.inf:
+            add_unpaid(rows, tree, _PRICED)
         column, leaf = _chosen(rows, tree, level)
         if column < 0:
             _keep_box(tree, level, spent, rows, found)
             _lower_dearest(rows, tree, level, price, dearest / rows.k - spent)
+            tree.changes[0] += 1
         elif depth + 2 > len(tree.n):
             for row in tree.rows[level, : tree.n[level]]:
                 price[row] = min(price[row], spent)
+            tree.changes[0] += 1
             depth -= 1
         else:
             depth = _branch(rows, tree, level, column, leaf)
@@ -150,6 +180,9 @@ def lower_prices(rows, tree, depth, price, nodes, found):
 @kernel
 def _sort_candidates(tree, level, price):
     """Put the dearest candidates first."""
+    if tree.changes[level + 1] == tree.changes[0]:
+        return
+    tree.changes[level + 1] = tree.changes[0]
     some, inversions = tree.rows[level, : tree.n[level]], 0
     for i in range(1, len(some)):
         inversions += price[some[i]] > price[some[i - 1]]
@@ -192,28 +225,6 @@ def _weigh(rows, tree, level, price):
             tree.weight[tree.start[a] + rows.leaves[row, a]] += taken * price[row]
         if records >= rows.k:
             break
-
-
-@lean
-def _drop_dear(rows, tree, level, excess):
-    """Drop candidates that add no less to what the box costs than the dearest exceed it; how many there were.
-
-    A group with such a candidate costs no less than the k dearest candidates are priced.
-    """
-    columns = rows.leaves.shape[1]
-    for a in range(columns):
-        is_known = tree.width[level, a] > 0
-        for leaf in range(tree.start[a], tree.start[a + 1]):
-            tree.room[leaf] = tree.need[level, leaf] if is_known else 0.0
-    n, some, before = 0, tree.rows[level], tree.n[level]
-    for i in range(before):
-        row, more = some[i], 0.0
-        for a in range(columns):
-            more += tree.room[tree.start[a] + rows.leaves[row, a]]
-        some[n] = row
-        n += more < excess
-    tree.n[level] = n
-    return before - n
 
 
 @kernel
@@ -324,31 +335,31 @@ def _branch(rows, tree, level, column, leaf):
     above = level + 1
     is_ordered = rows.cells.attribute[column].kind == ORDERED
     is_first = tree.width[level, column] == 0
-    same = _is_all(rows, tree, level, column, leaf)
+    same = is_ordered and is_first and _is_all(tree, level, column, leaf)
     _copy_node(tree, level, above)
     if is_ordered and is_first and not same:
         _copy_node(tree, level, above + 1)
         _include(rows, tree, above + 1, column, leaf - 1)
         _include(rows, tree, above + 1, column, leaf)
         n_leaves = rows.cells.attribute[column].n_leaves
-        _drop(rows, tree, level, column, leaf, n_leaves - 1)
-        _drop(rows, tree, above, column, 0, leaf - 1)
+        _drop(tree, level, column, leaf, n_leaves - 1)
+        _drop(tree, above, column, 0, leaf - 1)
         return above + 2
     _include(rows, tree, above, column, leaf)
     first, last = leaf, leaf
     if is_ordered and not is_first:
         first = 0 if leaf < tree.lo[level, column] else leaf
         last = leaf if leaf < tree.lo[level, column] else rows.cells.attribute[column].n_leaves - 1
-    _drop(rows, tree, level, column, first, last)
+    _drop(tree, level, column, first, last)
     return above + 1
 
 
 @lean
-def _is_all(rows, tree, level, column, leaf):
+def _is_all(tree, level, column, leaf):
     """Whether all candidates have the leaf."""
     same = True
     for row in tree.rows[level, : tree.n[level]]:
-        same &= rows.leaves[row, column] == leaf
+        same &= tree.by_column[column, row] == leaf
     return same
 
 
@@ -360,6 +371,7 @@ def _copy_node(tree, level, above):
     tree.lo[above], tree.hi[above] = tree.lo[level], tree.hi[level]
     tree.width[above], tree.spent[above] = tree.width[level], tree.spent[level]
     tree.need[above] = tree.need[level]
+    tree.changes[above + 1] = tree.changes[level + 1]
 
 
 @lean
@@ -382,11 +394,11 @@ def _include(rows, tree, level, a, leaf):
 
 
 @lean
-def _drop(rows, tree, level, column, first, last):
+def _drop(tree, level, column, first, last):
     """Drop the candidates with a leaf from `first` to `last`."""
     n, some = 0, tree.rows[level]
     for i in range(tree.n[level]):
-        if not first <= rows.leaves[some[i], column] <= last:
-            some[n] = some[i]
-            n += 1
+        leaf = tree.by_column[column, some[i]]
+        some[n] = some[i]
+        n += leaf < first or leaf > last
     tree.n[level] = n
