@@ -3,7 +3,7 @@
 Values are decided one after the other: the records of a group have it, or none of them does. `left` are the
 rows that can still be among the records, the dearest first; `spent` is what the values cost that the records
 are known to have. A case is closed when k of the dearest rows left are priced below k * spent, or when what
-is too dear about them must be spent on values: see `_must_be_spent`.
+is too dear about them must be spent on values: see `box_payments`.
 
 The number of cases may grow beyond any patience, whatever the size of the table: so work is counted, and a
 check that exceeds its limit ends without a verdict. What is counted does not depend on the machine.
@@ -20,6 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
+from kohort.verification.box_payments import (
+    missing_payments,
+    payments_for,
+    without_unpayable,
+)
 
 __all__ = ["BoxColumns", "prices_hold"]
 
@@ -27,7 +32,7 @@ _OPEN, _HAS = 0, 1
 _REFUTED, _CLOSED, _UNDECIDED = 0, 1, 2
 _NEAR = 1e-9
 _CASES = 64  # that wait at first; more if they are needed
-_TIMES = 8  # k: so many of the dearest records may have to be paid
+_PRICE = 0.1  # weight of a price in the choice of a value, where what is owed has 1
 
 
 class BoxColumns(NamedTuple):
@@ -55,10 +60,11 @@ def prices_hold(
     """
     done = [0]
 
-    def verdict(start: tuple[np.ndarray, int, int]) -> int:
+    def verdict(start: _Start) -> int:
         if sum(done) > limit:
             return _UNDECIDED
-        found, work = _closed_everywhere(columns, values, copies, price, k, *start, limit)
+        payments = payments_for(values, copies, columns.n_values)
+        found, work = _closed_everywhere(columns, values, copies, price, k, start, limit, payments)
         done.append(work)
         return int(found)
 
@@ -69,28 +75,43 @@ def prices_hold(
     return None if _UNDECIDED in found or sum(done) > limit else True
 
 
-def _starts(columns: BoxColumns, values: np.ndarray, copies: np.ndarray) -> list[tuple[np.ndarray, int, int]]:
-    """Cases that all groups are in: their rows, and a column and a value that the records have, or -1.
+class _Start(NamedTuple):
+    """Rows that a group may have, and a value that it has in each of some columns."""
 
-    In the column of sets whose records are spread most evenly: the most frequent value that a group has.
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+
+
+def _starts(columns: BoxColumns, values: np.ndarray, copies: np.ndarray) -> list[_Start]:
+    """Cases that all groups are in, by the most frequent value that a group has in each of up to two columns.
+
+    Of the columns of sets, those whose records are spread most evenly; cases of many rows first.
     """
-    everything, best = [(np.arange(len(values), dtype=np.int32), -1, 0)], np.inf
-    for a in np.flatnonzero(columns.is_set).tolist():
-        records = np.bincount(values[:, a], copies, minlength=columns.n_values[a])
-        if records.max() >= best:
-            continue
-        best, order = records.max(), np.argsort(-records, kind="stable")
+    none, everything = np.empty(0, np.int64), np.arange(len(values), dtype=np.int32)
+    records = {
+        a: np.bincount(values[:, a], copies, minlength=columns.n_values[a])
+        for a in np.flatnonzero(columns.is_set).tolist()
+    }
+    starts = [_Start(everything, none, none)]
+    for a in sorted(records, key=lambda a: records[a].max())[:2]:
+        order = np.argsort(-records[a], kind="stable")
         place = np.argsort(order)[values[:, a]]
-        everything = [
-            (np.flatnonzero(place >= number).astype(np.int32), a, int(value))
+        starts = [
+            _Start(
+                start.rows[place[start.rows] >= number],
+                np.append(start.columns, a),
+                np.append(start.values, value),
+            )
+            for start in starts
             for number, value in enumerate(order)
         ]
-    return everything
+    return sorted(starts, key=lambda start: -len(start.rows))
 
 
 @kernel
-def _closed_everywhere(columns, values, copies, price, k, first, column, value, limit):
-    """The verdict on all cases that begin with some rows, and a value of a column where it is not -1.
+def _closed_everywhere(columns, values, copies, price, k, start, limit, payments):
+    """The verdict on all cases that begin with some rows, and a value of some columns.
 
     Also how much work that took: rows are gone through once, the dearest column by column.
     """
@@ -99,31 +120,37 @@ def _closed_everywhere(columns, values, copies, price, k, first, column, value, 
     left, n_left = np.empty((_CASES, n), np.int32), np.zeros(_CASES, np.int64)
     known = np.zeros((_CASES, m, width), np.int8)
     end = np.zeros((_CASES, m, 3), np.int64)  # least value, greatest value, and how many are known
-    budget, load = np.zeros((m, width)), np.zeros((m, width))
-    left[0, : len(first)], n_left[0], waiting, work = first, len(first), 1, 0
-    if column >= 0:
-        _have(columns, known[0], end[0], column, value)
+    load = np.zeros((m, width))
+    left[0, : len(start.rows)], n_left[0], waiting, work = start.rows, len(start.rows), 1, 0
+    for i in range(len(start.columns)):
+        _have(columns, known[0], end[0], start.columns[i], start.values[i])
     while waiting > 0:
         case = waiting - 1
         rows = left[case, : n_left[case]]
-        work += len(rows) + m * (width + min(len(rows), _TIMES * k))
+        work += len(rows) + m * width
         if work > limit:
             return _UNDECIDED, work
         spent = 0.0
         for a in range(m):
             spent += _cost(columns, a, end[case, a])
         total, n_dearest = _dearest(copies, price, rows, k)
-        if n_dearest > 0 and total > k * (spent + _NEAR):
-            n_left[case] = _affordable(columns, values, rows, known[case], end[case], total / k - spent, load)
-            rows = left[case, : n_left[case]]
-            total, n_dearest = _dearest(copies, price, rows, k)
         if n_dearest < 0 or total <= k * (spent + _NEAR):
             waiting -= 1
             continue
-        if _must_be_spent(columns, values, copies, price, k, rows, known[case], end[case], spent, budget):
+        missing = missing_payments(
+            columns, values, copies, price, k, rows, known[case], end[case], spent, payments
+        )
+        work += payments.counted[1]
+        if missing > 0.0:
+            _weigh_owed(values, rows, payments, load)
+            n_left[case] = without_unpayable(values, price, rows, payments)
+            rows = left[case, : n_left[case]]
+            total, n_dearest = _dearest(copies, price, rows, k)
+        if missing == 0.0 or n_dearest < 0 or total <= k * (spent + _NEAR):
             waiting -= 1
             continue
-        a, value = _undecided(columns, values, price, rows, n_dearest, known[case], end[case], load)
+        _weigh_prices(values, price, rows[:n_dearest], load)
+        a, value = _undecided(columns, values, rows, known[case], end[case], load)
         if a < 0:  # the dearest are all in the box, and priced above its cost
             return _REFUTED, work
         if waiting + 2 > len(n_left):
@@ -165,119 +192,40 @@ def _dearest(copies, price, rows, k):
 
 
 @lean
-def _affordable(columns, values, rows, known, end, excess, more):
-    """Keep the rows whose values cost less than `excess` on top of those known; how many they are.
-
-    With any other row, k records cost more than the dearest of all that are left are priced.
-    """
+def _weigh_owed(values, rows, payments, load):
+    """Note for each value what rows that have it still owe. No such row is ruled out by what is missing."""
     m = values.shape[1]
     for a in range(m):
-        if end[a, 2] == 0:
-            more[a, :] = 0.0
-            continue
-        now = _cost(columns, a, end[a])
-        for value in range(columns.n_values[a]):
-            more[a, value] = _cost_with(columns, a, known, end, value) - now
-    kept = 0
+        for value in range(load.shape[1]):
+            load[a, value] = 0.0
+    for i in range(payments.counted[0]):
+        if payments.least_owed[i] > 0.0:
+            for a in range(m):
+                load[a, values[rows[i], a]] += payments.least_owed[i]
+
+
+@lean
+def _weigh_prices(values, price, rows, load):
+    """Add for each value the prices of the dearest rows that have it."""
     for row in rows:
-        needed = 0.0
-        for a in range(m):
-            needed += max(more[a, values[row, a]], 0.0)
-        rows[kept] = row
-        kept += needed < excess
-    return kept
-
-
-@lean
-def _cost_with(columns, a, known, end, value):
-    """What a column costs that has known values, once the records have one more."""
-    count = end[a, 2] + (known[a, value] != _HAS)
-    return _cost_of(columns, a, min(end[a, 0], value), max(end[a, 1], value), count)
-
-
-@lean
-def _must_be_spent(columns, values, copies, price, k, rows, known, end, spent, budget):
-    """Whether records that are priced above a level need values that cost what they exceed it by.
-
-    For a level of at most `spent`: k records are priced at most k * level and what each exceeds it by. Every
-    new value of theirs costs k records `step` each, and that pays for the excesses of rows that have it (in
-    an interval, also for those of rows beyond it). What is not paid must be at most k * (spent - level).
-    """
-    above, records = 0, 0
-    while above < len(rows) and price[rows[above]] > spent:
-        records += copies[rows[above]]
-        above += 1
-    goal = max(records, k)
-    while True:
-        while above < len(rows) and records < goal:
-            records += copies[rows[above]]
-            above += 1
-        level = max(price[rows[above]], 0.0) if above < len(rows) else 0.0
-        if _is_paid(columns, values, copies, price, k, rows[:above], known, end, level, spent, budget):
-            return True
-        if above == len(rows) or goal > _TIMES * k:
-            return False
-        goal = 2 * max(records, k)
-
-
-@lean
-def _is_paid(columns, values, copies, price, k, rows, known, end, level, spent, budget):
-    """Whether the excesses of the rows above a level are paid, but for k * (spent - level)."""
-    m = values.shape[1]
-    for a in range(m):
-        is_linear = not columns.is_tree[a] and columns.loners[a] == columns.n_values[a]
-        budget[a, :] = k * columns.step[a] if is_linear and end[a, 2] > 0 else 0.0
-    unpaid = k * (level - spent - _NEAR)
-    for row in rows:
-        excess = copies[row] * (price[row] - level)
-        for a in range(m):
-            value = values[row, a]
-            if excess <= 0.0 or end[a, 2] == 0:
-                continue
-            if columns.is_set[a]:
-                if known[a, value] == _OPEN:
-                    paid = min(excess, budget[a, value])
-                    budget[a, value] -= paid
-                    excess -= paid
-            else:
-                excess = _paid_on_the_way(budget[a], value, end[a, 0], end[a, 1], excess)
-        unpaid += max(excess, 0.0)
-        if unpaid > 0.0:
-            return False
-    return True
-
-
-@lean
-def _paid_on_the_way(budget, value, first, last, excess):
-    """What is left of an excess after all values from `value` to the interval first..last have paid."""
-    while value > last or value < first:
-        paid = min(excess, budget[value])
-        budget[value] -= paid
-        excess -= paid
-        if excess <= 0.0:
-            break
-        value += -1 if value > last else 1
-    return excess
+        for a in range(values.shape[1]):
+            load[a, values[row, a]] += _PRICE * (max(price[row], 0.0) + _NEAR)
 
 
 @kernel
-def _undecided(columns, values, price, rows, n_dearest, known, end, load):
-    """A column and a value that is to be decided next: many of the dearest have it, and it costs much.
+def _undecided(columns, values, rows, known, end, load):
+    """A column and a value that is to be decided next: what matters much, and costs much.
 
-    In a column of intervals without known values: where the dearest are halved. -1 if all are decided.
+    In a column of intervals without known values: where the load is halved. -1 if all are decided.
     """
-    load[:] = 0.0
-    for row in rows[:n_dearest]:
-        for a in range(values.shape[1]):
-            load[a, values[row, a]] += max(price[row], 0.0) + _NEAR
     best, column, chosen = 0.0, -1, 0
     for a in range(values.shape[1]):
         n = columns.n_values[a]
         if columns.is_set[a] or columns.is_tree[a]:
-            value, urgency = _heaviest(load[a, :n], known[a]), 3.0 if end[a, 2] == 0 else 1.0
+            value, urgency = _heaviest(load[a, :n], known[a]), 1.5 if end[a, 2] == 0 else 1.0
             weight = load[a, value] if known[a, value] == _OPEN else 0.0
         elif end[a, 2] == 0:
-            value, urgency = _middle(load[a, :n], values, rows, a), 15.0
+            value, urgency = _middle(load[a, :n], values, rows, a), 40.0
             weight = load[a, :n].sum() / 2
         else:
             value = _half_way(load[a, :n], end[a, 0], end[a, 1])

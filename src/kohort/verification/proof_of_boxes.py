@@ -79,7 +79,7 @@ def _values(problem: Problem) -> np.ndarray:
     for attribute in problem.attributes:
         codes = attribute.column.codes[first]
         found.append(codes if attribute.tight else attribute.leaf_of_code[codes])
-    return np.array(found, dtype=np.int64).T.copy()
+    return np.array(found, dtype=np.int32).T.copy()
 
 
 def _columns(problem: Problem) -> BoxColumns:
