@@ -30,6 +30,7 @@ _SHARE_FOR_SETTLING = 0.25  # of the time that is left
 _FEW_CHOICES, _FEW_NODES = 1_000, 20  # without a time limit: pairs of rows and closed records, and work
 _ROUNDING = 1e-9
 _HOT, _HOTTEST = 0.05, 0.25  # times the root of k, at most: what a round may add at first, in costs of `*`
+_FEW_ROWS, _MOST_TIMES_HOTTER = 10_000_000, 8.0  # with fewer rows under closed records, it is more
 _LONG = 600  # times the open slots: rounds until heat is 0, if the time is not up before
 _HOT_SHARE = 0.85  # of the time that is left
 _SECONDS_TO_ANNEAL, _ROWS_TO_ANNEAL = 15.0, 40_000_000  # with less time, in proportion to the rows under
@@ -89,7 +90,8 @@ class SearchTurns:
         """Rounds that may add to the cost, less and less as time passes. Keeps the best of every region."""
         search, slots = self.search, len(self.search.open_slots)
         rounds = max(_LEAST_ROUNDS, _PATIENCE * slots // _STRETCHES)
-        hot = min(_HOT * self.problem.k**0.5, _HOTTEST)
+        hotter = min(max(_FEW_ROWS / len(search.closed.rows), 1.0), _MOST_TIMES_HOTTER)
+        hot = min(_HOT * self.problem.k**0.5, _HOTTEST) * hotter
         heat = Heat(run, hot, n_stretches=max(1, _LONG * slots // rounds))
         near, best = search.near(), (search.total, search.pieces())
         while not heat.is_out and not self.is_done(run):
