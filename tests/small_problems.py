@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.algorithms import Run
+from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
+from kohort.recoding.proof import BoxProof
+from kohort.verification.proof_of_boxes import check_box_proof
 from strategies import PLAIN_TEXTS, cases, hierarchies
 
 KINDS = ("integer", "float", "boolean", "plain")
@@ -86,3 +89,12 @@ class ShortRun(Run):
     def out_of_time(self):
         self.looks -= 1
         return self.looks < 0
+
+
+def box_prices_hold(problem, price):
+    """Whether verification accepts prices over boxes."""
+    try:
+        check_box_proof(problem, BoxProof(price), 0.0)
+    except InternalError:
+        return False
+    return True
