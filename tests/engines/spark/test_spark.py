@@ -440,6 +440,22 @@ def test_pseudonyms_are_those_of_the_local_engine(spark, folder, table):
     made.close()
 
 
+@pytest.mark.parametrize("name", ["baskets.txt", "baskets.parquet"])
+def test_baskets_are_refused_before_spark_starts(name, tmp_path, monkeypatch):
+    from cli.running import run
+
+    monkeypatch.setattr(kohort.spark, "spark_session", lambda: pytest.fail("Spark was started"))
+    (tmp_path / "items.yaml").write_text("items: {}\nprivacy: {k: 5, m: 2}\n")
+    words = "does not support sets of items.*Use engine: local"
+    with pytest.raises(UnsupportedError, match=words):
+        kohort.spark.anonymize(tmp_path / name, spec=tmp_path / "items.yaml")
+    with pytest.raises(UnsupportedError, match=words):
+        kohort.spark.anonymize(tmp_path / name, items="bought", privacy=ko.KmAnonymity(5, 2))
+    spec = ["--spec", tmp_path / "items.yaml", "--out", tmp_path / "release.txt"]
+    ran = run("anonymize", tmp_path / name, *spec, "--engine", "spark")
+    assert ran.exit == 2 and "Use engine: local" in " ".join(ran.err.split())
+
+
 def test_a_path_that_is_missing_is_refused(spark, tmp_path):
     with pytest.raises(InputError, match="no such path"):
         kohort.spark.anonymize(tmp_path / "nowhere.parquet", **ASKED)
