@@ -40,7 +40,7 @@ def test_the_form_is_written_filled_in_and_read_back(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--out", "d.txt"], "must end in .html, .pdf or .docx"),
+        (["--out", "d.docx"], "must end in .html or .pdf"),
         (["--out", "d.html", "--intruder-form", "f.txt"], ".csv or .html"),
         (["--out", "d.html", "--intruder-log", "l.html"], "ends in .csv"),
         (["--out", "d.html", "--intruder-results", "none.csv"], "cannot be read"),

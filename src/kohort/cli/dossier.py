@@ -82,7 +82,7 @@ class Testing:
 def dossier(
     data: Data,
     spec: SpecFile,
-    out: Annotated[Path, typer.Option(help="The dossier: .html, .pdf or .docx.")],
+    out: Annotated[Path, typer.Option(help="The dossier: .html or .pdf.")],
     *,
     events: EventsFile = None,
     testing: Testing,
