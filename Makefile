@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ifneq ($(shell command -v uv 2>/dev/null),)
-NEW_VENV = test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV)
+NEW_VENV = test -x $(BIN)/python || uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
 INSTALL = uv pip install --quiet --python $(BIN)/python
 else
 # also adds pip to an environment that uv made; compiling what is never imported would take a third of the time
