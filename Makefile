@@ -1,67 +1,110 @@
-# Everything runs in a virtual environment of its own: .venv
+# Everything runs in a virtual environment of its own: .venv. Each target installs what it needs, once, by uv if it is there
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+ifneq ($(shell command -v uv 2>/dev/null),)
+NEW_VENV = test -x $(BIN)/python || uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+INSTALL = uv pip install --quiet --python $(BIN)/python
+else
+# also adds pip to an environment that uv made; compiling what is never imported would take a third of the time
+NEW_VENV = test -x $(BIN)/python && $(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv $(VENV)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+endif
+# what is installed, one file for each set of packages; dev has all of them
+CORE := $(VENV)/.installed-core
+STUDIO := $(VENV)/.installed-studio
+SITE := $(VENV)/.installed-docs
+SPARK := $(VENV)/.installed-spark
+DIST := $(VENV)/.installed-dist
+TEST := $(VENV)/.installed-test
+DEV := $(VENV)/.installed-dev
 # compiled Python files make every start faster, and the tests start many processes
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo compile test check lint imports types site stress fuzz format bench clean
+.PHONY: install demo studio compile test test-all spark check lint imports types site dist stress fuzz format bench clean
 
-install: $(STAMP)
+install: $(DEV)
 
-$(STAMP): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $(STAMP)
+$(CORE): pyproject.toml
+	@$(NEW_VENV)
+	$(INSTALL) -e .
+	@touch $@
 
-demo: install
+$(VENV)/.installed-%: pyproject.toml
+	@$(NEW_VENV)
+	$(INSTALL) -e '.[$*]'
+	@touch $(CORE) $@
+
+$(DEV): pyproject.toml
+	@$(NEW_VENV)
+	$(INSTALL) -e '.[dev]'
+	@touch $(CORE) $(STUDIO) $(SITE) $(SPARK) $(DIST) $(TEST) $@
+
+# the whole job on built-in records
+demo: $(CORE)
 	$(BIN)/kohort demo --out demo
 
-# the tests of the studio walk through one session, file by file: a process takes whole files, longest first
-test: install
+# the studio, in the browser, on the same records
+studio: $(STUDIO)
+	$(BIN)/kohort studio --demo
+
+# the tests that run in this process
+test: $(TEST)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio --ignore=tests/engines/spark
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
+
+# all tests; those of the studio walk through one session, file by file: a process takes whole files, longest first
+test-all: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
 
-# what a change must pass: two quick checks at a time, then the tests
-check: install
-	$(MAKE) --no-print-directory -j 2 lint imports types
-	$(MAKE) --no-print-directory test
+# the tests of the engine for many machines, which need Java 17
+spark: $(TEST) $(SPARK)
+	$(BIN)/python -m pytest -n 0 tests/engines/spark
 
-lint: install
+# what a change must pass: two quick checks at a time, then the tests
+check: $(DEV)
+	$(MAKE) --no-print-directory -j 2 lint imports types
+	$(MAKE) --no-print-directory test-all
+
+lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/vermin --quiet --no-tips --violations --target=3.10- src
 
-imports: install
+imports: $(DEV)
 	$(BIN)/lint-imports
 
-types: install
+types: $(DEV)
 	$(BIN)/mypy
 
 # all inner loops for this processor, on all cores; otherwise the first command that needs some does it
-compile: install
+compile: $(CORE)
 	$(BIN)/kohort compile
 
 # these pages, into the folder site; the tests build them, too
-site: install
+site: $(SITE)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+# a wheel and an archive of the sources, into the folder dist
+dist: $(DIST)
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 # a cache of compiled code filled by many processes, then used by one
-stress: install
+stress: $(TEST)
 	$(BIN)/python tests/kernels/stress.py
 
 # random problems, judged by definition: make fuzz FUZZ='--seed 7 --cases 1000' BOUNDS='--cases 1000'
-fuzz: install
+fuzz: $(TEST)
 	$(BIN)/python -m fuzz $(FUZZ)
 	$(BIN)/python -m fuzz.bounds $(BOUNDS)
 
-format: install
+format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 # all benchmarks, or some: make bench BENCH='--quick --out after.jsonl'
-bench: install
+bench: $(DEV)
 	$(BIN)/python -m benchmarks.run $(BENCH)
 
 clean:
