@@ -1,8 +1,9 @@
-"""Profiles of random examples, the order of the tests, and fixtures that several folders share."""
+"""Tiers and order of the tests, profiles of random examples, and fixtures that several folders share."""
 
 import gc
 import os
 import shutil
+from collections import Counter
 from copy import copy
 from pathlib import Path
 
@@ -21,6 +22,19 @@ from database_places import (
     postgresql_programs,
 )
 from frames import MAKERS
+
+# Tests that need more than this process have a marker, which stands at the top of their file; tests of servers
+# get theirs below, from the fixtures they use. `make test` runs the others (--quick), `make test-all` runs all.
+TIERS = {
+    "spark": "Spark",
+    "servers": "PostgreSQL and MariaDB",
+    "browser": "browsers",
+    "site": "site and notebooks",
+    "packaging": "packages",
+    "processes": "processes that fork, are killed or compile",
+    "benchmarks": "benchmarks and experiments",
+}
+SERVERS = {"postgresql_server", "mariadb_server"}
 
 # the families of algorithms that the first half of the tests begins with; the others begin the second half
 FIRST_FAMILIES = {"closed_records", "clustering", "improve", "mining", "mondrian", "proofs"}
@@ -137,7 +151,38 @@ def database_place(request, tmp_path):
     return place
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the tests that have the marker of a tier")
+
+
+def pytest_configure(config):
+    for name, what in TIERS.items():
+        config.addinivalue_line("markers", f"{name}: {what}; left out by --quick")
+    config.left_out = Counter()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item):
+    if SERVERS & set(item.fixturenames) or _database(item).startswith(("postgresql", "mysql")):
+        item.add_marker("servers")
+
+
+def _database(item) -> str:
+    """The kind of database that a test is repeated for; empty if there is none."""
+    return getattr(item, "callspec", None) and item.callspec.params.get("database_place", "") or ""
+
+
+def pytest_collection_modifyitems(items, config):
+    """Leave out the slow tiers if asked to, and put the others in order."""
+    if config.option.quick:
+        tiers = [next(filter(item.get_closest_marker, TIERS), None) for item in items]
+        config.left_out.update(TIERS[tier] for tier in tiers if tier)
+        config.hook.pytest_deselected(items=[item for item, tier in zip(items, tiers) if tier])
+        items[:] = [item for item, tier in zip(items, tiers) if not tier]
+    _in_order(items)
+
+
+def _in_order(items):
     """Put the tests in an order that suits two workers, of which each starts with one half of the list.
 
     With an empty cache, most of the time is spent compiling. Each half begins with families of algorithms of
@@ -162,6 +207,28 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Each worker of xdist leaves out the same tests."""
+    node.config.left_out = Counter(getattr(node, "workeroutput", {}).get("left_out"))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say in one line what was not tested, and the command that tests it."""
+    skipped = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    )
+    left = [f"{what} ({number})" for what, number in (config.left_out + skipped).most_common()]
+    if left:
+        how = "make test-all" if config.left_out else ".ci/servers installs what apt has, make test-all the rest"
+        terminalreporter.write_line(f"Not tested: {', '.join(left)}. What brings it: {how}")
 
 
 def _family(path: Path) -> str | None:

@@ -10,6 +10,8 @@ from types import ModuleType
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.site
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 

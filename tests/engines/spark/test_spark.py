@@ -15,6 +15,8 @@ import kohort.spark
 from kohort.engines.spark.session import quiet
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
 
+pytestmark = pytest.mark.spark
+
 N = 60_000
 REGION = 45_000
 TREES = {
