@@ -5,8 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # compiled Python files make every start faster, and the tests start many processes
 unexport PYTHONDONTWRITEBYTECODE
+# a worker per core: threads of linear algebra would only be in each other's way
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+KERNEL_TESTS := $(addprefix tests/algorithms/, again/test_kernels.py alpha_k/test_alpha_k_kernels.py closed_records/test_closed_record_kernels.py \
+  clustering/test_cluster_cells.py clustering/test_clustering_kernels.py graph/test_graph_kernels.py items/test_item_kernels.py kernels \
+  mondrian/test_mondrian_kernels.py mondrian/test_people_kernels.py proofs/test_proof_kernels.py schemes/test_boxes.py schemes/test_part_costs.py) \
+  tests/kernels/test_sorting.py tests/problem/models
 
-.PHONY: install demo compile test check lint imports types site stress fuzz format bench clean
+.PHONY: install demo compile test test-all test-without-jit check lint imports types site stress fuzz format bench clean
 
 install: $(STAMP)
 
@@ -18,15 +24,23 @@ $(STAMP): pyproject.toml
 demo: install
 	$(BIN)/kohort demo --out demo
 
-# the tests of the studio walk through one session, file by file: a process takes whole files, longest first
-test: install
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
+# everything that runs in this process: no servers, browsers, Spark, site, packages (tests/conftest.py lists the tiers)
+test: compile
+	$(PYTEST) --quick
+
+# all tests; what is missing for some of them is installed where that is possible
+test-all: compile
+	-.ci/servers
+	$(PYTEST)
+
+# the inner loops as they are written, in Python, against their definitions
+test-without-jit: install
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(KERNEL_TESTS)
 
 # what a change must pass: two quick checks at a time, then the tests
 check: install
 	$(MAKE) --no-print-directory -j 2 lint imports types
-	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-all
 
 lint: install
 	$(BIN)/ruff format --check .

@@ -268,6 +268,7 @@ def test_other_databases_by_sqlalchemy(sqlite, folder):
     assert run("anonymize", url, *words, "one.csv", "--certificate", "people.db").exit == 2
 
 
+@pytest.mark.processes
 def test_drivers_are_loaded_only_when_they_are_used():
     names = "('adbc_driver_manager', 'duckdb', 'sqlalchemy')"
     code = f"import sys, kohort, kohort.api; print([n for n in {names} if n in sys.modules])"

@@ -28,6 +28,7 @@ HOW = {
     "sensitive": ["diagnosis"],
     "others": "drop",
     "k": 10,
+    "algorithm": "mondrian",
 }
 SPEC = """
 attributes:
@@ -37,6 +38,7 @@ attributes:
   diagnosis: {role: sensitive}
 others: drop
 privacy: {k: 10}
+algorithm: mondrian
 """
 
 

@@ -336,6 +336,7 @@ release.write(ko.database(sys.argv[1], table="release"))
 """
 
 
+@pytest.mark.processes
 def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, monkeypatch):
     ready = tmp_path / "ready"
     tests = Path(__file__).parent.parent
