@@ -8,6 +8,7 @@ from copy import copy
 from pathlib import Path
 from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -23,6 +24,7 @@ from database_places import (
     postgresql_programs,
 )
 from frames import AWKWARD, MAKERS, PLAIN
+from kohort.kernels.compiled import Kernel
 
 # Tests that need more than this process have a marker, at the top of their file or above the test; those of
 # servers get theirs below, from the fixtures they use. `make test` leaves all of these out (--quick).
@@ -78,6 +80,14 @@ settings.register_profile(
 settings.register_profile("deep", deadline=None, max_examples=500, suppress_health_check=slow_is_fine)
 settings.register_profile("stress", deadline=None, max_examples=8, suppress_health_check=slow_is_fine)
 settings.load_profile("kohort")
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Kernels run as they are written, so that inner ones are not compiled for tests alone."""
+    monkeypatch.setattr(Kernel, "__call__", lambda self, *args: self.py_func(*args))
+    with np.errstate(over="ignore"):
+        yield
 
 
 @pytest.fixture(scope="session")

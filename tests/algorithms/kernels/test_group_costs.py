@@ -11,6 +11,8 @@ from kohort.errors import UnsupportedError
 from kohort.problem.costs import cost_named
 from small_problems import problems
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 @given(problem=problems(10))
 def test_cells_and_groups_cost_what_they_do_by_definition(problem):

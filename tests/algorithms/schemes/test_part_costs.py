@@ -17,6 +17,8 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     sum_cells,
 )
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 IN = float("inf")
 
 
