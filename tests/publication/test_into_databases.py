@@ -49,6 +49,9 @@ SPEC = {
 HOSPITAL = ko.datasets.generate_hospital(400).select(COLUMNS)
 
 
+of_files = pytest.mark.parametrize("database_place", ["sqlite", "duckdb", "sqlite+pysqlite"], indirect=True)
+
+
 @pytest.fixture
 def place(database_place):
     """A database of each kind with a table of people."""
@@ -233,9 +236,8 @@ def test_two_tables_that_are_refused(place, two):
         two.write(out)
 
 
+@of_files
 def test_no_file_of_the_run_replaces_the_database(place, tmp_path):
-    if place.kind in ("postgresql", "mysql"):
-        pytest.skip("it is no file")
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     before = place.path.read_bytes()
     with pytest.raises(InputError, match="this run reads"):
@@ -368,9 +370,8 @@ def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, 
     assert sorted(place.tables()) == ["people", "release"]
 
 
+@of_files
 def test_a_new_file_is_gone_after_a_failure(place, tmp_path, monkeypatch):
-    if place.kind in ("postgresql", "mysql"):
-        pytest.skip("it is no file")
     new = tmp_path / "new.db"
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     monkeypatch.setattr(TableDraft, "commit", lambda self: 1 / 0)
