@@ -36,6 +36,13 @@ from kohort.problem.models.l_diversity import KINDS
 from kohort.problem.roles import ROLES
 
 ROOT = Path(__file__).parents[1]
+NEED = {  # packages that examples need
+    "certificate.md": "cryptography",
+    "python.md": "sklearn",
+    "kohort.sklearn": "sklearn",
+    "kohort.studio.rendering": "starlette",
+    "kohort.studio.uploads": "starlette",
+}
 DOCS = ROOT / "docs"
 DEMO = "kohort demo --out demo --quiet"
 WITH_FIGURES = (
@@ -278,7 +285,13 @@ def test_the_blocks_of_a_page_about_the_demo_run(path, demo, tmp_path, monkeypat
     run_blocks(path, tmp_path, monkeypatch, capfd)
 
 
+def skip_without_what_it_needs(name: str) -> None:
+    if name in NEED:
+        pytest.importorskip(NEED[name], reason=f"{NEED[name]} is not installed")
+
+
 def run_blocks(path, tmp_path, monkeypatch, capfd):
+    skip_without_what_it_needs(path.name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", str(generate.COLUMNS))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -369,6 +382,7 @@ def modules_with_examples() -> list[str]:
 
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_the_examples_of_a_module_hold(name):
+    skip_without_what_it_needs(name)
     found = doctest.testmod(import_module(name.removesuffix(".__init__")))
     assert found.attempted and not found.failed
 
