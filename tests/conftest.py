@@ -34,7 +34,7 @@ TIERS = {
     "browser": "browsers",
     "site": "site and notebooks",
     "packaging": "packages",
-    "processes": "processes that fork, are killed or compile",
+    "processes": "the studio and other processes of their own",
     "benchmarks": "benchmarks and experiments",
 }
 SERVERS = {"postgresql_server", "mariadb_server"}
