@@ -20,8 +20,14 @@ TEST := $(VENV)/.installed-test
 DEV := $(VENV)/.installed-dev
 # compiled Python files make every start faster, and the tests start many processes
 unexport PYTHONDONTWRITEBYTECODE
+# a worker per core: threads of linear algebra would only be in each other's way
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+KERNEL_TESTS := $(addprefix tests/algorithms/, again/test_kernels.py alpha_k/test_alpha_k_kernels.py closed_records/test_closed_record_kernels.py \
+  clustering/test_cluster_cells.py clustering/test_clustering_kernels.py graph/test_graph_kernels.py items/test_item_kernels.py kernels \
+  mondrian/test_mondrian_kernels.py mondrian/test_people_kernels.py proofs/test_proof_kernels.py schemes/test_boxes.py schemes/test_part_costs.py) \
+  tests/kernels/test_sorting.py tests/problem/models
 
-.PHONY: install demo studio compile test test-all spark check lint imports types site dist stress fuzz format bench clean
+.PHONY: install demo studio compile test test-all test-without-jit spark check lint imports types site dist stress fuzz format bench clean
 
 install: $(DEV)
 
@@ -48,19 +54,24 @@ demo: $(CORE)
 studio: $(STUDIO)
 	$(BIN)/kohort studio --demo
 
-# the tests that run in this process
+# everything that runs in this process: no servers, browsers, Spark, site, packages (tests/conftest.py lists the tiers)
 test: $(TEST)
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio --ignore=tests/engines/spark
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
+	$(BIN)/kohort compile
+	$(PYTEST) --quick
 
-# all tests; those of the studio walk through one session, file by file: a process takes whole files, longest first
+# all tests; what is missing for some of them is installed where that is possible
 test-all: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/studio
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/studio
+	$(BIN)/kohort compile
+	-.ci/servers
+	$(PYTEST)
+
+# the inner loops as they are written, in Python, against their definitions
+test-without-jit: $(TEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(KERNEL_TESTS)
 
 # the tests of the engine for many machines, which need Java 17
 spark: $(TEST) $(SPARK)
-	$(BIN)/python -m pytest -n 0 tests/engines/spark
+	$(PYTEST) tests/engines/spark
 
 # what a change must pass: two quick checks at a time, then the tests
 check: $(DEV)

@@ -1,11 +1,14 @@
-"""Profiles of random examples, the order of the tests, and fixtures that several folders share."""
+"""Tiers and order of the tests, profiles of random examples, and fixtures that several folders share."""
 
 import gc
 import os
 import shutil
+from collections import Counter
 from copy import copy
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -20,17 +23,57 @@ from database_places import (
     SqlitePlace,
     postgresql_programs,
 )
-from frames import MAKERS
+from frames import AWKWARD, MAKERS, PLAIN
+from kohort.kernels.compiled import Kernel
 
-# the families of algorithms that the first half of the tests begins with; the others begin the second half
-FIRST_FAMILIES = {"closed_records", "clustering", "improve", "mining", "mondrian", "proofs"}
+# Tests that need more than this process have a marker, at the top of their file or above the test; those of
+# servers get theirs below, from the fixtures they use. `make test` leaves all of these out (--quick).
+TIERS = {
+    "spark": "Spark",
+    "servers": "PostgreSQL and MariaDB",
+    "browser": "browsers",
+    "site": "site and notebooks",
+    "packaging": "packages",
+    "processes": "the studio and other processes of their own",
+    "benchmarks": "benchmarks and experiments",
+}
+SERVERS = {"postgresql_server", "mariadb_server"}
+
+TESTS = Path(__file__).parent
+LONGEST = (
+    "engines/spark",
+    "studio/test_browser_files.py",
+    "studio/test_browser.py",
+    "studio/test_basket_pages.py",
+    "studio/test_walk.py",
+    "publication/test_killed_around_commit.py",
+    "studio/test_events.py",
+    "publication/test_into_databases.py",
+    "test_every_algorithm.py",
+    "test_docs.py",
+    "kernels/test_kernel_cache.py",
+    "compiling/test_compile.py",
+    "test_notebooks.py",
+    "test_packaging.py",
+    "algorithms/mondrian/test_regions.py",
+    "io/test_folders.py",
+    "report/test_page.py",
+    "test_people.py",
+    "algorithms/improve/test_improve.py",
+    "algorithms/closed_records/test_optimal.py",
+    "pipeline/test_anonymize.py",
+    "test_api.py",
+    "test_every_frame.py",
+    "cli/test_init.py",
+)
 
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 always_the_same = bool(os.environ.get("CI"))  # what lands does not depend on luck; `make fuzz` looks further
+examples = 20 if always_the_same else 10
 settings.register_profile(
     "kohort",
     deadline=None,
-    max_examples=20,
+    max_examples=examples,
     derandomize=always_the_same,
     suppress_health_check=slow_is_fine,
 )
@@ -39,10 +82,12 @@ settings.register_profile("stress", deadline=None, max_examples=8, suppress_heal
 settings.load_profile("kohort")
 
 
-@pytest.fixture(params=MAKERS.values(), ids=MAKERS)
-def native_frame(request):
-    """Makes a dataframe of each kind from a mapping of lists."""
-    return request.param
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Kernels run as they are written, so that inner ones are not compiled for tests alone."""
+    monkeypatch.setattr(Kernel, "__call__", lambda self, *args: self.py_func(*args))
+    with np.errstate(over="ignore"):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -137,20 +182,62 @@ def database_place(request, tmp_path):
     return place
 
 
-def pytest_collection_modifyitems(items):
-    """Put the tests in an order that suits two workers, of which each starts with one half of the list.
+def pytest_generate_tests(metafunc):
+    """`native_frame` makes a dataframe from a mapping of lists: of the plain kinds and of three awkward ones.
 
-    With an empty cache, most of the time is spent compiling. Each half begins with families of algorithms of
-    its own, so that hardly a kernel is compiled by both workers; all other tests find most kernels in the
-    cache. Tests that need the demo stand together, so that one worker makes it.
+    Which three depends on the name of the test; `test_every_frame` tries all kinds.
     """
-    first, second, others = [], [], []
-    for item in items:
-        family = _family(item.path)
-        (others if family is None else first if family in FIRST_FAMILIES else second).append(item)
-    others.sort(key=lambda item: "demo" not in item.fixturenames)
-    room = max(len(items) // 2 - len(first), 0)
-    items[:] = [*first, *others[:room], *second, *others[room:]]
+    if "native_frame" in metafunc.fixturenames:
+        first = crc32(metafunc.definition.nodeid.encode())
+        kinds = [*PLAIN, *(list(AWKWARD)[(first + i) % len(AWKWARD)] for i in range(0, 18, 6))]
+        metafunc.parametrize("native_frame", [MAKERS[kind] for kind in kinds], ids=kinds)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out tests that have the marker of a tier")
+
+
+def pytest_configure(config):
+    for name, what in TIERS.items():
+        config.addinivalue_line("markers", f"{name}: {what}; left out by --quick")
+    config.left_out = Counter()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item):
+    if SERVERS & set(item.fixturenames) or _database(item).startswith(("postgresql", "mysql")):
+        item.add_marker("servers")
+
+
+def _database(item) -> str:
+    """The kind of database that a test is repeated for; empty if there is none."""
+    return (getattr(item, "callspec", None) and item.callspec.params.get("database_place", "")) or ""
+
+
+def pytest_collection_modifyitems(items, config):
+    """Leave out the tiers if asked to, and put files that take long first: so workers end together."""
+    if config.option.quick:
+        tiers = [next(filter(item.get_closest_marker, TIERS), None) for item in items]
+        config.left_out.update(TIERS[tier] for tier in tiers if tier)
+        config.hook.pytest_deselected(items=[item for item, tier in zip(items, tiers) if tier])
+        items[:] = [item for item, tier in zip(items, tiers) if not tier]
+    place = {TESTS / name: number for number, name in enumerate(LONGEST)}
+    items.sort(
+        key=lambda item: next((place[p] for p in (item.path, item.path.parent) if p in place), len(place))
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Deal out whole files, in the order of the list; all files of Spark to one process, which starts it."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if "/engines/spark/" in nodeid else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 def pytest_collection_finish():
@@ -164,6 +251,23 @@ def pytest_collection_finish():
     gc.set_threshold(50_000, 10, 10)
 
 
-def _family(path: Path) -> str | None:
-    """The family of algorithms whose folder of tests a file is in; None if it is in no such folder."""
-    return path.parent.name if path.parent.parent.name == "algorithms" else None
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Each worker of xdist leaves out the same tests."""
+    node.config.left_out = Counter(getattr(node, "workeroutput", {}).get("left_out"))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say in one line what was not tested, and the command that tests it."""
+    skipped = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    )
+    left = [f"{what} ({number})" for what, number in (config.left_out + skipped).most_common()]
+    if left:
+        how = "make test-all" if config.left_out else ".ci/servers, which installs what apt has, as root"
+        terminalreporter.write_line(f"Not tested: {', '.join(left)}. What brings it: {how}")

@@ -7,6 +7,8 @@ from benchmarks.cases import CASES, NEED_DATA, QUICK
 from benchmarks.compare import lines_of, ratios, worse
 from benchmarks.measuring import Size
 
+pytestmark = pytest.mark.benchmarks
+
 
 def test_selections_name_cases():
     assert set(QUICK) <= set(CASES)

@@ -10,7 +10,6 @@ import pytest
 import kohort as ko
 from frames import MAKERS, as_lists
 from kohort.io.tables import read_table, write_table
-from kohort.sklearn import Anonymizer
 
 N = 12
 PEOPLE = {
@@ -144,6 +143,9 @@ def test_releases_are_written_and_read_back(kind, tmp_path, suffix):
 
 
 def test_the_transformer_of_scikit_learn_takes_it(kind):
+    pytest.importorskip("sklearn", reason="kohort[sklearn] is not installed")
+    from kohort.sklearn import Anonymizer
+
     columns = {name: PEOPLE[name] for name in ("age", "weight")}
     frame = MAKERS[kind](columns)
     published = Anonymizer(k=3, values="numbers", algorithm="mondrian").fit_transform(frame)

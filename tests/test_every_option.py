@@ -24,7 +24,6 @@ from kohort.parameters import fits
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Roles
-from kohort.sklearn import Anonymizer
 
 DOCS = Path(__file__).parents[1] / "docs"
 LEAST = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
@@ -32,6 +31,14 @@ IN_SPEC = [name for name, declared in OPTIONS.items() if declared.option.in_spec
 WRONG = [object(), 1j, b"2", [2], {"a": 1}, float("nan")]
 BESIDE = {"counterfeits": {"again": "m-invariance"}}  # options that another one needs
 PEOPLE = pa.table({"age": [21, 22, 41, 42]})
+
+
+@pytest.fixture
+def Anonymizer():
+    pytest.importorskip("sklearn", reason="kohort[sklearn] is not installed")
+    from kohort.sklearn import Anonymizer
+
+    return Anonymizer
 
 
 def keyword(function, name):
@@ -162,12 +169,12 @@ def test_maps_keep_the_options_that_say_so(tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("shuffle", "suppressed")])
-def test_the_transformer_takes_it(name):
+def test_the_transformer_takes_it(Anonymizer, name):
     assert Anonymizer().get_params()[name] == OPTIONS[name].default
     assert getattr(Anonymizer(**{name: "something"}), name) == "something"
 
 
-def test_the_transformer_takes_no_other_option():
+def test_the_transformer_takes_no_other_option(Anonymizer):
     for name in ("shuffle", "suppressed", "nonsense"):
         with pytest.raises(TypeError, match=name):
             Anonymizer(**{name: "star"})

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 import kohort as ko
+
+pytestmark = pytest.mark.benchmarks
 
 ALPHA_K = Path(__file__).parents[1] / "experiments" / "alpha_k"
 HEIGHTS = {

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import nbformat
 import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+
+pytestmark = pytest.mark.site
 
 DOCS = Path(__file__).parents[1] / "docs"
 

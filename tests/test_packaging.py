@@ -20,7 +20,10 @@ from kohort import extras
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="the environment is made of symbolic links")
+pytestmark = [
+    pytest.mark.packaging,
+    pytest.mark.skipif(os.name == "nt", reason="the environment is made of symbolic links"),
+]
 
 
 # -- built and installed ---------------------------------------------------------------------------

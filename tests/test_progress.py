@@ -2,8 +2,6 @@
 
 import time
 
-import nbclient
-import nbformat
 import pyarrow as pa
 import pytest
 
@@ -110,6 +108,9 @@ release""",
 @pytest.fixture(scope="module")
 def notebook():
     """A notebook that a real kernel has run."""
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    import nbformat
+
     cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
     made = nbformat.v4.new_notebook(cells=cells)
     client = nbclient.NotebookClient(made, timeout=300, kernel_name="python3", allow_errors=True)
@@ -123,17 +124,20 @@ def shown_html(cell):
     return [output.data.get("text/html") for output in cell.outputs if "data" in output]
 
 
+@pytest.mark.processes
 def test_a_notebook_shows_a_bar_in_one_place_and_clears_it(notebook):
     [output] = notebook.cells[1].outputs
     assert output.output_type == "display_data"
     assert output.data["text/html"] == ""
 
 
+@pytest.mark.processes
 def test_a_notebook_clears_the_bar_after_an_error(notebook):
     html = shown_html(notebook.cells[2])
     assert html == [""]
 
 
+@pytest.mark.processes
 def test_a_notebook_shows_release_summary_profile_and_verdict(notebook):
     for cell, says in zip(
         notebook.cells[3:], ["Every promise holds", "unchanged", "suggested role", "promised"]

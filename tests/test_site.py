@@ -15,6 +15,8 @@ import pytest
 import kohort as ko
 from report.chromium import BROWSER, FLAGS, needs_chromium
 
+pytestmark = pytest.mark.site
+
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = re.compile(r"(https?:)?//")
 

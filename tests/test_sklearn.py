@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+
+pytest.importorskip("sklearn", reason="kohort[sklearn] is not installed")
+
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from kohort.problem.models import ClassCounts, ValueContext, ValueTree
@@ -14,8 +13,6 @@ def classes_of(n_values, max_classes=4, max_count=4):
     cells = st.lists(st.integers(0, max_count), min_size=n_values, max_size=n_values).filter(any)
     return st.lists(cells, min_size=1, max_size=max_classes)
 
-
-unhurried = settings(deadline=None)  # the machine may be busy
 
 class_tables = st.integers(1, 5).flatmap(classes_of)
 

@@ -245,6 +245,7 @@ def test_every_format_can_be_written_and_verified(folder, ending):
     assert run("verify", out, "--spec", "spec.yaml").exit == 0
 
 
+@pytest.mark.processes
 def test_the_same_seed_gives_the_same_bytes_on_one_thread_and_two(folder):
     digests = set()
     for threads in ("1", "2", "2"):
@@ -265,6 +266,7 @@ def test_the_same_seed_gives_the_same_bytes_on_one_thread_and_two(folder):
     assert len(digests) == 1
 
 
+@pytest.mark.processes
 def test_ctrl_c_leaves_nothing_behind(folder):
     rows = "\n".join(f"{SECRET}{i},{i % 90},t{i % 5000},x{i % 50}" for i in range(400_000))
     Path("people.csv").write_text("name,age,town,illness\n" + rows + "\n")
@@ -283,6 +285,7 @@ def test_ctrl_c_leaves_nothing_behind(folder):
     assert not list(Path().glob(".kohort*"))
 
 
+@pytest.mark.processes
 def test_a_full_disk_leaves_the_old_release(folder):
     Path("release.csv").write_text("old")
     limited = (

@@ -15,6 +15,8 @@ import kohort as ko
 from cli.running import run
 from cli.test_anonymize_command import SECRET, SPEC, anonymize, folder
 
+pytest.importorskip("cryptography", reason="kohort[sign] is not installed")
+
 __all__ = ["folder"]
 
 

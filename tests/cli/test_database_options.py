@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def sqlite(folder):
-    pytest.importorskip("adbc_driver_sqlite")
+    pytest.importorskip("adbc_driver_sqlite", reason="kohort[database] is not installed")
     place = SqlitePlace(folder)
     place.load("people", HOSPITAL)
     return place
@@ -197,7 +197,7 @@ def test_a_password_in_a_url_is_refused_and_not_shown(folder, command):
 
 
 def test_no_server(folder):
-    pytest.importorskip("adbc_driver_postgresql")
+    pytest.importorskip("adbc_driver_postgresql", reason="kohort[database] is not installed")
     done = run("profile", "postgresql://ann@127.0.0.1:1/clinic", "--table", "people")
     assert (done.exit, "Connection refused" in done.err) == (2, True)
 
@@ -239,7 +239,7 @@ def test_no_driver(folder, monkeypatch, url, package):
 
 def test_a_file_that_is_no_database(folder):
     for place, name in ((SqlitePlace, "people.db"), (DuckdbPlace, "people.duckdb")):
-        pytest.importorskip("duckdb")
+        pytest.importorskip("duckdb", reason="kohort[database] is not installed")
         Path(name).write_bytes(b"this is no database" * 100)
         done = run("profile", place(folder).url, "--table", "people")
         assert done.exit == 2
@@ -247,7 +247,7 @@ def test_a_file_that_is_no_database(folder):
 
 
 def test_queries_over_files(folder):
-    pytest.importorskip("duckdb")
+    pytest.importorskip("duckdb", reason="kohort[database] is not installed")
     import pyarrow.parquet as pq
 
     pq.write_table(HOSPITAL, "people.parquet")
@@ -259,7 +259,7 @@ def test_queries_over_files(folder):
 
 
 def test_other_databases_by_sqlalchemy(sqlite, folder):
-    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
     url = sqlite.url.replace("sqlite:", "sqlite+pysqlite:")
     words = ("--table", "people", "--spec", "spec.yaml", "--out")
     assert run("anonymize", url, *words, "one.csv").exit == 0
@@ -268,6 +268,7 @@ def test_other_databases_by_sqlalchemy(sqlite, folder):
     assert run("anonymize", url, *words, "one.csv", "--certificate", "people.db").exit == 2
 
 
+@pytest.mark.processes
 def test_drivers_are_loaded_only_when_they_are_used():
     names = "('adbc_driver_manager', 'duckdb', 'sqlalchemy')"
     code = f"import sys, kohort, kohort.api; print([n for n in {names} if n in sys.modules])"

@@ -276,6 +276,7 @@ def test_what_was_written_before_a_failure_is_told(folder, monkeypatch):
     assert "release.csv" in result.err
 
 
+@pytest.mark.processes
 def test_a_killed_run_leaves_nothing_that_others_can_read_or_that_stays(folder):
     program = (
         "import os, signal, sys\nfrom kohort.report import html\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from running import run
 
@@ -170,6 +170,7 @@ def test_help_has_an_example():
     assert "Example: kohort init people.csv --out spec.yaml --k 10" in run("init", "--help").out
 
 
+@pytest.mark.processes
 def test_the_installed_program(tmp_path):
     data = tmp_path / "people & co.csv"
     data.write_text("age,sex\n" + "30,f\n" * 10 + "40,m\n" * 10, encoding="utf-8")
@@ -226,7 +227,6 @@ def test_odd_names_survive(tmp_path):
     assert read_table(tmp_path / "r.parquet").table.column_names == names
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4, unique=True))
 def test_any_name_survives(names):
     sensitive = [f"diagnosis {name}" for name in names]

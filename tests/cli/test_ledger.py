@@ -320,6 +320,7 @@ main()
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no locks that a kill releases")
 @pytest.mark.parametrize("renames", [0, 1, 2, 4])
+@pytest.mark.processes
 def test_a_kill_between_ledger_and_release_leaves_both_old_or_both_new(published, renames):
     """The first rename is that of the journal: after it the next run completes the others."""
     names = ("ledger", "r1.csv", "c1.json", "o1.json")

@@ -111,6 +111,7 @@ def test_help_has_an_example():
     assert "Example: kohort profile people.csv" in run("profile", "--help").out
 
 
+@pytest.mark.processes
 def test_the_installed_program(secrets):
     program = Path(sys.executable).with_name("kohort")
     done = subprocess.run([program, "profile", secrets, "--json"], capture_output=True, text=True)

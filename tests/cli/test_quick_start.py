@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 CODE = """
 import sys
 sys.argv = ["kohort", "profile", {path!r}, "--quiet"]

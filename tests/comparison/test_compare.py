@@ -137,6 +137,7 @@ def test_what_was_stopped_is_tried_again(monkeypatch, tmp_path, jobs):
     assert row["status"] == "done" and row["reason"] is None
 
 
+@pytest.mark.processes
 def test_a_release_is_made_in_a_process_of_its_own(tmp_path):
     [row] = ko.compare(people(), spec=SPEC, algorithms=["mondrian"], queries=5).rows
     assert row["status"] == "done"

@@ -59,6 +59,7 @@ def test_an_algorithm_calls_only_recorded_kernels(name):
     assert set(calls) <= set(calls_of([name])), RECORD
 
 
+@pytest.mark.processes
 def test_the_first_command_compiles_and_the_second_does_not(tmp_path):
     """With the algorithm that has the fewest kernels."""
     data, spec = tmp_path / "people.csv", tmp_path / "spec.yaml"
@@ -97,6 +98,7 @@ def test_algorithms_are_compiled_ahead_where_somebody_sees_to_that():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals here")
+@pytest.mark.processes
 def test_ctrl_c_ends_it_at_once_and_without_a_traceback(tmp_path):
     command = [sys.executable, "-m", "kohort", "compile", "improve"]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -112,6 +114,7 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(tmp_path):
     assert "Traceback" not in said and "Stopped." in said
 
 
+@pytest.mark.processes
 def test_unknown_algorithms_are_refused():
     done = subprocess.run(
         [sys.executable, "-m", "kohort", "compile", "mondrain"], capture_output=True, text=True
@@ -125,6 +128,7 @@ def test_auto_needs_what_it_may_choose():
     assert "auto" in ALGORITHMS
 
 
+@pytest.mark.processes
 def test_where_the_cache_cannot_be_written_nothing_is_compiled_ahead(tmp_path):
     (tmp_path / "c").write_text("a file where the folder should be")
     done = kohort("compile", "hilbert", "--json", cache=tmp_path / "c")

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.data.build_intervals import Intervals
@@ -363,7 +363,6 @@ def unique_share(rows):
     return sum(count for count in Counter(rows).values() if count == 1) / len(rows)
 
 
-@settings(max_examples=60)
 @given(small_tables)
 def test_uniqueness_and_risk_by_definition(columns):
     found = profile(pa.table(columns))
@@ -375,7 +374,6 @@ def test_uniqueness_and_risk_by_definition(columns):
     assert found.average_risk == pytest.approx(sum(1 / sizes[row] for row in rows) / len(rows))
 
 
-@settings(max_examples=60)
 @given(small_tables)
 def test_combinations_by_definition(columns):
     found = profile(pa.table(columns))

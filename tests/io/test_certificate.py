@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import jsonschema
 import pyarrow as pa
 import pytest
 
@@ -17,6 +16,8 @@ from kohort.io.verify_certificate import (
     verify_certified,
 )
 from report.kinds import KINDS, release, release_of
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 

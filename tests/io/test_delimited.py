@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.errors import InputError, UnsupportedError
@@ -60,7 +60,6 @@ def test_bytes_survive_reading_and_writing(tmp_path, content):
 CELLS = st.none() | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=5)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6),
     delimiter=st.sampled_from([",", ";", "\t", "|"]),

@@ -29,6 +29,7 @@ HOW = {
     "sensitive": ["diagnosis"],
     "others": "drop",
     "k": 10,
+    "algorithm": "mondrian",
 }
 SPEC = """
 attributes:
@@ -38,6 +39,7 @@ attributes:
   diagnosis: {role: sensitive}
 others: drop
 privacy: {k: 10}
+algorithm: mondrian
 """
 
 

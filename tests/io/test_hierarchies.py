@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.data.build_hierarchy import FileSource
@@ -202,7 +202,6 @@ def hierarchies(draw):
 
 
 @given(hierarchies())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read_again(tmp_path, hierarchy):
     write_hierarchy(hierarchy, tmp_path / "h.csv")
     read = read_hierarchy(tmp_path / "h.csv", kind="leaf-first", delimiter=";", encoding="utf-8")

@@ -17,6 +17,8 @@ from kohort.io.signature import (
 )
 from report.kinds import release_of
 
+pytest.importorskip("cryptography", reason="kohort[sign] is not installed")
+
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl is installed")
 
 

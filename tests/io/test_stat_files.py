@@ -7,13 +7,14 @@ import sys
 
 import polars as pl
 import pyarrow as pa
-import pyreadstat
 import pytest
 
 import kohort as ko
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, MissingPackageError, UnsupportedError
 from kohort.io.tables import read_table, write_table
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="kohort[stats] is not installed")
 
 SUFFIXES = [".sav", ".zsav", ".dta"]
 

@@ -87,6 +87,7 @@ def drawn_id(_=None):
     return FunctionIdentity.from_function(drawn_id).unique_id
 
 
+@pytest.mark.processes
 def test_ids_of_compilations_differ_between_processes_and_within_one():
     command = [sys.executable, "-c", "from kohort.kernels.entry import *\n"]
     command[-1] += "from numba.core.bytecode import FunctionIdentity as F\n"

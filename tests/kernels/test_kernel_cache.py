@@ -14,6 +14,8 @@ from kohort.algorithms.improve.kernels import slot_ruin
 from kohort.kernels import kernel_cache, sorting
 from kohort.kernels.kernel_cache import source_digest
 
+pytestmark = pytest.mark.processes
+
 SORTS = """
 from kohort.kernels.compiled import kernel
 import numpy as np

@@ -10,6 +10,8 @@ import pytest
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.kernel_cache import LEAST_NUMBER, _is_ours, _stands_alone
 
+pytestmark = pytest.mark.processes
+
 JOB = """
 from kohort.kernels.sorting import distinct_values
 import numpy as np, sys

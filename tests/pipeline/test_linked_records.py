@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -120,7 +120,6 @@ def test_models_hold_in_every_slot_by_itself(table, kind):
 
 
 @given(table=linked_tables())
-@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_records_stay_those_of_their_people(table):
     release = _released_or_infeasible(table, shuffle=False)
     originals = table.take(pa.array(release.original_rows)).to_pylist()

@@ -8,10 +8,8 @@ import joblib
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 
 import kohort as ko
-from kohort.sklearn import Anonymizer
 
 TABLE = {
     "age": [730_451, 730_452, 730_461, 730_462],
@@ -37,6 +35,9 @@ def applied(folder):
 
 
 def fitted():
+    pytest.importorskip("sklearn", reason="kohort[sklearn] is not installed")
+    from kohort.sklearn import Anonymizer
+
     return Anonymizer(k=2, algorithm="mondrian").fit(
         pd.DataFrame({"age": TABLE["age"], "illness": [1, 2] * 2})
     )
@@ -70,7 +71,10 @@ def test_what_is_published_can_be_pickled():
 
 
 def test_an_anonymizer_can_be_pickled_before_it_is_fitted():
-    again = pickle.loads(pickle.dumps(clone(fitted())))
+    anonymizer = fitted()
+    from sklearn.base import clone
+
+    again = pickle.loads(pickle.dumps(clone(anonymizer)))
     assert again.k == 2 and not hasattr(again, "release_")
 
 

@@ -47,7 +47,7 @@ def release_of(*privacy, table=SAMPLE, algorithm="full-domain", **more):
         privacy=privacy,
         algorithm=algorithm,
         shuffle=False,
-        **more,
+        **{"time_limit": 1, **more},
     )
 
 

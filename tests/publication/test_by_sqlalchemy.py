@@ -33,14 +33,17 @@ EVIL = [
 ]
 
 
+BY_SQLALCHEMY = ["postgresql+psycopg", "sqlite+pysqlite", "mysql+pymysql"]
+everywhere = pytest.mark.parametrize("database_place", BY_SQLALCHEMY, indirect=True)
+
+
 @pytest.fixture
 def place(database_place):
-    if "+" not in database_place.url.partition("://")[0]:
-        pytest.skip("not by SQLAlchemy")
     database_place.load("people", HOSPITAL)
     return database_place
 
 
+@everywhere
 @pytest.mark.parametrize("name", EVIL)
 def test_a_name_is_a_name(place, name) -> None:
     """Whatever the name of a table or a column says, it is no statement and no parameter."""
@@ -57,6 +60,7 @@ def test_a_name_is_a_name(place, name) -> None:
     assert table_in(place, "people").num_rows == 400
 
 
+@everywhere
 def test_types_are_kept(place) -> None:
     values = {
         "age": [20, 20],
@@ -94,30 +98,29 @@ def test_types_are_kept(place) -> None:
     ]
 
 
+ODD = [
+    (pa.array([[1], [2]]), "does not write to|'odd'", BY_SQLALCHEMY),
+    (pa.array([1, 2], pa.duration("s")), "'odd'", BY_SQLALCHEMY),
+    (pa.array([1, 2], pa.timestamp("ns")), "'odd' has values that do not fit", BY_SQLALCHEMY[::2]),
+    (pa.array([float("nan"), 1.0]), "not finite", ["mysql+pymysql"]),
+]
+
+
 @pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        (pa.array([[1], [2]]), "does not write to|'odd'"),
-        (pa.array([1, 2], pa.duration("s")), "'odd'"),
-        (pa.array([1, 2], pa.timestamp("ns")), "'odd' has values that do not fit"),
-        (pa.array([float("nan"), 1.0]), "not finite"),
-    ],
+    ("database_place", "column", "words"),
+    [(database, column, words) for column, words, databases in ODD for database in databases],
+    indirect=["database_place"],
 )
 def test_other_types_are_refused_by_name(place, column, words) -> None:
     table = pa.table({"age": [20, 20], "odd": column})
     release = ko.anonymize(table, quasi_identifiers=["age"], others="keep", k=2)
-    if "finite" in words and place.kind != "mysql":
-        pytest.skip("it has NaN, or none at all")
-    if column.type == pa.timestamp("ns") and place.kind == "sqlite":
-        pytest.skip("there, times are texts")
     with pytest.raises(UnsupportedError, match=words):
         release.write(ko.database(place.url, table="release"))
     assert place.tables() == ["people"]
 
 
+@pytest.mark.parametrize("database_place", BY_SQLALCHEMY[::2], indirect=True)
 def test_a_wrong_password_is_not_shown(place, monkeypatch) -> None:
-    if place.kind == "sqlite":
-        pytest.skip("it has no passwords")
     monkeypatch.setenv("KOHORT_DATABASE_PASSWORD", "wrong-Passw0rd")
     monkeypatch.delenv("PGPASSWORD", raising=False)
     with pytest.raises(InputError, match="refused the user or the password") as caught:
@@ -130,6 +133,7 @@ def test_a_wrong_password_is_not_shown(place, monkeypatch) -> None:
     assert "wrong-Passw0rd" not in str(caught.value)
 
 
+@everywhere
 def test_views_and_schemas_are_refused(place) -> None:
     place.run("create view seen as select * from people")
     release = ko.anonymize(HOSPITAL, **ASKED)

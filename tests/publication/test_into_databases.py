@@ -50,6 +50,9 @@ SPEC = {
 HOSPITAL = ko.datasets.generate_hospital(400).select(COLUMNS)
 
 
+of_files = pytest.mark.parametrize("database_place", ["sqlite", "duckdb", "sqlite+pysqlite"], indirect=True)
+
+
 @pytest.fixture
 def place(database_place):
     """A database of each kind with a table of people."""
@@ -234,9 +237,8 @@ def test_two_tables_that_are_refused(place, two):
         two.write(out)
 
 
+@of_files
 def test_no_file_of_the_run_replaces_the_database(place, tmp_path):
-    if place.kind in ("postgresql", "mysql"):
-        pytest.skip("it is no file")
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     before = place.path.read_bytes()
     with pytest.raises(InputError, match="this run reads"):
@@ -337,6 +339,7 @@ release.write(ko.database(sys.argv[1], table="release"))
 """
 
 
+@pytest.mark.processes
 def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, monkeypatch):
     ready = tmp_path / "ready"
     tests = Path(__file__).parent.parent
@@ -368,9 +371,8 @@ def test_a_process_that_is_killed_leaves_the_old_table(place, before, tmp_path, 
     assert sorted(place.tables()) == ["people", "release"]
 
 
+@of_files
 def test_a_new_file_is_gone_after_a_failure(place, tmp_path, monkeypatch):
-    if place.kind in ("postgresql", "mysql"):
-        pytest.skip("it is no file")
     new = tmp_path / "new.db"
     release = ko.anonymize(ko.database(place.url, table="people"), **ASKED)
     monkeypatch.setattr(TableDraft, "commit", lambda self: 1 / 0)

@@ -15,7 +15,10 @@ import kohort as ko
 from kohort.io.databases.reading import read_database
 from publication.test_into_databases import ASKED, HOSPITAL, table_in
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no locks that a kill releases")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(os.name == "nt", reason="there are no locks that a kill releases"),
+]
 
 CHILD = """
 import os, signal, sys

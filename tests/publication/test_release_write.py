@@ -73,6 +73,7 @@ def test_every_file_is_written(folder):
 
 
 def test_a_certificate_is_signed(folder):
+    pytest.importorskip("cryptography", reason="kohort[sign] is not installed")
     private, _ = make_keys()
     Path("mine.pem").write_bytes(private)
     made().write("release.csv", certificate="certificate.json", sign="mine.pem")

@@ -228,6 +228,7 @@ def test_a_disk_that_is_full_of_dealt_records_leaves_nothing(path, monkeypatch):
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.processes
 def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shuffle):
     path, out = tmp_path / "hospital.parquet", tmp_path / "release.parquet"
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path)

@@ -137,6 +137,7 @@ def test_the_public_facts_show_no_value(public):
 
 
 def test_pdf(release, tmp_path):
+    pytest.importorskip("weasyprint", reason="kohort[pdf] is not installed", exc_type=ImportError)
     release.dossier(tmp_path / "d.pdf", version="public", targets=20)
     assert (tmp_path / "d.pdf").read_bytes().startswith(b"%PDF-")
 

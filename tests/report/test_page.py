@@ -91,6 +91,7 @@ def test_wide_tables_name_every_cell_so_that_they_can_be_stacked_on_a_phone():
     assert cells and all(a.get("data-name") for a in cells)
 
 
+@pytest.mark.browser
 @needs_chromium
 @pytest.mark.parametrize("kind", ["plain", "odd names"])
 def test_a_phone_need_not_scroll_sideways(kind, tmp_path):
@@ -278,6 +279,7 @@ def test_shares_are_readable(share, text):
     assert percent(share) == text
 
 
+@pytest.mark.browser
 @needs_chromium
 def test_chromium_shows_the_figures_of_the_facts(tmp_path):
     made = release_of("plain")
@@ -293,6 +295,7 @@ def test_chromium_shows_the_figures_of_the_facts(tmp_path):
     assert "Content Security Policy" not in messages and "CONSOLE" not in messages
 
 
+@pytest.mark.browser
 @needs_chromium
 def test_chromium_prints_the_page(tmp_path):
     (tmp_path / "report.html").write_text(page_of("plain"), encoding="utf-8")

@@ -9,7 +9,7 @@ from report.kinds import release_of
 
 
 def test_a_pdf_is_written(tmp_path):
-    pytest.importorskip("weasyprint", exc_type=ImportError)
+    pytest.importorskip("weasyprint", reason="kohort[pdf] is not installed", exc_type=ImportError)
     release_of("plain").report(tmp_path / "report.pdf", version="public")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 

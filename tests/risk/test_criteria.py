@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -53,7 +53,6 @@ def texts_of(release):
     return attributes, originals, release.arrow.to_pylist()
 
 
-@settings(max_examples=15)
 @given(rows=ROWS, seed=st.integers(0, 9), labels=st.sampled_from(["hierarchy", "tight"]))
 def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labels):
     release = small_release(rows, labels=labels)
@@ -80,7 +79,6 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
     assert rarest <= min(whole.count(row) for row in whole)
 
 
-@settings(max_examples=15)
 @given(rows=ROWS, labels=st.sampled_from(["hierarchy", "tight"]))
 def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
     release = small_release(rows, labels=labels)
@@ -103,7 +101,6 @@ def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
     assert sides.published_of.tolist() == people.tolist()
 
 
-@settings(max_examples=15)
 @given(rows=ROWS, seed=st.integers(0, 9))
 def test_guesses_are_the_most_frequent_value_of_those_who_fit(rows, seed):
     release = small_release(rows)
@@ -121,7 +118,6 @@ def test_guesses_are_the_most_frequent_value_of_those_who_fit(rows, seed):
         assert guesses.certain[t] == (len({values[r] for r in fits}) == 1)
 
 
-@settings(max_examples=15)
 @given(rows=ROWS, seed=st.integers(0, 9))
 def test_the_control_group_never_sees_the_targets(rows, seed):
     release = small_release(rows)

@@ -10,7 +10,7 @@ from cli.running import run as command
 from studio.real_browser import first_page, needs_chromium, started_chromium, started_studio
 from studio.studio_client import write_people
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.browser, needs_chromium]
 
 STEPS = ("data", "people", "roles", "hierarchies", "promise", "run", "judge", "publish")
 WIDE = {"width": 1300, "height": 900}

@@ -12,7 +12,7 @@ from studio.real_browser import first_page, needs_chromium, started_chromium, st
 from studio.studio_client import write_people
 from two_file_cases import many
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.browser, needs_chromium]
 
 WIDE = {"width": 1300, "height": 900}
 PHONE = {"width": 390, "height": 844}

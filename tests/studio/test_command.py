@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
+
 from cli.running import run
 from kohort.studio.server import _hosts
 from kohort.studio.serving import Serving

@@ -7,6 +7,8 @@ from studio_client import studio
 
 pytest.importorskip("adbc_driver_sqlite", reason="kohort[database] is not installed")
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def url(tmp_path):

@@ -14,6 +14,8 @@ from kohort.io.tables import write_table
 from studio.studio_client import studio
 from two_file_cases import many
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):

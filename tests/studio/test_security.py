@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+pytest.importorskip("starlette", reason="the studio's packages are not installed")
+
 from kohort.studio.private_folder import private_folder, sweep
 from kohort.studio.uploads import Refused, refuse_bomb, safe_name
 from studio.studio_client import HOST, ORIGIN, studio, write_people

@@ -21,6 +21,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+pytestmark = pytest.mark.processes
+
 PASSWORD = "correct horse battery"
 
 

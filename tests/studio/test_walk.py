@@ -15,6 +15,8 @@ import kohort as ko
 from cli.running import run as command
 from studio.studio_client import studio, write_people
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):

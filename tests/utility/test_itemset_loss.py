@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -88,7 +88,6 @@ def lost_by_definition(before, after, tree, top, levels):
 
 @pytest.mark.parametrize("levels", [False, True])
 @given(drawn=pairs(), top=st.sampled_from([1, 3, 10, 1000]))
-@settings(max_examples=60)
 def test_the_share_of_frequent_sets_that_are_lost(levels, drawn, top):
     pair, before, after = drawn
     found, size = top_lost(pair, top, levels=levels)
@@ -97,7 +96,6 @@ def test_the_share_of_frequent_sets_that_are_lost(levels, drawn, top):
 
 
 @given(drawn=pairs())
-@settings(max_examples=60)
 def test_the_error_of_pair_supports(drawn):
     pair, before, after = drawn
     occurring = {item for basket in before for item in basket}

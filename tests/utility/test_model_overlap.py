@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -25,7 +25,6 @@ def test_least_squares(seed):
     assert fit.coefficients == pytest.approx(beta) and fit.errors == pytest.approx(errors)
 
 
-@settings(max_examples=10)
 @given(seed=st.integers(0, 99))
 def test_logistic_regression_is_the_most_likely_one(seed):
     rng = np.random.default_rng(seed)

@@ -1,6 +1,7 @@
 """Groups of cells split into children: the compiled code on tables that can be checked by hand."""
 
 import numpy as np
+import pytest
 
 import kohort as ko
 from kohort.algorithms.alpha_k.kernels.group_splits import by_child
@@ -8,6 +9,8 @@ from kohort.algorithms.alpha_k.kernels.top_down import specialize
 from kohort.algorithms.alpha_k.top_down import cell_table
 from kohort.problem.counted_cells import CountedCells
 from small_problems import problem_of
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def test_places_are_listed_child_by_child_without_those_in_none():

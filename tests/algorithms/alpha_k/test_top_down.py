@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 
 import kohort as ko
 from alpha_problems import alpha_cases, plain_table
@@ -54,7 +54,6 @@ def test_criterion_2_on_ties_the_attribute_with_fewer_branches_is_taken():
     assert published["postcode"] == ["*"] * 6
 
 
-@settings(deadline=None)
 @given(alpha_cases())
 def test_the_groups_are_those_of_the_literal_algorithm(case):
     problem = case.problem()

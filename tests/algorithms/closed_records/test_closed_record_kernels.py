@@ -1,12 +1,15 @@
 """Closed records and their supports, by the compiled code."""
 
 import numpy as np
+import pytest
 
 import kohort as ko
 from kohort.algorithms.closed_records.kernels.supports import bit_sets
 from kohort.algorithms.mining.closed_records import MinedRows
 from kohort.algorithms.mining.kernels.closed_records import narrow, narrowings
 from small_problems import problem_of
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def mined():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -123,7 +123,6 @@ def test_clusters_have_k_to_2k_minus_1_records(problem):
     assert sizes.max() <= max(2 * problem.k - 1, problem.k)
 
 
-@settings(max_examples=60)
 @given(problems(max_records=8))
 def test_the_cost_is_within_the_guarantee(problem):
     least = least_cost(problem, problem.k)

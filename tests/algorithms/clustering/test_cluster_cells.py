@@ -23,6 +23,8 @@ from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
 from small_problems import problems
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 def cells_of_clusters(problem, clusters):
     """Low, high of clusters of rows, made by joining one row after the other."""

@@ -1,6 +1,7 @@
 """Clusters that grow, are joined, or are cut: the compiled code on tables that can be checked by hand."""
 
 import numpy as np
+import pytest
 
 from kohort.algorithms.clustering.agglomerative import _allocate
 from kohort.algorithms.clustering.kernels.agglomerative import join_leftovers
@@ -8,6 +9,8 @@ from kohort.algorithms.clustering.kernels.growing_clusters import fill_clusters
 from kohort.algorithms.clustering.kernels.sequential import cut_in_two
 from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
 from small_problems import problem_of
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def ages():

@@ -22,6 +22,8 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.problem.slots import first_slots
 from small_problems import problems
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 def graph_of(problem):
     assume(problem.cost.monotone)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -45,7 +45,6 @@ def with_k_3(problem):
     return replace(problem, models=(ko.KAnonymity(3),))
 
 
-@settings(max_examples=60)
 @given(problems(max_records=8))
 def test_the_cycles_are_the_lightest(problem):
     problem = with_k_3(problem)
@@ -58,7 +57,6 @@ def test_the_cycles_are_the_lightest(problem):
     assert (np.bincount(np.concatenate([found.one, found.other])) == 2).all()
 
 
-@settings(max_examples=40)
 @given(problems(max_records=9), st.integers(0, 5))
 def test_three_copies_of_a_row_stand_for_all(problem, more):
     problem = with_k_3(problem)
@@ -75,7 +73,6 @@ def test_three_copies_of_a_row_stand_for_all(problem, more):
     assert weights[1] == pytest.approx(weights[0] + more * copy, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(problems(max_records=8))
 def test_without_proof_the_bound_is_honest(problem):
     problem = with_k_3(problem)

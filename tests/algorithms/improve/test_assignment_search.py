@@ -97,6 +97,7 @@ def compare(search, kernel, twin_of_it, *where, scratch=()):
     return done
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(searches(), st.randoms(use_true_random=False))
 def test_opening_and_closing_are_those_by_definition(search, random):
     audit(search)
@@ -111,6 +112,7 @@ def test_opening_and_closing_are_those_by_definition(search, random):
         audit(search)
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(searches(), st.randoms(use_true_random=False))
 def test_filling_is_that_by_definition(search, random):
     before = placed(search.state)
@@ -125,6 +127,7 @@ def test_filling_is_that_by_definition(search, random):
         audit(search)
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(searches(), st.randoms(use_true_random=False))
 def test_waiting_records_are_placed_and_gathered_as_by_definition(search, random):
     assert len(search.closed.support(0)) == len(search.offers.unit_start) - 1  # the root is over all rows
@@ -177,6 +180,7 @@ def few_are_near(monkeypatch):
     monkeypatch.setattr("kohort.algorithms.improve.assignment_search._LEAST_NEAR", 3)
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(settled_searches(), st.data())
 def test_what_is_ruined_shares_most_with_a_closed_record(few_are_near, search, data):
     q, seed = data.draw(st.integers(0, search.nowhere - 1)), data.draw(st.integers(0, 1000))
@@ -216,6 +220,7 @@ def test_near_records_are_those_of_least_slack(few_are_near, search):
         assert sorted(over) == sorted(q for q in near.record if row in search.closed.support(q))
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(searches())
 def test_candidates_are_near_and_over_enough_waiting_records(few_are_near, search):
     near, offered, state = search.near(), twin.Given.of(search), placed(search.state)
@@ -234,6 +239,7 @@ def test_candidates_are_near_and_over_enough_waiting_records(few_are_near, searc
     assert not found.any()
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_records_over_many_rows_are_candidates_in_few_rounds():
     columns = {"a": [f"{n}" for n in range(120)]}
     problem = problem_of(columns, {"a": ko.flat()}, 2)
@@ -259,6 +265,7 @@ def test_a_round_never_costs_more(search, seed):
         assert_all_is_well(search)
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(settled_searches(), st.integers(0, 1000))
 def test_a_whole_round_can_be_undone(search, seed):
     near, before, cost = search.near(), placed(search.state), search.state.figures[0].real_cost

@@ -55,6 +55,7 @@ def test_groups_keep_their_promise_and_cost_no_more(problem):
     assert total_by_definition(problem, found) <= total_by_definition(problem, start) + 1e-9
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_costs_with_and_without_a_record_are_those_by_definition(problem, seed):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
@@ -120,6 +121,7 @@ def test_counts_stay_right_round_after_round(problem, heat):
         assert (groups.lowest[:, number // BLOCK] <= least + 1e-5).all()
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(problems(), st.sampled_from([ejected, dissolved]), st.floats(0, 3), st.integers(0, 2**32 - 1))
 def test_a_round_adds_what_it_says_or_nothing_at_all(problem, step, allowed, seed):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
@@ -154,6 +156,7 @@ def shown(groups):
     return groups.joined.transpose(0, 2, 1).reshape(-1, groups.joined.shape[1])
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(problems(), st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0, 3]), st.floats(0.1, 30))
 def test_the_nearest_groups_are_those_by_definition(problem, seed, wanted, above, most):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)
@@ -226,6 +229,7 @@ def test_large_groups_are_cut_first():
     assert total_by_definition(problem, regrouped(problem, one, Run(), 0.0)) == 0
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_pool_is_gathered_into_groups_of_k_and_lies_together_again_after_polishing():
     problem = problem_of({"age": [1, 9, 1, 9]}, {"age": None}, 2)
     rows, cells = problem.coded.searched_leaves(), problem.coded.cell_costs

@@ -114,6 +114,7 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
     assert search.total == pytest.approx(float(np.dot(slots, cost)))
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(problems().filter(with_trees), st.integers(0, 2), st.randoms(use_true_random=False))
 def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, withheld, random):
     problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
@@ -276,6 +277,7 @@ def test_a_start_that_is_none_is_refused():
     assert Improve(start="hilbert").solve(adult(200).problem, Run()).n_groups > 1
 
 
+@pytest.mark.usefixtures("interpreted")
 @given(st.lists(st.integers(0, 3), max_size=12))
 def test_shortfalls_are_those_by_definition(drawn):
     illness = ["flu", "cold", "flu", "cough", "gout", "flu", "cold", "gout"]

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import kohort as ko
 from by_definition.itemsets import rare_itemsets
@@ -36,7 +36,6 @@ def occurrences(problem, nodes):
 @pytest.mark.parametrize("time_limit", [None, 1e-9])
 @pytest.mark.parametrize("algorithm", ALL, ids=str)
 @given(case=items_cases())
-@settings(max_examples=20)
 def test_what_is_left_keeps_the_promise(algorithm, time_limit, case):
     problem = case.problem(suppress=True)
     nodes = nodes_of(problem, algorithm, time_limit=time_limit)
@@ -52,7 +51,6 @@ def test_what_is_left_keeps_the_promise(algorithm, time_limit, case):
 
 @pytest.mark.parametrize("algorithm", CUTS, ids=str)
 @given(case=items_cases())
-@settings(max_examples=20)
 def test_a_cut_treats_all_occurrences_of_an_item_alike(algorithm, case):
     problem = case.problem(suppress=True)
     nodes = nodes_of(problem, algorithm)
@@ -64,7 +62,6 @@ def test_a_cut_treats_all_occurrences_of_an_item_alike(algorithm, case):
 
 
 @given(case=items_cases(max_items=5, max_baskets=7, max_m=3))
-@settings(max_examples=40)
 def test_optimal_items_is_the_best_of_all_cuts_with_any_nodes_dropped(case):
     problem, twin = case.problem(suppress=True), case.twin()
     leaf_nodes = problem.hierarchy.leaf_node[problem.leaves]
@@ -84,7 +81,6 @@ def test_optimal_items_is_the_best_of_all_cuts_with_any_nodes_dropped(case):
 
 
 @given(case=items_cases())
-@settings(max_examples=30)
 def test_local_methods_lose_no_more_than_without_dropping_and_no_less_than_the_bound(case):
     strict, free = case.problem(), case.problem(suppress=True)
     starts = [free.ncp(nodes_of(free, ko.AprioriItems())), free.ncp(nodes_of(free, ko.LocalItems()))]

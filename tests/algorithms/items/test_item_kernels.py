@@ -1,6 +1,7 @@
 """The kernels for itemsets against their twins by definition."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from kohort.algorithms.items.kernels.itemsets import (
     transposed,
 )
 from kohort.algorithms.items.kernels.pair_counts import count_pairs_after, pair_counts, rare_in_row
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 N = 6
 WEIGHTED = st.lists(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from items_cases import fig_2, items_cases
 from kohort.algorithms import Run
@@ -56,7 +56,6 @@ def test_the_promise_is_kept_and_equal_items_become_equal_nodes(algorithm, case)
 
 
 @given(case=items_cases(max_items=6, max_baskets=8, max_m=3))
-@settings(max_examples=60)
 def test_optimal_items_is_the_best_of_all_cuts(case):
     twin, problem = case.twin(), case.problem()
     recoding = solved(case, OptimalItems())
@@ -78,7 +77,6 @@ def test_refining_never_costs_more(case):
 
 
 @given(case=items_cases(max_items=6, max_baskets=8, max_m=3))
-@settings(max_examples=40)
 def test_a_stopped_search_keeps_the_promise_and_gives_a_bound(case):
     twin, problem = case.twin(), case.problem()
     best = twin.ncp(twin.optimal(case.k, case.m))

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_sensitive_items import sensitive_cases
 
@@ -90,7 +90,6 @@ def supported(problem, recoding):
 @pytest.mark.parametrize("algorithm", [*LOCAL, *CUTS], ids=str)
 @pytest.mark.parametrize("time_limit", [None, 1e-9])
 @given(drawn=sensitive_cases(), suppress=st.booleans(), rho=st.booleans())
-@settings(max_examples=40)
 def test_whatever_is_known_no_sensitive_item_is_implied(algorithm, time_limit, drawn, suppress, rho):
     case, limit, m = drawn
     promise = promise_of(rho, limit, m)
@@ -105,7 +104,6 @@ def test_whatever_is_known_no_sensitive_item_is_implied(algorithm, time_limit, d
 
 @pytest.mark.parametrize("algorithm", LOCAL, ids=str)
 @given(drawn=sensitive_cases(), rho=st.booleans(), suppress=st.booleans())
-@settings(max_examples=30)
 def test_every_class_keeps_the_promise(algorithm, drawn, rho, suppress):
     case, limit, m = drawn
     classes = np.arange(len(case.baskets)) % 2
@@ -119,7 +117,6 @@ def test_every_class_keeps_the_promise(algorithm, drawn, rho, suppress):
 
 
 @given(drawn=sensitive_cases(), suppress=st.booleans(), rho=st.booleans())
-@settings(max_examples=40)
 def test_improving_never_costs_more_than_its_starts_and_optimal_cuts_never_more_than_others(
     drawn, suppress, rho
 ):
@@ -136,7 +133,6 @@ def test_improving_never_costs_more_than_its_starts_and_optimal_cuts_never_more_
 
 @pytest.mark.parametrize("algorithm", LOCAL, ids=lambda algorithm: algorithm.name)
 @given(drawn=sensitive_cases(), rho=st.booleans(), suppress=st.booleans())
-@settings(max_examples=30)
 def test_verification_measures_what_the_definition_says(algorithm, drawn, rho, suppress):
     case, limit, m = drawn
     try:
@@ -176,7 +172,6 @@ def _listed(inner):
 
 
 @given(case=items_cases(max_m=3), seed=st.integers(0, 2**32 - 1), size=st.integers(1, 3))
-@settings(max_examples=60)
 def test_the_kernels_find_what_is_short_of_room_and_leave_nothing_short(case, seed, size):
     rng = np.random.default_rng(seed)
     search = LocalSearch.of_all(case.problem())

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -68,7 +68,6 @@ def test_improving_never_costs_more_than_its_starts(case):
 
 
 @given(case=items_cases(max_items=4, max_baskets=5, max_m=3))
-@settings(max_examples=25)
 def test_the_bound_is_not_above_the_least_loss_of_all_local_recodings(case):
     problem = case.problem()
     if len(problem.leaves) > 7:
@@ -108,7 +107,6 @@ def test_a_search_without_time_keeps_the_promise(algorithm, case):
 
 @pytest.mark.parametrize("algorithm", LOCAL, ids=str)
 @given(case=items_cases(), seed=st.integers(0, 3))
-@settings(max_examples=10)
 def test_every_class_is_recoded_by_itself_and_the_same_way_again(algorithm, case, seed):
     classes = np.arange(len(case.baskets)) % 2
     problem = case.problem(classes)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -48,7 +48,6 @@ def released(table, case, rho, m, **items):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(drawn=tables(), rho=RHO, m=st.integers(1, 4))
-@settings(max_examples=25)
 def test_no_rule_reaches_rho_and_sensitive_items_are_published_everywhere_or_nowhere(
     algorithm, drawn, rho, m
 ):
@@ -67,7 +66,6 @@ def test_no_rule_reaches_rho_and_sensitive_items_are_published_everywhere_or_now
 
 
 @given(drawn=tables(), rho=RHO, m=st.integers(1, 4))
-@settings(max_examples=60)
 def test_without_dropping_it_is_refused_exactly_where_sensitive_items_alone_break_it(drawn, rho, m):
     table, case = drawn
     before = table["items"].to_pylist()
@@ -85,7 +83,6 @@ def test_without_dropping_it_is_refused_exactly_where_sensitive_items_alone_brea
 
 
 @given(drawn=tables(), rho=RHO, m=st.integers(1, 4))
-@settings(max_examples=60)
 def test_verification_counts_as_the_definition_does(drawn, rho, m):
     table, _ = drawn
     baskets = table["items"].to_pylist()
@@ -107,7 +104,6 @@ def test_verification_counts_as_the_definition_does(drawn, rho, m):
 
 
 @given(drawn=tables(), rho=st.sampled_from(["1/2", "2/3"]))
-@settings(max_examples=25)
 def test_every_class_keeps_it(drawn, rho):
     table, case = drawn
     sex = ["fm"[number % 2] for number in range(table.num_rows)]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -41,7 +41,6 @@ def by_class(table):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(table=patients(), m=st.integers(1, 3), suppress=st.booleans())
-@settings(max_examples=25)
 def test_every_class_keeps_both_promises(algorithm, table, m, suppress):
     limit = Fraction(1, 2)
     try:
@@ -65,7 +64,6 @@ def test_every_class_keeps_both_promises(algorithm, table, m, suppress):
 
 @pytest.mark.parametrize("algorithm", ["apriori-items", "local-items"])
 @given(table=patients(), m=st.integers(1, 2), classes=st.booleans())
-@settings(max_examples=40)
 def test_known_items_leave_a_column_diverse(algorithm, table, m, classes):
     limit = Fraction(2, 3)
     try:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -71,7 +71,6 @@ def test_a_limit_is_refused_exactly_if_the_share_in_all_baskets_is_above_it(draw
 @pytest.mark.parametrize("algorithm", ALL, ids=str)
 @pytest.mark.parametrize("time_limit", [None, 1e-9])
 @given(drawn=sensitive_cases(), suppress=st.booleans())
-@settings(max_examples=60)
 def test_both_promises_are_kept_and_sensitive_items_stay(algorithm, time_limit, drawn, suppress):
     case, limit, m = drawn
     assume(feasible(case, limit))
@@ -87,7 +86,6 @@ def test_both_promises_are_kept_and_sensitive_items_stay(algorithm, time_limit, 
 
 
 @given(drawn=sensitive_cases(max_items=5, max_baskets=8))
-@settings(max_examples=60)
 def test_what_is_published_costs_no_less_than_the_best_cut_and_no_more_than_the_root(drawn):
     case, limit, m = drawn
     assume(feasible(case, limit))

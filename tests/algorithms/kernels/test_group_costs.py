@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from by_definition.group_costs import cell_by_definition, record_cost_by_definition
 from kohort.algorithms.kernels.cell_costs import cell_cost
@@ -11,8 +11,9 @@ from kohort.errors import UnsupportedError
 from kohort.problem.costs import cost_named
 from small_problems import problems
 
+pytestmark = pytest.mark.usefixtures("interpreted")
 
-@settings(max_examples=30)
+
 @given(problem=problems(10))
 def test_cells_and_groups_cost_what_they_do_by_definition(problem):
     try:
@@ -35,7 +36,6 @@ def test_cells_and_groups_cost_what_they_do_by_definition(problem):
         assert cost_without(tables, rows, order, 0) == pytest.approx(rest)
 
 
-@settings(max_examples=10)
 @given(problem=problems(8))
 def test_every_part_of_the_encoding_is_built_once_and_shared_by_problems_that_differ_in_models(problem):
     other = problem.varied(seed=problem.seed + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from kohort.algorithms.mondrian.kernels.people import (
     people_of_parts,
     pooled_children,
 )
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def sample_of(persons, need, before=0):

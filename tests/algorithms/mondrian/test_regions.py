@@ -86,13 +86,9 @@ def test_a_pool_that_is_too_small_borrows_the_first_records(people):
     [
         (10, None),
         (20, ko.LDiversity("diagnosis", 3, kind="distinct")),
-        (10, ko.LDiversity("diagnosis", 3)),
-        (10, ko.LDiversity("diagnosis", 8, kind="entropy")),
         (10, ko.LDiversity("diagnosis", 4, kind="recursive", c=1)),
         (10, ko.AlphaDeassociation("diagnosis", 0.4, values=["stroke", "diabetes"])),
         (10, ko.TCloseness("diagnosis", 0.3)),
-        (10, ko.BetaLikeness("diagnosis", 3)),
-        (10, ko.DeltaDisclosure("diagnosis", 3)),
     ],
     ids=lambda case: getattr(case, "name", str(case)),
 )

@@ -15,6 +15,8 @@ from kohort.algorithms.proofs.kernels.dual_prices import (
 from kohort.algorithms.proofs.kernels.subset_bound import lower_least_costs
 from small_problems import problem_of
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 @pytest.mark.parametrize("allowance", [0.0, 0.02])
 def test_prices_are_capped_until_every_closed_record_can_pay_them(allowance):

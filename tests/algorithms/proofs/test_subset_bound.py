@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import kohort as ko
 from by_definition.subset_bound import least_by_definition, least_cost_by_definition
@@ -32,7 +32,6 @@ def tight(problem):
 
 
 @pytest.mark.parametrize("labels", [bounded, tight])
-@settings(max_examples=30)
 @given(problem=problems(6))
 def test_it_is_the_least_over_all_sets_of_columns_and_below_the_least_cost(problem, labels):
     problem = labels(problem)
@@ -45,7 +44,6 @@ def test_it_is_the_least_over_all_sets_of_columns_and_below_the_least_cost(probl
         assert found <= least + 1e-9
 
 
-@settings(max_examples=20)
 @given(problem=problems(12))
 def test_the_optimum_does_not_cost_less(problem):
     problem = bounded(problem)

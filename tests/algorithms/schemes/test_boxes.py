@@ -17,6 +17,8 @@ from kohort.algorithms.schemes.kernels.boxes import (
     step_prices,
 )
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 

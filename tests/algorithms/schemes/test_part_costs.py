@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from by_definition.part_costs import best_partition, block_cost
@@ -16,6 +16,8 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     raise_prices,
     sum_cells,
 )
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 IN = float("inf")
 
@@ -70,7 +72,6 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
         assert cost == pytest.approx(wanted)
 
 
-@settings(max_examples=30)
 @given(n=st.integers(1, 5), seed=st.integers(0, 2**32 - 1))
 def test_the_best_runs_are_the_best_of_all(n, seed):
     rng = np.random.default_rng(seed)
@@ -87,7 +88,6 @@ def test_the_best_runs_are_the_best_of_all(n, seed):
     assert cut.tolist() == pytest.approx([apart.get((p, p + 1), IN) for p in range(n - 1)])
 
 
-@settings(max_examples=60)
 @given(
     n=st.integers(1, 6),
     seed=st.integers(0, 2**32 - 1),

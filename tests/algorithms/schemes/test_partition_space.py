@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -106,7 +106,6 @@ def test_examples_4_and_5_guided_children_of_work_class():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=25)
 @given(data=st.data())
 def test_a_space_lists_what_the_definition_allows_once_in_either_direction(scheme, data):
     leaves = PLAIN_TEXTS[: data.draw(st.integers(1, 6))]
@@ -121,7 +120,6 @@ def test_a_space_lists_what_the_definition_allows_once_in_either_direction(schem
     assert space.space.count() == len(wanted)
 
 
-@settings(max_examples=25)
 @given(data=st.data())
 def test_every_scheme_contains_those_that_the_paper_puts_below_it(data):
     leaves = PLAIN_TEXTS[: data.draw(st.integers(1, 6))]

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -25,7 +25,6 @@ from strategies import PLAIN_TEXTS, hierarchies
 
 SEARCHES = (OptimalRecoding, BottomUp, TopDownSearch)
 PAPER_COSTS = ("discernibility", "hierarchical-discernibility")
-SOME_COSTS = (*PAPER_COSTS, "loss", "ncp", "tree")
 SWITCHES = (
     "node_pruning",
     "applicator_pruning",
@@ -88,7 +87,6 @@ def least_cost(problem, chosen):
     return total if problem.cost.name in PAPER_COSTS else total / problem.n_records
 
 
-@settings(max_examples=60)
 @given(posed=scheme_problems())
 def test_the_three_searches_and_brute_force_agree(posed):
     problem, chosen = posed
@@ -100,7 +98,6 @@ def test_the_three_searches_and_brute_force_agree(posed):
         assert found.withheld.sum() <= problem.max_withheld
 
 
-@settings(max_examples=15)
 @given(posed=scheme_problems(costs=("monotone-entropy",)))
 def test_they_agree_on_any_cost_with_the_two_properties(posed):
     problem, chosen = posed
@@ -108,7 +105,6 @@ def test_they_agree_on_any_cost_with_the_two_properties(posed):
     assert found == pytest.approx([found[0]] * 3, abs=1e-9)
 
 
-@settings(max_examples=20)
 @given(posed=scheme_problems(costs=PAPER_COSTS, schemes=("gops",), missing_in_trees=False))
 def test_a_larger_scheme_never_costs_more(posed):
     problem, _ = posed
@@ -118,7 +114,6 @@ def test_a_larger_scheme_never_costs_more(posed):
             assert cost[small] >= cost[large] - 1e-9
 
 
-@settings(max_examples=20)
 @given(posed=scheme_problems(most_columns=2), off=st.sets(st.sampled_from(SWITCHES)))
 def test_every_technique_can_be_switched_off_and_changes_no_cost(posed, off):
     problem, chosen = posed
@@ -129,7 +124,6 @@ def test_every_technique_can_be_switched_off_and_changes_no_cost(posed, off):
         assert found["bound"] == pytest.approx(best, abs=1e-9) and found["gap"] == 0
 
 
-@settings(max_examples=25)
 @given(posed=scheme_problems(), looks=st.integers(0, 12))
 def test_a_search_that_is_stopped_returns_a_recoding_and_a_true_bound(posed, looks):
     problem, chosen = posed
@@ -140,7 +134,6 @@ def test_a_search_that_is_stopped_returns_a_recoding_and_a_true_bound(posed, loo
         assert found.withheld.sum() <= problem.max_withheld
 
 
-@settings(max_examples=30)
 @given(posed=scheme_problems(), data=st.data())
 def test_the_price_of_any_recoding_is_its_cost_by_definition(posed, data):
     problem, chosen = posed
@@ -161,7 +154,6 @@ def cost_by_definition(pricing, recoded):
     return recoding_cost(problem.cost.name, domains, problem.weights.tolist(), records, blocks, problem.k)
 
 
-@settings(max_examples=30)
 @given(posed=scheme_problems(most_columns=3))
 def test_warm_starts_are_recodings_of_the_schemes_at_the_cost_they_have(posed):
     problem, chosen = posed
@@ -172,7 +164,6 @@ def test_warm_starts_are_recodings_of_the_schemes_at_the_cost_they_have(posed):
         assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
 
 
-@settings(max_examples=30)
 @given(posed=scheme_problems(most_columns=3))
 def test_warm_starts_change_no_optimum(posed):
     problem, chosen = posed
@@ -196,7 +187,6 @@ def test_warm_starts_leave_out_one_column_each_where_that_helps(scheme, cost, n)
     assert not list(warm_starts(pricing, ShortRun(0), np.random.default_rng(0)))
 
 
-@settings(max_examples=30)
 @given(posed=scheme_problems())
 def test_the_bound_of_the_first_node_is_below_the_least_cost(posed):
     problem, chosen = posed
@@ -208,7 +198,6 @@ def test_the_bound_of_the_first_node_is_below_the_least_cost(posed):
         assert side.bound(node.states[j], search.bounds.table(node, j)).least <= least + 1e-9
 
 
-@settings(max_examples=60)
 @given(
     posed=scheme_problems(costs=(*PAPER_COSTS, "loss"), most_columns=3),
     seed=st.integers(0, 2**32 - 1),

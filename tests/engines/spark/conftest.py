@@ -22,13 +22,6 @@ SETTINGS = {
 }
 
 
-def pytest_collection_modifyitems(items):
-    """One process starts Spark, where tests are dealt out by groups."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """A Spark session with two threads."""

@@ -10,6 +10,8 @@ import pytest
 import kohort as ko
 import kohort.spark
 
+pytestmark = pytest.mark.spark
+
 REGION = 600
 ASKED = {
     "quasi_identifiers": {"age": ko.intervals(5, 10, 20), "site": ko.flat()},

@@ -8,6 +8,8 @@ from kohort.errors import InfeasibleError, InputError
 
 pyspark_errors = pytest.importorskip("pyspark.errors", reason="pyspark is not installed")
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.mark.parametrize(
     ("text", "words"),

@@ -18,6 +18,8 @@ from cli.running import run
 from engines.spark.small_tasks import SMALL_TASKS
 from kohort.errors import InputError
 
+pytestmark = pytest.mark.spark
+
 ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "k": 5, "algorithm": "mondrian", "others": "drop"}
 N = 2_000
 

@@ -15,6 +15,8 @@ from kohort.errors import InputError
 from kohort.io.salt import read_salt
 from kohort.pipeline.commitment import commitment_to
 
+pytestmark = pytest.mark.spark
+
 ASKED = {"quasi_identifiers": {"age": None, "sex": None}, "others": "drop", "k": 5, "time_limit": 2}
 
 

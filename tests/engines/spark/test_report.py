@@ -16,6 +16,8 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.spark import sides, solving
 from kohort.report.facts import report_facts
 
+pytestmark = pytest.mark.spark
+
 N = 3_000
 TREES = {"sex": None, "age": ko.intervals(5, 10, 20), "postcode": ko.mask(), "occupation": None}
 ASKED = {

@@ -15,6 +15,8 @@ import kohort.spark
 from kohort.engines.spark.session import quiet
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
 
+pytestmark = pytest.mark.spark
+
 N = 60_000
 REGION = 45_000
 TREES = {
@@ -200,10 +202,7 @@ def test_people_are_counted(spark, visits_path, visits):
 
 
 SHARES = {
-    "frequency l": [ko.LDiversity("diagnosis", 3)],
     "entropy l": [ko.LDiversity("diagnosis", 8, kind="entropy")],
-    "recursive l": [ko.LDiversity("diagnosis", 4, kind="recursive", c=1)],
-    "alpha": [ko.AlphaDeassociation("diagnosis", alpha=0.4)],
     "alpha of two": [ko.AlphaDeassociation("diagnosis", 0.4, values=["stroke", "diabetes"])],
     "t and beta": [ko.TCloseness("diagnosis", 0.4), ko.BetaLikeness("diagnosis", 3)],
     "delta": [ko.DeltaDisclosure("diagnosis", 3)],
@@ -465,7 +464,7 @@ def test_command_line(spark, path, tmp_path):
     roles = {name: {"role": "insensitive"} for name in ("insurance", "length_of_stay", "diagnosis")}
     roles |= {name: {"role": "identifier"} for name in ("patient_id", "name", "admitted", "occupation")}
     roles |= {name: {"role": "quasi-identifier"} for name in ("sex", "age", "postcode")}
-    spec.write_text(json.dumps({"attributes": roles, "privacy": {"k": 10}}))
+    spec.write_text(json.dumps({"attributes": roles, "privacy": {"k": 10}, "algorithm": "mondrian"}))
     out = tmp_path / "release.parquet"
     command = ["anonymize", path, "--spec", spec, "--engine", "spark"]
     beside = ["--certificate", tmp_path / "certificate.json", "--report", tmp_path / "report.html"]

@@ -11,6 +11,8 @@ import kohort as ko
 from cli.running import run
 from kohort.io.tables import write_table
 
+pytestmark = pytest.mark.spark
+
 SPEC = """
 attributes:
   sex: {role: quasi-identifier}

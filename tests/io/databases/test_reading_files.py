@@ -105,6 +105,7 @@ def test_a_snapshot_of_sqlite(sqlite):
         batches.whole()
 
 
+@pytest.mark.processes
 def test_a_journal_that_a_killed_program_left_is_undone(sqlite):
     killed = """
 import os, signal, sqlite3, sys

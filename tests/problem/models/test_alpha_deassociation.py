@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import class_tables, counts_of, shares, unhurried
+from by_definition.class_tables import class_tables, counts_of, shares
 from by_definition.models import deassociated, most_sensitive
 from kohort.errors import InputError, InternalError
 from kohort.problem.models import (
@@ -52,7 +52,6 @@ def test_tables_of_the_paper(table, two_anonymous, hiv, every_illness):
     assert AlphaDeassociation("Illness", 0.5).holds(counts, context).all() == every_illness
 
 
-@unhurried
 @given(
     class_tables,
     shares.filter(bool),
@@ -113,13 +112,11 @@ def test_listed_values_without_labels_never_pass_unseen():
         AlphaDeassociation("s", 0.5, ["HIV"]).holds(counts_of([[1, 1]]))
 
 
-@unhurried
 @given(st.integers(0, 22), st.integers(1, 7), shares.filter(bool))
 def test_largest_feasible_sensitive(n, k, alpha):
     assert largest_feasible_sensitive(n, k, alpha) == most_sensitive(n, k, alpha)
 
 
-@unhurried
 @given(st.integers(1, 5), shares.filter(bool))
 def test_classes_set_aside_lose_nothing(k, alpha):
     room = [0] + [-1] * 300  # the plain recursion of the reading notes, far beyond the range of the twin

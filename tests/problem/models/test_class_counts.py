@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import class_tables, counts_of, unhurried
+from by_definition.class_tables import class_tables, counts_of
 from kohort.errors import InternalError
 from kohort.problem.models import ClassCounts, class_counts
 
@@ -20,7 +20,6 @@ def as_records(classes):
     return [(i, value) for i, row in enumerate(classes) for value, n in enumerate(row) for _ in range(n)]
 
 
-@unhurried
 @given(class_tables, st.randoms(use_true_random=False), st.sampled_from([0, 4]))
 def test_records_in_any_order_give_the_cells(classes, random, dense):
     records = as_records(classes)
@@ -37,7 +36,6 @@ def test_records_in_any_order_give_the_cells(classes, random, dense):
     }
 
 
-@unhurried
 @given(class_tables, st.randoms(use_true_random=False))
 def test_cells_may_be_split_zero_and_in_any_order(classes, random):
     pieces = [
@@ -49,7 +47,6 @@ def test_cells_may_be_split_zero_and_in_any_order(classes, random):
     assert counts.sizes.tolist() == [sum(row) for row in classes]
 
 
-@unhurried
 @given(class_tables)
 def test_summaries(classes):
     counts = counts_of(classes)
@@ -60,7 +57,6 @@ def test_summaries(classes):
     assert [cells(counts)[start][0] for start in counts.starts] == list(range(len(classes)))
 
 
-@unhurried
 @given(class_tables, st.integers(1, 6))
 def test_pieces_are_the_classes_in_order(classes, size):
     pieces = list(counts_of(classes).pieces(size))

@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import classes_of, context_of, counts_of, trees, unhurried
+from by_definition.class_tables import classes_of, context_of, counts_of, trees
 from kohort.problem.models import (
     MODELS,
     AlphaDeassociation,
@@ -74,7 +74,6 @@ def test_every_registered_model_has_an_example():
 
 
 @every_model
-@settings(unhurried, max_examples=30)
 @given(data=st.data())
 def test_unions_of_valid_classes(model, data):
     m = data.draw(st.integers(1, 4))
@@ -89,7 +88,6 @@ def test_unions_of_valid_classes(model, data):
 
 
 @every_model
-@settings(unhurried, max_examples=30)
 @given(data=st.data())
 def test_refused_tables_cannot_be_had(model, data):
     m = data.draw(st.integers(1, 4))

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import class_tables, counts_of, unhurried
+from by_definition.class_tables import class_tables, counts_of
 from by_definition.models import k_anonymous
 from kohort.errors import InputError
 from kohort.problem.models import ClassCounts, KAnonymity
 
 
-@unhurried
 @given(class_tables, st.integers(1, 12))
 def test_definition(classes, k):
     counts = counts_of(classes)

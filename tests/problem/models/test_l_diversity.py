@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import class_tables, counts_of, unhurried
+from by_definition.class_tables import class_tables, counts_of
 from by_definition.models import distinct, entropy_reaches, frequency, recursive
 from kohort.errors import InputError
 from kohort.problem.models import ClassCounts, LDiversity, exact
@@ -18,7 +18,6 @@ from kohort.problem.models import ClassCounts, LDiversity, exact
 ls = st.fractions(min_value=1, max_value=6, max_denominator=6)
 
 
-@unhurried
 @given(class_tables, ls)
 def test_frequency(classes, l):  # noqa: E741
     model, counts = LDiversity("s", l), counts_of(classes)
@@ -26,7 +25,6 @@ def test_frequency(classes, l):  # noqa: E741
     assert model.measure(counts) == min(map(frequency, classes))
 
 
-@unhurried
 @given(class_tables, ls)
 def test_distinct(classes, l):  # noqa: E741
     model, counts = LDiversity("s", l, kind="distinct"), counts_of(classes)
@@ -34,7 +32,6 @@ def test_distinct(classes, l):  # noqa: E741
     assert model.measure(counts) == min(map(distinct, classes))
 
 
-@unhurried
 @given(class_tables, ls)
 def test_entropy(classes, l):  # noqa: E741
     model, counts = LDiversity("s", l, kind="entropy"), counts_of(classes)
@@ -45,7 +42,6 @@ def test_entropy(classes, l):  # noqa: E741
     assert model.measure(counts) == pytest.approx(min(by_definition))
 
 
-@unhurried
 @given(class_tables, st.integers(2, 5), st.fractions(min_value="1/8", max_value=5, max_denominator=8))
 def test_recursive(classes, l, c):  # noqa: E741
     model, counts = LDiversity("s", l, kind="recursive", c=c), counts_of(classes)
@@ -95,7 +91,6 @@ def test_many_classes_at_the_bound_are_decided_by_kind_of_class():
     assert LDiversity("s", 2, "entropy").holds(counts).all()
 
 
-@unhurried
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(-6, 6)), max_size=5))
 def test_product_at_least_one(powers):
     product = math.prod((Fraction(base) ** exponent for base, exponent in powers), start=Fraction(1))
@@ -108,7 +103,6 @@ def test_nearly_one_is_told_from_one_whatever_the_digits_it_takes():
     assert not exact.product_at_least_one([(large, 1), (large + 1, -1)])
 
 
-@unhurried
 @given(class_tables, ls)
 def test_integers_beyond_64_bits_decide_alike(classes, l):  # noqa: E741
     counts = counts_of(classes)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import class_tables, context_of, counts_of, unhurried
+from by_definition.class_tables import class_tables, context_of, counts_of
 from by_definition.models import disclosure_within, likeness_gains, likeness_within
 from kohort.errors import InputError, InternalError
 from kohort.problem.models import BetaLikeness, ClassCounts, DeltaDisclosure, share_band
@@ -19,7 +19,6 @@ from kohort.problem.models.beta_likeness import _gain_at_most_log
 limits = st.fractions(min_value=Fraction(1, 8), max_value=4, max_denominator=8)
 
 
-@unhurried
 @given(class_tables, limits)
 def test_disclosure_is_by_definition(classes, delta):
     context, counts = context_of(classes), counts_of(classes)
@@ -35,7 +34,6 @@ def test_disclosure_is_by_definition(classes, delta):
     assert model.measure(counts, context) == pytest.approx(max(apart))
 
 
-@unhurried
 @given(class_tables, limits, st.sampled_from(["basic", "enhanced"]))
 def test_likeness_is_by_definition(classes, beta, kind):
     context, counts = context_of(classes), counts_of(classes)

@@ -16,7 +16,6 @@ from by_definition.class_tables import (
     counts_of,
     shares,
     trees,
-    unhurried,
 )
 from by_definition.models import earth_movers_distance, equal_ground, hierarchical_ground, ordered_ground
 from kohort.errors import InputError, InternalError
@@ -31,13 +30,11 @@ def check(model, classes, context, ground):
     assert model.holds(counts, context).tolist() == [distance <= model.asked for distance in expected]
 
 
-@unhurried
 @given(class_tables, shares)
 def test_equal_distance(classes, t):
     check(TCloseness("s", t), classes, context_of(classes), equal_ground(len(classes[0])))
 
 
-@unhurried
 @given(class_tables, shares, st.data())
 def test_ordered_distance(classes, t, data):
     m = len(classes[0])
@@ -46,7 +43,6 @@ def test_ordered_distance(classes, t, data):
     check(TCloseness("s", t, "ordered"), classes, context, ordered_ground(ranks))
 
 
-@unhurried
 @given(st.data(), shares)
 def test_hierarchical_distance(data, t):
     m = data.draw(st.integers(1, 5))
@@ -55,7 +51,6 @@ def test_hierarchical_distance(data, t):
     check(TCloseness("s", t, "hierarchical"), classes, context_of(classes, tree=tree), ground)
 
 
-@unhurried
 @given(st.data(), st.sampled_from(["equal", "ordered", "hierarchical"]), shares)
 def test_integers_beyond_64_bits_and_small_pieces_change_nothing(data, distance, t):
     m = data.draw(st.integers(1, 5))

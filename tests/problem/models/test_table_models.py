@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.class_tables import counts_of, unhurried
+from by_definition.class_tables import counts_of
 from by_definition.models import records_alike
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.problem.models import (
@@ -34,7 +34,6 @@ def classes_of(rows):
     return LabelledClasses(labels, sizes), of_row.ravel()
 
 
-@unhurried
 @given(tables, st.integers(1, 5), st.integers(1, 4))
 def test_known_columns_are_by_definition(rows, known, k):
     table, of_row = classes_of(rows)

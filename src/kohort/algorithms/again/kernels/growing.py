@@ -150,7 +150,7 @@ def _grow(costs, leaves, value_of, price, seed, q, scarce, room, family, short, 
     lo, hi = leaves[seed].copy(), leaves[seed].copy()
     count, enough = np.zeros(n_values, np.int64), np.zeros(n_values, np.bool_)
     for value in range(n_values):
-        there = value_of[seed] == value
+        there = int(value_of[seed] == value)
         for person in short[value]:
             there += person >= 0
         enough[value] = there >= q

@@ -11,6 +11,8 @@ from cli.running import run as command
 from kohort.io.baskets import BasketShape, write_basket_file
 from studio.studio_client import studio
 
+pytestmark = pytest.mark.processes
+
 STEPS = ("data", "people", "roles", "hierarchies", "promise", "run", "judge", "publish")
 
 
