@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.models import KmAnonymity
 from kohort.verification.item_coverage import CoveredItems
 from kohort.verification.items import km_verdict
 from kohort.verification.local_support import labels_nest
+from kohort.verification.promises import StatedItems, stated_items
+from kohort.verification.promises.itemsets import support
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify import Verification
@@ -54,7 +55,7 @@ class Supports:
         return cls(min(known, default=None), sum(part.rare for part in parts))
 
 
-def count_supports(tails: Tails, model: KmAnonymity) -> Supports:
+def count_supports(tails: Tails, model: StatedItems) -> Supports:
     """The supports of all itemsets of up to m items whose rarest item is a head here.
 
     All tails of these heads must be here.
@@ -63,25 +64,25 @@ def count_supports(tails: Tails, model: KmAnonymity) -> Supports:
         return Supports(None, 0)
     _, place = np.unique(tails.heads, return_inverse=True)
     alone = np.bincount(place, tails.times).astype(np.int64)
-    of_heads = Supports(int(alone.min()), int((alone < model.k).sum()))
-    if model.m == 1:
-        return of_heads
-    return Supports.united([of_heads, _larger_sets(tails, place, model)])
+    promise = stated_items(model)
+    k, m = int(promise.number("k")), int(promise.number("m"))
+    of_heads = Supports(int(alone.min()), int((alone < k).sum()))
+    return of_heads if m == 1 else Supports.united([of_heads, _larger_sets(tails, place, k, m)])
 
 
-def _larger_sets(tails: Tails, place: np.ndarray, model: KmAnonymity) -> Supports:
+def _larger_sets(tails: Tails, place: np.ndarray, k: int, m: int) -> Supports:
     """The supports of itemsets of two items or more.
 
     A tail is listed as often as it occurs, up to a limit. A support below the limit is then exact, since no
     tail that it counts was listed less often; where all supports reach it, the limit is raised.
     """
-    rest, most, limit = KmAnonymity(model.k, model.m - 1), int(tails.times.max()), 4 * model.k
+    most, limit = int(tails.times.max()), 4 * k
     sizes = np.diff(tails.offsets)
     while True:
         each = np.repeat(np.arange(len(sizes)), np.minimum(tails.times, limit))
         offsets = np.concatenate([[0], np.cumsum(sizes[each])]).astype(np.int64)
         starts = np.repeat(tails.offsets[:-1][each] - offsets[:-1], sizes[each])
-        found = rest.survey(place[each], offsets, tails.items[starts + np.arange(offsets[-1])], most=0)
+        found = support(k, m - 1, place[each], offsets, tails.items[starts + np.arange(offsets[-1])], most=0)
         if found.least is None or found.least < limit or limit >= most:
             return Supports(found.least, found.rare)
         limit *= 4
@@ -89,7 +90,7 @@ def _larger_sets(tails: Tails, place: np.ndarray, model: KmAnonymity) -> Support
 
 def unite_basket_parts(
     published: Baskets,
-    model: KmAnonymity,
+    model: StatedItems,
     hierarchy: Hierarchy,
     covered: Sequence[CoveredItems],
     supports: Supports,
@@ -104,7 +105,7 @@ def unite_basket_parts(
     checks     what was found of the table as a whole
     """
     coverage = CoveredItems.united(published.name, covered)
-    nests = labels_nest(published, hierarchy)
+    promise, nests = stated_items(model), labels_nest(published, hierarchy)
     detail = (
         "A published label lies above another one." if nests else "No published label lies above another."
     )
@@ -113,9 +114,9 @@ def unite_basket_parts(
         withheld=0,
         classes=1,
         smallest_class=n_records,
-        models=(km_verdict(published, model, supports.least, int(supports.rare > 0), model.describe()),),
+        models=(km_verdict(published, promise, supports.least, int(supports.rare > 0), promise.words),),
         checks=(*checks, coverage.check, Check("one cut of the hierarchy", not nests, detail)),
         violations=pa.table({}),
-        cautions=tuple(cautions_of_baskets(model.k, sensitive_columns)),
+        cautions=tuple(cautions_of_baskets(int(promise.number("k")), sensitive_columns)),
     )
     return Verification(verdict, {"ncp": coverage.ncp} if verdict.holds else None)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from kohort.data.dataset import Dataset
-from kohort.problem.models import Model
 from kohort.problem.roles import Roles
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands
+from kohort.verification.promises import Promise
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import published_classes, verify_models
 
@@ -30,7 +30,7 @@ class Judge:
 
     demands: Demands
     roles: Roles
-    models: Sequence[Model]
+    models: Sequence[Promise]
     dropped: int
     checks: Sequence[Check]
     context: Mapping[str, Any]

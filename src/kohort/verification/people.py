@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.dataset import Dataset
-from kohort.problem.models import ClassCounts, Model, ValueContext
-from kohort.problem.models.exact import INT64_MAX
+from kohort.verification.promises import Counts, Promise, Values
+from kohort.verification.promises.exact import LONG
 
 __all__ = ["CountedPeople", "persons_in_release"]
 
@@ -50,27 +50,34 @@ class CountedPeople:
         number, _ = _distinct_pairs(self.class_of, self.person_of)
         return np.bincount(number, minlength=self.n_classes)
 
-    def counts_for(
-        self, model: Model, context: ValueContext, values: np.ndarray, n_values: int
-    ) -> ClassCounts:
-        """The people of each class by value, as a model looks at them: see `problem.models.person_cells`."""
-        if model.of_people == "spread":
-            return self.spread(values, n_values)
-        alike = np.unique(model.distinguishes(context), return_inverse=True)[1]
-        first = {int(number): value for value, number in reversed(list(enumerate(alike)))}
-        one_of_alike = np.array([first[int(number)] for number in alike], dtype=np.int64)
-        return self.having(one_of_alike[values] if n_values else values, n_values)
+    def counts_for(self, promise: Promise, values: Values, codes: np.ndarray) -> Counts:
+        """The people of each class by value, as a promise looks at them.
 
-    def having(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        Each is spread over their records there, or counts for every value that they have in any of them: once
+        for values that the promise does not tell apart, as alpha those that it does not list.
+        """
+        n_values = len(values.texts)
+        if promise.spreads_people:
+            return self.spread(codes, n_values)
+        counted_as = np.arange(max(n_values, 1))
+        if (listed := promise.parameters.get("values")) is not None:
+            bounded = np.array(values.codes(listed), dtype=np.int64)
+            others = np.setdiff1d(counted_as, bounded)
+            counted_as[others] = others[:1]
+            if promise.parameters.get("combine", True):
+                counted_as[bounded] = bounded[:1]
+        return self.having(counted_as[codes], n_values)
+
+    def having(self, values: np.ndarray, n_values: int) -> Counts:
         """How many people of each class have each value in any of their records there."""
         cell_of = self.class_of * max(n_values, 1) + values
         cell, _ = _distinct_pairs(cell_of, self.person_of)
         starts = np.flatnonzero(np.diff(cell, prepend=-1))
         count = np.diff(np.append(starts, len(cell)))
         number, value = np.divmod(cell[starts], max(n_values, 1))
-        return ClassCounts(self.in_classes, number, value, count, n_values)
+        return Counts(self.in_classes, number, value, count, n_values)
 
-    def spread(self, values: np.ndarray, n_values: int) -> ClassCounts:
+    def spread(self, values: np.ndarray, n_values: int) -> Counts:
         """The people of each class by value, every one spread evenly over their records there."""
         share_of = self._records_of_person_in_class()
         parts: dict[tuple[int, int], int] = defaultdict(int)
@@ -84,7 +91,7 @@ class CountedPeople:
         people = self.in_classes
         sizes = [int(people[number]) * multiple[number] for number in range(self.n_classes)]
         places = np.array([place for place, _ in found], dtype=np.int64).reshape(-1, 2)
-        return ClassCounts(
+        return Counts(
             _whole(sizes), places[:, 0], places[:, 1], _whole([count for _, count in found]), n_values
         )
 
@@ -123,4 +130,4 @@ def _counted(*columns: np.ndarray) -> list[tuple[tuple[int, ...], int]]:
 
 def _whole(numbers: list[int]) -> np.ndarray:
     """Numbers in 64 bits, or as Python's integers if their sum does not fit."""
-    return np.array(numbers, dtype=np.int64 if sum(numbers) <= INT64_MAX else object)
+    return np.array(numbers, dtype=np.int64 if sum(numbers) <= LONG else object)

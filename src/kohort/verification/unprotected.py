@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.data.counting import stretches_of
 from kohort.errors import counted, percent
-from kohort.problem.models import ClassCounts, Model
 from kohort.verification.caution import Caution
+from kohort.verification.promises import Counts, Promise
 
 __all__ = [
     "Certainty",
@@ -24,7 +24,7 @@ __all__ = [
 
 def sensitive_caution(
     name: str,
-    counts: ClassCounts,
+    counts: Counts,
     kept: np.ndarray,
     *,
     promised: bool,
@@ -67,7 +67,7 @@ class Certainty:
         )
 
 
-def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
+def certainty_of(counts: Counts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
     """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
     certain = certain_classes(counts, kept)
     there = np.zeros(counts.n_values, dtype=bool)
@@ -78,7 +78,7 @@ def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.n
     return Certainty(how_many(kept), how_many(certain), frozenset(values), float(sure))
 
 
-def certain_classes(counts: ClassCounts, kept: np.ndarray) -> np.ndarray:
+def certain_classes(counts: Counts, kept: np.ndarray) -> np.ndarray:
     """Per class whether it is published and all of its records, or people, have the same value."""
     certain: np.ndarray = kept & (counts.largest == counts.sizes)
     return certain
@@ -103,9 +103,9 @@ def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "r
     )
 
 
-def no_promise_at_all(models: Sequence[Model]) -> list[Caution]:
+def no_promise_at_all(promises: Sequence[Promise]) -> list[Caution]:
     """A caution where nothing is asked for but k = 1, which every table keeps."""
-    if any(model.name != "k-anonymity" or model.asked != 1 for model in models):
+    if any(promise.name != "k-anonymity" or promise.number("k") != 1 for promise in promises):
         return []
     return [_of_k_1("record")]
 

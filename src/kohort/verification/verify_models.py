@@ -13,11 +13,11 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, Model
-from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.histories import PublishedHistories
+from kohort.verification.people import CountedPeople
+from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
 from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
@@ -28,7 +28,7 @@ __all__ = ["published_classes", "verify_models"]
 def published_classes(
     published: Dataset,
     quasi_identifiers: Sequence[str],
-    models: Sequence[Model],
+    models: Sequence[Stated | Promise],
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -52,27 +52,39 @@ def published_classes(
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
     published.require(list(quasi_identifiers))
-    sensitive = {}
+    sensitive, values = {}, {}
     for name in sorted({model.attribute for model in models if model.attribute is not None}):
         column = published.sensitive_column(name)
         if orders and name in orders:
             column = column.in_order(orders[name])
-        whole = (overall or {}).get(name)
-        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name), overall=whole)
+        sensitive[name] = column
+        tree, whole = (hierarchies or {}).get(name), (overall or {}).get(name)
+        if whole is None:
+            whole = column.counts if persons is None else _people_by_value(column, persons)
+        values[name] = Values(column.texts, whole, column.ordered, tree)
     columns = [published.column(name) for name in quasi_identifiers]
     if linked_by is None:
-        return PublishedClasses(columns, sensitive, persons, population)
+        return PublishedClasses(columns, sensitive, values, persons, population)
     published.require([linked_by, *([] if slot is None else [slot])])
     slots = None if slot is None else published.column(slot)
     person = published.column(linked_by)
     return PublishedHistories(
-        columns, sensitive, person.codes, person=person, slot=slots, eventless=eventless
+        columns, sensitive, values, person.codes, person=person, slot=slots, eventless=eventless
     )
+
+
+def _people_by_value(column: Column, persons: np.ndarray) -> np.ndarray:
+    """How often each value occurs in the whole table, every person spread evenly over their records."""
+    n_values = len(column.texts)
+    counts = CountedPeople(np.zeros(len(persons), dtype=np.int64), persons, 1).spread(column.codes, n_values)
+    overall = np.zeros(n_values, dtype=counts.count.dtype)
+    overall[counts.value_of] = counts.count
+    return overall
 
 
 def verify_models(
     classes: PublishedClasses,
-    models: Sequence[Model],
+    models: Sequence[Stated | Promise],
     *,
     suppression: float = 0.0,
     dropped: int = 0,
@@ -89,10 +101,12 @@ def verify_models(
     share is not about `counterfeits`, which may be among the records. Takes about the time of one group-by
     per sensitive attribute.
     """
-    if sensitive and all(model.attribute is None for model in models):
+    promises = stated(models)
+    if sensitive and all(promise.attribute is None for promise in promises):
         classes.count_with(sensitive[0])
-    counts = {id(model): classes.counts(model) for model in models}
-    holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
+    counts = [classes.counts(promise) for promise in promises]
+    found = [classes.judged(*each) for each in zip(promises, counts)]
+    holds = np.array([judged.holds for judged in found])
     records = len(classes.columns[0])
     originals = records - counterfeits + dropped
     if allowed is None:
@@ -109,17 +123,16 @@ def verify_models(
         risk=_risk(classes, kept),
         counterfeits=counterfeits,
         models=tuple(
-            _model_verdict(classes, model, counts[id(model)], model_holds, kept)
-            for model, model_holds in zip(models, holds)
+            _model_verdict(classes, promise, judged, kept) for promise, judged in zip(promises, found)
         ),
         checks=(
             _withheld_check(n_withheld + dropped, originals, allowed),
-            *_starred_checks(models, holds, withheld, n_withheld),
-            *classes.own_checks(models),
+            *_starred_checks(promises, holds, withheld, n_withheld),
+            *classes.own_checks(promises),
             *checks,
         ),
-        violations=_violations(classes, models, holds),
-        cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
+        violations=_violations(classes, promises, holds),
+        cautions=() if (~holds).any() else _cautions(classes, promises, counts, kept, sensitive),
     )
 
 
@@ -152,15 +165,15 @@ def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int
 
 def _cautions(
     classes: PublishedClasses,
-    models: Sequence[Model],
-    counts: Mapping[int, ClassCounts],
+    promises: Sequence[Promise],
+    counts: Sequence[Counts],
     kept: np.ndarray,
     sensitive: Sequence[Column],
 ) -> tuple[Caution, ...]:
-    """Cautions about what no model protects; `counts` are those of the models, by their id."""
-    cautions = no_promise_at_all(models)
+    """Cautions about what no promise protects; `counts` are those that each promise was judged by."""
+    cautions = no_promise_at_all(promises)
     for column in sensitive:
-        counted = [counts[id(model)] for model in models if model.attribute == column.name]
+        counted = [of for promise, of in zip(promises, counts) if promise.attribute == column.name]
         known = bool(counted) and classes.people is None
         of_values = counted[0] if known else classes.counts_of(column)
         whom = "record" if classes.people is None else "person"
@@ -179,30 +192,18 @@ def _cautions(
 
 
 def _model_verdict(
-    classes: PublishedClasses, model: Model, counts: ClassCounts, holds: np.ndarray, kept: np.ndarray
+    classes: PublishedClasses, promise: Promise, judged: Judged, kept: np.ndarray
 ) -> ModelVerdict:
-    kept_counts = counts if kept.all() else _only(counts, kept[classes.having(model.attribute)])
+    of_all = promise.name in OF_TABLES
+    chosen = np.ones(len(kept), dtype=bool) if of_all else kept & classes.having(promise.attribute)
     return ModelVerdict(
-        model=model.name,
-        attribute=model.attribute,
-        promise=model.describe() if classes.people is None else model.describe_for_people(),
-        asked=model.asked,
-        measured=classes.measure(model, kept_counts),
-        failing_classes=int((~holds & kept).sum()),
-        parameters=model.to_dict(),
-    )
-
-
-def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
-    """The counts of the `kept` classes alone, renumbered."""
-    number = np.cumsum(kept) - 1
-    cells = kept[counts.class_of]
-    return ClassCounts(
-        counts.sizes[kept],
-        number[counts.class_of[cells]],
-        counts.value_of[cells],
-        counts.count[cells],
-        counts.n_values,
+        model=promise.name,
+        attribute=promise.attribute,
+        promise=promise.words if classes.people is None else promise.other_words,
+        asked=judged.asked,
+        measured=judged.measured(chosen),
+        failing_classes=int((~judged.holds & kept).sum()),
+        parameters=dict(promise.parameters),
     )
 
 
@@ -215,12 +216,12 @@ def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
 
 
 def _starred_checks(
-    models: Sequence[Model], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
+    promises: Sequence[Promise], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
 ) -> list[Check]:
     """Whether records that are withheld as `*` keep the promises together, if there are any."""
     if not n_withheld:
         return []
-    broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
+    broken = [promise.name for promise, ok in zip(promises, holds) if not ok[withheld].all()]
     records = counted(n_withheld, "record is", "records are")
     detail = (
         f"{records} withheld as `*`, and together they do not satisfy {', '.join(broken)}: anybody who "
@@ -231,7 +232,7 @@ def _starred_checks(
     return [Check("records withheld as *", not broken, detail)]
 
 
-def _violations(classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray) -> pa.Table:
-    failing = np.flatnonzero(~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
-    fails = ["; ".join(m.name for m, ok in zip(models, holds[:, number]) if not ok) for number in failing]
+def _violations(classes: PublishedClasses, promises: Sequence[Promise], holds: np.ndarray) -> pa.Table:
+    failing = np.flatnonzero(~holds.all(axis=0)) if len(promises) else np.zeros(0, dtype=np.int64)
+    fails = ["; ".join(p.name for p, ok in zip(promises, holds[:, number]) if not ok) for number in failing]
     return classes.labelled(failing, {"fails": fails})
