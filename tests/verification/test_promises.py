@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ import kohort as ko
 from by_definition import itemsets as slow_itemsets
 from by_definition import models as slow
 from by_definition.class_tables import class_tables, unhurried
+from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
+from kohort.errors import UnsupportedError
 from kohort.problem.differential_arithmetic import attained_delta
 from kohort.problem.models import (
     ITEM_MODELS,
@@ -24,11 +27,13 @@ from kohort.problem.models import (
     ValueContext,
     ValueTree,
 )
+from kohort.verification import published_classes, verify_models
 from kohort.verification.promises import (
     OF_CLASSES,
     OF_TABLES,
     AllClasses,
     Counts,
+    Promise,
     Values,
     counts,
     exact,
@@ -337,7 +342,8 @@ def test_sets_are_found_once_and_with_all_their_records():
 def test_traits_that_verification_derives_are_those_of_the_search(model):
     promise = stated([model])[0]
     assert stated([promise]) == [promise]
-    assert promise.least_is_worst == model.least_is_worst
+    lower_is_worse = ("k-anonymity", "l-diversity")
+    assert promise.least_is_worst == (model.name in lower_is_worse and not promise.is_kind("recursive"))
     assert promise.is_necessary_for_people == model.survives_unions_of_people
     if model.attribute is not None:
         assert promise.spreads_people == (model.of_people == "spread")
@@ -346,3 +352,10 @@ def test_traits_that_verification_derives_are_those_of_the_search(model):
 def test_every_model_has_a_definition_of_its_own():
     assert {**OF_CLASSES, **OF_TABLES}.keys() == MODELS.keys()
     assert set(ITEM_MODELS) == {"km-anonymity", "item-confidence", "rho-uncertainty"}
+
+
+def test_a_model_without_a_definition_is_refused_not_believed():
+    table = Dataset(pa.table({"age": ["1", "1"]}))
+    promise = Promise("hearsay", None, {})
+    with pytest.raises(UnsupportedError, match="no definition of the model 'hearsay'"):
+        verify_models(published_classes(table, ["age"], [promise]), [promise])

@@ -17,7 +17,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.verification.item_coverage import CoveredItems
 from kohort.verification.items import km_verdict
 from kohort.verification.local_support import labels_nest
-from kohort.verification.promises import StatedItems, stated_items
+from kohort.verification.promises import Stated, stated_items
 from kohort.verification.promises.itemsets import support
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, Verdict
@@ -55,7 +55,7 @@ class Supports:
         return cls(min(known, default=None), sum(part.rare for part in parts))
 
 
-def count_supports(tails: Tails, model: StatedItems) -> Supports:
+def count_supports(tails: Tails, model: Stated) -> Supports:
     """The supports of all itemsets of up to m items whose rarest item is a head here.
 
     All tails of these heads must be here.
@@ -67,30 +67,13 @@ def count_supports(tails: Tails, model: StatedItems) -> Supports:
     promise = stated_items(model)
     k, m = int(promise.number("k")), int(promise.number("m"))
     of_heads = Supports(int(alone.min()), int((alone < k).sum()))
-    return of_heads if m == 1 else Supports.united([of_heads, _larger_sets(tails, place, k, m)])
-
-
-def _larger_sets(tails: Tails, place: np.ndarray, k: int, m: int) -> Supports:
-    """The supports of itemsets of two items or more.
-
-    A tail is listed as often as it occurs, up to a limit. A support below the limit is then exact, since no
-    tail that it counts was listed less often; where all supports reach it, the limit is raised.
-    """
-    most, limit = int(tails.times.max()), 4 * k
-    sizes = np.diff(tails.offsets)
-    while True:
-        each = np.repeat(np.arange(len(sizes)), np.minimum(tails.times, limit))
-        offsets = np.concatenate([[0], np.cumsum(sizes[each])]).astype(np.int64)
-        starts = np.repeat(tails.offsets[:-1][each] - offsets[:-1], sizes[each])
-        found = support(k, m - 1, place[each], offsets, tails.items[starts + np.arange(offsets[-1])], most=0)
-        if found.least is None or found.least < limit or limit >= most:
-            return Supports(found.least, found.rare)
-        limit *= 4
+    rest = support(k, m - 1, place, tails.offsets, tails.items, times=tails.times)
+    return Supports.united([of_heads, Supports(rest.least, rest.rare)])
 
 
 def unite_basket_parts(
     published: Baskets,
-    model: StatedItems,
+    model: Stated,
     hierarchy: Hierarchy,
     covered: Sequence[CoveredItems],
     supports: Supports,

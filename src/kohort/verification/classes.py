@@ -12,10 +12,10 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counting import stretches_of
 from kohort.data.domain import STAR
+from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.verification.class_keys import Cells, ClassKeys
-from kohort.verification.people import CountedPeople
-from kohort.verification.population import people_fitting
+from kohort.verification.people import CountedPeople, people_fitting
 from kohort.verification.promises import (
     OF_CLASSES,
     OF_TABLES,
@@ -213,6 +213,11 @@ class PublishedClasses:
         """
         if promise.name in OF_TABLES:
             return OF_TABLES[promise.name](promise, self.labelled_classes)
+        if promise.name not in OF_CLASSES:
+            raise UnsupportedError(
+                f"Verification has no definition of the model {promise.name!r}, so it cannot be promised. "
+                f"Choose from: {', '.join([*OF_CLASSES, *OF_TABLES])}."
+            )
         values = Values() if promise.attribute is None else self.values[promise.attribute]
         found = OF_CLASSES[promise.name](promise, counts, values)
         having = self.having(promise.attribute)

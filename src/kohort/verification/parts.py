@@ -238,7 +238,7 @@ def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFoun
         "record" if whole.n_people is None else "person",
     )
     for name in demands.sensitive:
-        promised = any(model.attribute == name for model in demands.models)
+        promised = any(promise.attribute == name for promise in stated(demands.models))
         certainty = reduce(add, (p.certainty[name] for p in parts))
         if whole.n_people is not None:
             certainty = replace(certainty, records=whole.n_people, known=whole.known.get(name, 0))

@@ -18,28 +18,7 @@ __all__ = [
     "cautions_of_baskets",
     "certainty_of",
     "no_promise_at_all",
-    "sensitive_caution",
 ]
-
-
-def sensitive_caution(
-    name: str,
-    counts: Counts,
-    kept: np.ndarray,
-    *,
-    promised: bool,
-    how_many: Callable[[np.ndarray], int],
-    whom: str = "record",
-) -> Caution | None:
-    """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
-
-    counts    how often each value of the column occurs in each class
-    kept      per class whether it is published as a class; withheld records are in none
-    promised  whether a model is about the column
-    how_many  the number of records or people in the classes that are chosen
-    whom      what the counts are of: record or person; of people, those who have a value
-    """
-    return caution_about(name, certainty_of(counts, kept, how_many), promised=promised, whom=whom)
 
 
 @dataclass(frozen=True)
@@ -68,7 +47,12 @@ class Certainty:
 
 
 def certainty_of(counts: Counts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
-    """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
+    """Measure how certain the values of a sensitive column are, as a class tells them.
+
+    counts    how often each value of the column occurs in each class
+    kept      per class whether it is published as a class; withheld records are in none
+    how_many  the number of records or people in the classes that are chosen
+    """
     certain = certain_classes(counts, kept)
     there = np.zeros(counts.n_values, dtype=bool)
     for cells in stretches_of(len(counts.value_of)):
@@ -85,7 +69,11 @@ def certain_classes(counts: Counts, kept: np.ndarray) -> np.ndarray:
 
 
 def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> Caution | None:
-    """The caution about a sensitive column whose certainty was measured: see `sensitive_caution`."""
+    """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
+
+    promised  whether a model is about the column
+    whom      what was counted: record or person; of people, those who have a value
+    """
     records, known = found.records, found.known
     if not records or (promised and not known):
         return None

@@ -22,15 +22,14 @@ from kohort.verification.averages import lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
-from kohort.verification.holders import Holders, holders_of
-from kohort.verification.items import verify_baskets, with_items
-from kohort.verification.judge import Judge
+from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.perturbed import check_perturbed
 from kohort.verification.promises import Promise, stated, stated_items
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
+from kohort.verification.verify_models import Judge
 from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +15,18 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
+from kohort.problem.roles import Roles
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.demands import Demands
 from kohort.verification.histories import PublishedHistories
 from kohort.verification.people import CountedPeople
 from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
 from kohort.verification.two_files import Eventless
-from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
+from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 
-__all__ = ["published_classes", "verify_models"]
+__all__ = ["Judge", "published_classes", "verify_models"]
 
 
 def published_classes(
@@ -53,7 +57,7 @@ def published_classes(
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
     published.require(list(quasi_identifiers))
     sensitive, values = {}, {}
-    for name in sorted({model.attribute for model in models if model.attribute is not None}):
+    for name in sorted({p.attribute for p in stated(models) if p.attribute is not None}):
         column = published.sensitive_column(name)
         if orders and name in orders:
             column = column.in_order(orders[name])
@@ -136,6 +140,53 @@ def verify_models(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Judges records of a release by the models.
+
+    dropped  how many records were left out
+    checks   what else was checked
+    context  what the classes are read with
+    """
+
+    demands: Demands
+    roles: Roles
+    models: Sequence[Promise]
+    dropped: int
+    checks: Sequence[Check]
+    context: Mapping[str, Any]
+
+    def of_numbers(self) -> Judge:
+        """The same for the models that are about numbers of people alone, not about values."""
+        return replace(self, models=[model for model in self.models if model.attribute is None])
+
+    def judged(
+        self, table: Dataset, persons: np.ndarray | None, counterfeits: int = 0
+    ) -> tuple[PublishedClasses, Verdict]:
+        """The classes of the records, and the verdict on them; `counterfeits` of them are nobody's."""
+        classes = published_classes(
+            table,
+            self.roles.having("quasi-identifier"),
+            self.models,
+            orders=self.demands.orders,
+            linked_by=self.demands.linked_by,
+            slot=self.demands.slot,
+            persons=persons,
+            **self.context,
+        )
+        sensitive = [n for n in self.roles.having("sensitive") if n in table.names]
+        verdict = verify_models(
+            classes,
+            self.models,
+            suppression=self.demands.suppression,
+            dropped=self.dropped,
+            checks=self.checks,
+            sensitive=[table.sensitive_column(name) for name in sensitive],
+            counterfeits=counterfeits,
+        )
+        return classes, verdict
+
+
 def _people_in(classes: PublishedClasses, kept: np.ndarray) -> PeopleFound | None:
     """How many people there are, and in the smallest class; None where they are not known."""
     if classes.counted_people is None or classes.people is None:
@@ -184,9 +235,8 @@ def _cautions(
             among[having] = chosen
             return classes.how_many(among)
 
-        found = sensitive_caution(
-            column.name, of_values, kept[having], promised=bool(counted), how_many=how_many, whom=whom
-        )
+        certainty = certainty_of(of_values, kept[having], how_many)
+        found = caution_about(column.name, certainty, promised=bool(counted), whom=whom)
         cautions += [] if found is None else [found]
     return tuple(cautions)
 

@@ -12,7 +12,6 @@ from kohort.verification.promises.promise import (
     Measure,
     Promise,
     Stated,
-    StatedItems,
     stated,
     stated_items,
 )
@@ -34,7 +33,6 @@ __all__ = [
     "Measure",
     "Promise",
     "Stated",
-    "StatedItems",
     "Values",
     "stated",
     "stated_items",

@@ -37,6 +37,10 @@ class Occurrences(NamedTuple):
         """How many records have each set."""
         return np.bincount(self.number, minlength=len(self.sets))
 
+    def weighed(self, times: np.ndarray) -> np.ndarray:
+        """The same where each record stands for several."""
+        return np.bincount(self.number, times[self.record], len(self.sets)).astype(np.int64)
+
 
 def itemsets(
     group_of_record: np.ndarray, offsets: np.ndarray, items: np.ndarray, most: int
@@ -129,24 +133,26 @@ def support(
     offsets: np.ndarray,
     items: np.ndarray,
     *,
-    most: int = _LISTED,
+    times: np.ndarray | None = None,
 ) -> Rare:
     """Count the records of each group that have each set of up to m items; fewer than k are too few.
 
     O(itemsets of up to m items in all records), a part of them at a time. Smaller sets are listed first.
+
+    times  how many records are alike, of which one is listed
     """
     found = Rare()
     for sets in itemsets(group_of_record, offsets, items, m):
-        records = sets.support
+        records = sets.support if times is None else sets.weighed(times)
         least = int(records.min())
         found.least = least if found.least is None else min(found.least, least)
         few = np.flatnonzero(records < k)
         found.rare += len(few)
         found.failing_classes |= set(sets.group[few].tolist())
-        listed = few[:most]
+        listed = few[:_LISTED]
         rows = zip(sets.group[listed].tolist(), sets.sets[listed].tolist(), records[listed].tolist())
         found.listed += [Itemset(group, tuple(known), n) for group, known, n in rows]
-    found.listed = sorted(found.listed, key=lambda one: len(one.items))[:most]
+    found.listed = sorted(found.listed, key=lambda one: len(one.items))[:_LISTED]
     return found
 
 

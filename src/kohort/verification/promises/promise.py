@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-__all__ = ["Judged", "Measure", "Promise", "Stated", "StatedItems", "stated", "stated_items"]
+__all__ = ["Judged", "Measure", "Promise", "Stated", "stated", "stated_items"]
 
 Measure = Fraction | int | float
 
@@ -20,23 +21,9 @@ class Stated(Protocol):
     @property
     def name(self) -> str: ...
 
-    @property
-    def attribute(self) -> str | None: ...
-
     def to_dict(self) -> dict[str, Any]: ...
 
     def describe(self) -> str: ...
-
-
-class StatedItems(Protocol):
-    """The same of a promise about items."""
-
-    @property
-    def name(self) -> str: ...
-
-    def to_dict(self) -> dict[str, Any]: ...
-
-    def describe(self, *, classes: bool = False) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,25 +71,19 @@ class Promise:
 
 def stated(models: Sequence[Stated | Promise]) -> list[Promise]:
     """The promises that models state; the only place where verification reads a model."""
-    return [
-        model
-        if isinstance(model, Promise)
-        else Promise(
-            model.name,
-            model.attribute,
-            model.to_dict(),
-            model.describe(),
-            getattr(model, "describe_for_people", model.describe)(),
-        )
-        for model in models
-    ]
+    return [model if isinstance(model, Promise) else _stated(model) for model in models]
 
 
-def stated_items(model: StatedItems, **how: bool) -> Promise:
-    """The promise that a model about items states, and how it is put into words."""
-    parameters = model.to_dict()
-    words = (model.describe(classes=classes, **how) for classes in (False, True))
+def _stated(model: Stated, **how: bool) -> Promise:
+    parameters, describe = model.to_dict(), cast(Callable[..., str], model.describe)
+    other_words = getattr(model, "describe_for_people", partial(describe, classes=True))
+    words = describe(**how), other_words(**how)
     return Promise(model.name, parameters.get("attribute"), parameters, *words)
+
+
+def stated_items(model: Stated, *, sensitive: bool = False) -> Promise:
+    """The promise that a model about items states; in words, of items that are not `sensitive`."""
+    return _stated(model, **({"sensitive": True} if sensitive else {}))
 
 
 @dataclass(frozen=True, eq=False)
