@@ -24,15 +24,15 @@ def expected_risk(size: int, fraction: float) -> float:
     if q == 0:
         return 1 / size
     if p <= q and size <= 200:
-        found = -log(p) * p / q
+        found = p / q * -log(p)
         for f in range(2, size + 1):
-            found = (1 / (f - 1) - found) * p / q
+            found = p / q * (1 / (f - 1) - found)
         return found
-    terms, j = [1 / size], 0
-    while terms[-1] > 1e-17 * terms[0]:
-        j += 1
-        terms.append(terms[-1] * q * j / (size + j))
-    return p * sum(reversed(terms))
+    total, term, j = 0.0, 1 / size, 0
+    while total + term > total:
+        total, j = total + term, j + 1
+        term *= q * j / (size + j)
+    return p * total
 
 
 @lru_cache(maxsize=512)
