@@ -43,11 +43,11 @@ def hierarchical_distance(counts: Counts, values: Values) -> Ratios:
     depth = np.zeros(len(below), dtype=np.int64)
     for node in range(1, len(below)):
         depth[node] = depth[tree.parent[node]] + 1
+    at = _by_node(counts, node_of, len(below))
     for level in range(int(depth.max()), 0, -1):
-        at = _by_node(counts, node_of)
         climb = np.where(depth == level, tree.level[tree.parent] - tree.level, 0)
         moved = moved + _surplus(at, below, total, height, climb)
-        node_of = np.where(depth[node_of] == level, tree.parent[node_of], node_of)
+        at = _by_node(at, np.where(depth == level, tree.parent, np.arange(len(below))), len(below))
     return moved, _whole(counts, total, height)
 
 
@@ -94,11 +94,11 @@ def _surplus(
     return counts.total(more if weight is None else more * wide(weight, greatest)[counts.value_of])
 
 
-def _by_node(counts: Counts, node_of: np.ndarray) -> Counts:
+def _by_node(counts: Counts, node_of: np.ndarray, n_nodes: int) -> Counts:
     """The counts with each value replaced by a node."""
-    node = node_of[counts.value_of]
-    order = np.lexsort((node, counts.class_of))
-    class_of, node = counts.class_of[order], node[order]
-    first = np.flatnonzero((np.diff(class_of, prepend=-1) != 0) | (np.diff(node, prepend=-1) != 0))
+    keys = counts.class_of * np.int64(n_nodes) + node_of[counts.value_of]
+    order = np.argsort(keys, kind="stable")  # fast, as classes are in order
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
     count = np.add.reduceat(counts.count[order].astype(counts.sizes.dtype), first)
-    return Counts(counts.sizes, class_of[first], node[first], count, len(node_of))
+    return Counts(counts.sizes, *np.divmod(keys[first], n_nodes), count, n_nodes)
