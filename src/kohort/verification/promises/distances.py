@@ -101,4 +101,5 @@ def _by_node(counts: Counts, node_of: np.ndarray, n_nodes: int) -> Counts:
     keys = keys[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     count = np.add.reduceat(counts.count[order].astype(counts.sizes.dtype), first)
-    return Counts(counts.sizes, *np.divmod(keys[first], n_nodes), count, n_nodes)
+    class_of, node = np.divmod(keys[first], n_nodes)
+    return Counts(counts.sizes, class_of, node, count, n_nodes)

@@ -70,7 +70,7 @@ class Promise:
 
 
 def stated(models: Sequence[Stated | Promise]) -> list[Promise]:
-    """The promises that models state; the only place where verification reads a model."""
+    """The promises that models state, which verification judges by definitions of its own."""
     return [model if isinstance(model, Promise) else _stated(model) for model in models]
 
 
