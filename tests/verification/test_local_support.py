@@ -14,6 +14,7 @@ from items_cases import items_cases
 from kohort.data.baskets import code_baskets
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.verification.local_support import Levels, labels_nest, survey_locally
+from kohort.verification.promises import stated_items
 
 
 def at_random(problem, rng):
@@ -45,7 +46,9 @@ def test_what_is_rare_is_found_with_its_support(case, seed):
     nodes = at_random(problem, np.random.default_rng(seed))
     published, pairs = published_and_pairs(problem, nodes)
     levels = Levels(problem.hierarchy, (problem.baskets, np.arange(len(pairs))))
-    found = survey_locally(published, levels, problem.model, np.zeros(len(pairs), dtype=np.int64))
+    found = survey_locally(
+        published, levels, stated_items(problem.model), np.zeros(len(pairs), dtype=np.int64)
+    )
     wanted = unsupported(problem.hierarchy.parent.tolist(), _lowest(problem, pairs), case.k, case.m)
     listed = named(found, published, problem.hierarchy)
     assert listed.items() <= wanted.items()
@@ -71,8 +74,10 @@ def test_without_the_original_what_a_record_may_have_counts(case, seed):
     published, pairs = published_and_pairs(problem, nodes)
     everybody = np.zeros(len(pairs), dtype=np.int64)
     real = Levels(problem.hierarchy, (problem.baskets, np.arange(len(pairs))))
-    known = survey_locally(published, real, problem.model, everybody)
-    possible = survey_locally(published, Levels(problem.hierarchy, None), problem.model, everybody)
+    known = survey_locally(published, real, stated_items(problem.model), everybody)
+    possible = survey_locally(
+        published, Levels(problem.hierarchy, None), stated_items(problem.model), everybody
+    )
     assert possible.least >= known.least
 
 

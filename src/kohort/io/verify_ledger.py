@@ -10,8 +10,9 @@ from kohort.errors import InputError
 from kohort.io.ledger_file import ledger_key, read_ledger
 from kohort.problem.models import Model
 from kohort.verification import Check, Together, verify_together
+from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.recorded import GivenRelease, check_recorded, texts_of_values
-from kohort.verification.together import promised_models
+from kohort.verification.together import promises_of
 
 __all__ = ["verify_with_ledger"]
 
@@ -49,13 +50,17 @@ def verify_with_ledger(
         for place in range(1, len(ledger.entries) + 1)
         for check in check_recorded(ledger, place, given.get(place), secret)
     ]
-    checks.append(_check_promise(number, promised_models(ledger.entries[number - 1]), models))
+    checks.append(_check_promise(number, promises_of(ledger.entries[number - 1]), models))
     found = verify_together(ledger, texts_of_values(ledger, secret))
     return replace(found, checks=(*checks, *found.checks))
 
 
-def _check_promise(number: int, recorded: Sequence[Model], asked: Sequence[Model]) -> Check:
-    same = sorted(map(str, recorded)) == sorted(map(str, asked))
+def _check_promise(number: int, recorded: Sequence[Promise], asked: Sequence[Stated]) -> Check:
+    ledger, spec = (
+        sorted(f"{promise.name} {sorted(promise.parameters.items())}" for promise in promises)
+        for promises in (recorded, stated(asked))
+    )
+    same = ledger == spec
     detail = (
         f"The spec promises {'what' if same else 'something else than'} release {number} of the ledger did."
     )

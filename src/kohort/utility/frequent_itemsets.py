@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from kohort.problem.models.itemsets import Itemsets, ItemTable, itemsets_of
+from kohort.verification.promises.itemsets import Occurrences, itemsets
 
 __all__ = ["FrequentSets", "frequent_sets"]
 
@@ -59,9 +59,10 @@ def frequent_sets(
         offsets, nodes = before[offsets], nodes[kept]
         if sum(comb(n, length) * times for n, times in _sizes(offsets)) > _MOST_SETS:
             return FrequentSets(found, least, length - 1)
-        table, order = ItemTable.of(np.zeros(len(offsets) - 1, dtype=np.int64), offsets, nodes)
-        for part in itemsets_of(table, length):
-            found |= _counted(part, order, least, last)
+        for part in itemsets(np.zeros(len(offsets) - 1, dtype=np.int64), offsets, nodes, length):
+            if part.sets.shape[1] < length:
+                continue
+            found |= _counted(part, least, last)
             if len(found) > 4 * wanted:
                 found, least = _best(found, wanted)
         found, least = _best(found, wanted)
@@ -83,14 +84,11 @@ def _best(found: dict[tuple[int, ...], int], wanted: int) -> tuple[dict[tuple[in
     return {nodes: support for nodes, support in found.items() if support >= least}, least
 
 
-def _counted(
-    part: Itemsets, order: np.ndarray, least: int, last: np.ndarray | None
-) -> dict[tuple[int, ...], int]:
+def _counted(part: Occurrences, least: int, last: np.ndarray | None) -> dict[tuple[int, ...], int]:
     """The sets of one part that are frequent enough."""
-    keys, support = np.unique(part.key, return_counts=True)
-    enough = support >= least
-    sets = [tuple(sorted(order[list(part.items(key))].tolist())) for key in keys[enough].tolist()]
-    counted = dict(zip(sets, support[enough].tolist()))
+    enough = part.support >= least
+    sets = map(tuple, part.sets[enough].tolist())
+    counted = dict(zip(sets, part.support[enough].tolist()))
     if last is None:
         return counted
     return {nodes: n for nodes, n in counted.items() if not _nested(nodes, last)}

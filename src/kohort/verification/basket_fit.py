@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.items import ItemsProblem
+from kohort.verification.demands import OriginalItems
 from kohort.verification.item_coverage import published_nodes
 
 __all__ = ["BasketFit", "TooLarge", "basket_fit"]
@@ -33,14 +33,14 @@ class BasketFit:
     fits: np.ndarray
 
 
-def basket_fit(published: Baskets, problem: ItemsProblem) -> BasketFit:
+def basket_fit(published: Baskets, problem: OriginalItems) -> BasketFit:
     """Compare every distinct published basket with every distinct original one.
 
     Every original item must be under a published label, unless it may have been dropped, every published
     label above an original item, and sensitive items must be the same. A missing basket may stand for any.
     TooLarge above 10^8 pairs.
     """
-    secret = () if problem.confidence is None else problem.confidence.sensitive
+    secret = () if problem.confidence is None else problem.confidence.to_dict().get("sensitive", ())
     shown, shown_secret = published.parted(secret, multiset=problem.multiset)
     after, first_after = _distinct([shown, shown_secret])
     before, first_before = _distinct([problem.baskets, problem.sensitive or problem.baskets])

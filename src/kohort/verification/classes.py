@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.counting import count_pairs, stretches_of
+from kohort.data.counting import stretches_of
 from kohort.data.domain import STAR
+from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import (
-    NO_CONTEXT,
-    ClassCounts,
-    LabelledClasses,
-    Measure,
-    Model,
-    TableModel,
-    ValueContext,
-)
-from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.class_keys import Cells, ClassKeys
-from kohort.verification.people import CountedPeople
-from kohort.verification.population import people_fitting
+from kohort.verification.people import CountedPeople, people_fitting
+from kohort.verification.promises import (
+    OF_CLASSES,
+    OF_TABLES,
+    AllClasses,
+    Counts,
+    Judged,
+    Promise,
+    Values,
+)
 from kohort.verification.verdict import Check
 
 __all__ = ["PublishedClasses"]
@@ -33,24 +32,26 @@ __all__ = ["PublishedClasses"]
 
 @dataclass(frozen=True, eq=False)
 class PublishedClasses:
-    """The equivalence classes of a published table, and the models' rules applied to each.
+    """The equivalence classes of a published table, and the promises judged in each.
 
     Classes are numbered in the order of their published values.
 
+    sensitive  the columns that promises are about; values: what is known of the values of each
     persons  per record a number for whose it is; None where that is not known, or need not be: then records
              are counted
     population  the same quasi-identifiers of everybody, where promises compare with them
     """
 
     columns: Sequence[Column]
-    sensitive: Mapping[str, SensitiveAttribute]
+    sensitive: Mapping[str, Column]
+    values: Mapping[str, Values] = field(default_factory=dict)
     persons: np.ndarray | None = None
     population: Sequence[Attribute] | None = None
 
     @cached_property
     def _keys(self) -> ClassKeys | None:
         """The classes as sorted numbers; None where people are counted, or columns are too many for that."""
-        widest = max((len(s.column.texts) for s in self.sensitive.values()), default=1)
+        widest = max((len(column.texts) for column in self.sensitive.values()), default=1)
         keys = ClassKeys(self.columns)
         return keys if self.persons is None and keys.fit(widest) else None
 
@@ -72,7 +73,7 @@ class PublishedClasses:
         """The classes in order, counted together with the values of a sensitive column if there is one."""
         if self._cells:
             return self._cells[0][1]
-        return self._counted(next((s.column for s in self.sensitive.values()), None))
+        return self._counted(next(iter(self.sensitive.values()), None))
 
     def count_with(self, column: Column) -> None:
         """Count the classes together with the values of a column that will be asked for: in one sort."""
@@ -120,14 +121,14 @@ class PublishedClasses:
         return [column.codes[record] for column in self.columns]
 
     @cached_property
-    def labelled_classes(self) -> LabelledClasses:
+    def labelled_classes(self) -> AllClasses:
         """All classes with their labels and, where a population is given, with the people whom they fit."""
         labels = np.column_stack(self._codes).astype(np.int64)
         if self.population is None:
-            return LabelledClasses(labels, self.sizes)
+            return AllClasses(labels, self.sizes)
         of_name = {attribute.name: attribute for attribute in self.population}
         everybody = [of_name[column.name] for column in self.columns]
-        return LabelledClasses(labels, self.sizes, *people_fitting(self.columns, self._codes, everybody))
+        return AllClasses(labels, self.sizes, *people_fitting(self.columns, self._codes, everybody))
 
     @cached_property
     def all_star(self) -> np.ndarray:
@@ -172,20 +173,20 @@ class PublishedClasses:
             there[self.class_of_record[lacking]] = False
         return there
 
-    def counts(self, model: Model) -> ClassCounts:
+    def counts(self, promise: Promise) -> Counts:
         """How often each sensitive value occurs in each class: in records, or where they are known people.
 
         Of classes that have values in the column, which the result numbers from 0 on.
         """
-        if model.attribute is None:
-            return ClassCounts.of_sizes(self.sizes if self.people is None else self.people)
-        sensitive = self.sensitive[model.attribute]
+        if promise.attribute is None:
+            return Counts(self.sizes if self.people is None else self.people)
+        column = self.sensitive[promise.attribute]
         if self.counted_people is None:
-            return self.counts_of(sensitive.column)
-        people, codes = self._people_with(sensitive.column)
-        return people.counts_for(model, self._context(model), codes, sensitive.n_values)
+            return self.counts_of(column)
+        people, codes = self._people_with(column)
+        return people.counts_for(promise, self.values[promise.attribute], codes)
 
-    def counts_of(self, column: Column) -> ClassCounts:
+    def counts_of(self, column: Column) -> Counts:
         """How often each value of a column occurs in each class that has any; in people, who have it."""
         n_values = len(column.texts)
         if self.counted_people is not None:
@@ -193,12 +194,8 @@ class PublishedClasses:
             return people.having(codes, n_values)
         if self._keys is not None and self._keys.fit(n_values):
             found = self._counted(column)
-            return ClassCounts(found.sizes, found.number, found.value, found.count, n_values)
-        return ClassCounts.from_cells(
-            *count_pairs(self.class_of_record, column, len(self.sizes), max(n_values, 1)),
-            len(self.sizes),
-            n_values,
-        )
+            return Counts(found.sizes, found.number, found.value, found.count, n_values)
+        return Counts.of_records(self.class_of_record, column.codes, len(self.sizes), n_values)
 
     def _people_with(self, column: Column) -> tuple[CountedPeople, np.ndarray]:
         """The people with a value in the column, and the codes of their values."""
@@ -209,44 +206,28 @@ class PublishedClasses:
         present, number = np.unique(self.class_of_record[~lacking], return_inverse=True)
         return CountedPeople(number, self.persons[~lacking], len(present)), column.codes[~lacking]
 
-    def holds(self, model: Model, counts: ClassCounts) -> np.ndarray:
-        """Per class whether it keeps a model; one without values has nothing to keep."""
-        if isinstance(model, TableModel):
-            return model.holds_in(self.labelled_classes)
-        holds = ~self.having(model.attribute)
-        holds[~holds] = model.holds(counts, self._context(model)) if len(counts.sizes) else True
-        return holds
+    def judged(self, promise: Promise, counts: Counts) -> Judged:
+        """What is found of a promise; a class without values in its column has nothing to keep.
 
-    def measure(self, model: Model, counts: ClassCounts) -> Measure | None:
-        if isinstance(model, TableModel):
-            return model.measure_in(self.labelled_classes)
-        return model.measure(counts, self._context(model))
+        counts  as `counts` returns them, of the classes that have values
+        """
+        if promise.name in OF_TABLES:
+            return OF_TABLES[promise.name](promise, self.labelled_classes)
+        if promise.name not in OF_CLASSES:
+            raise UnsupportedError(
+                f"Verification has no definition of the model {promise.name!r}, so it cannot be promised. "
+                f"Choose from: {', '.join([*OF_CLASSES, *OF_TABLES])}."
+            )
+        values = Values() if promise.attribute is None else self.values[promise.attribute]
+        found = OF_CLASSES[promise.name](promise, counts, values)
+        having = self.having(promise.attribute)
+        holds = ~having
+        holds[having] = found.holds
+        return Judged(found.asked, holds, lambda chosen: found.worst(chosen[having]))
 
-    def own_checks(self, models: Sequence[Model]) -> list[Check]:
+    def own_checks(self, promises: Sequence[Promise]) -> list[Check]:
         """Checks of what else the promises need; none where records are not linked."""
         return []
-
-    def _context(self, model: Model) -> ValueContext:
-        if model.attribute is None:
-            return NO_CONTEXT
-        return self._contexts[model.attribute]
-
-    @cached_property
-    def _contexts(self) -> dict[str, ValueContext]:
-        """What models need to know of each sensitive column; the whole table is counted in people, too.
-
-        Of a part of a table, these counts are given.
-        """
-        found = {}
-        for name, sensitive in self.sensitive.items():
-            found[name] = sensitive.context
-            if self.persons is not None and sensitive.overall is None:
-                whole = CountedPeople(np.zeros(len(self.persons), dtype=np.int64), self.persons, 1)
-                counts = whole.spread(sensitive.column.codes, sensitive.n_values)
-                overall = np.zeros(sensitive.n_values, dtype=counts.count.dtype)
-                overall[counts.value_of] = counts.count
-                found[name] = replace(found[name], overall=overall)
-        return found
 
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
         """A table of the `chosen` classes: their published values, their sizes and the `extra` columns."""

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.errors import counted
-from kohort.problem.models import KAnonymity, Model
 from kohort.verification.demands import Demands, Original
+from kohort.verification.promises import Stated, stated
 from kohort.verification.verdict import Check, Verdict
 
 __all__ = ["SetApart", "check_number", "counting_people", "numbered_apart", "set_apart"]
@@ -88,10 +88,10 @@ def check_number(number: int, demands: Demands, original: Original, *, least: bo
 
 
 def _check_classes(
-    published: Dataset, names: Sequence[str], genuine: np.ndarray, models: Sequence[Model]
+    published: Dataset, names: Sequence[str], genuine: np.ndarray, models: Sequence[Stated]
 ) -> Check:
     """Whether every counterfeit looks like at least k people."""
-    k = max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+    k = max((int(p.number("k")) for p in stated(models) if p.name == "k-anonymity"), default=1)
     class_of = distinct_rows(np.column_stack([published.column(name).codes for name in names]))[2]
     people = np.bincount(class_of, weights=genuine)
     few = int((people[class_of[~genuine]] < k).sum())

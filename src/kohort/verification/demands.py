@@ -8,14 +8,15 @@ from typing import Protocol
 
 import numpy as np
 
+from kohort.data.baskets import Baskets
 from kohort.data.dataset import Dataset
+from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
-from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemInference, KmAnonymity, Model
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
+from kohort.verification.promises import Stated
 
-__all__ = ["Demands", "ItemsDemand", "Original"]
+__all__ = ["Demands", "ItemsDemand", "Original", "OriginalItems"]
 
 
 class ItemsDemand(Protocol):
@@ -42,16 +43,16 @@ class Demands(Protocol):
     def roles(self) -> Roles: ...
 
     @property
-    def table_models(self) -> tuple[Model, ...]: ...
+    def table_models(self) -> tuple[Stated, ...]: ...
 
     @property
     def items(self) -> ItemsDemand | None: ...
 
     @property
-    def km(self) -> KmAnonymity | None: ...
+    def km(self) -> Stated | None: ...
 
     @property
-    def confidence(self) -> ItemInference | None: ...
+    def confidence(self) -> Stated | None: ...
 
     @property
     def orders(self) -> Mapping[str, Sequence[str]]: ...
@@ -93,6 +94,39 @@ class Demands(Protocol):
     def counterfeits(self) -> int: ...
 
 
+class OriginalItems(Protocol):
+    """The original baskets without sensitive items, their hierarchy, and the sensitive items of each record.
+
+    confidence      what is promised of sensitive items or values; None: there are none
+    suppress        whether items may be dropped; drops_sensitive: sensitive ones, too
+    leaf_of_item    the leaf of each distinct item
+    """
+
+    @property
+    def baskets(self) -> Baskets: ...
+
+    @property
+    def hierarchy(self) -> Hierarchy: ...
+
+    @property
+    def sensitive(self) -> Baskets | None: ...
+
+    @property
+    def confidence(self) -> Stated | None: ...
+
+    @property
+    def multiset(self) -> bool: ...
+
+    @property
+    def suppress(self) -> bool: ...
+
+    @property
+    def drops_sensitive(self) -> bool: ...
+
+    @property
+    def leaf_of_item(self) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Original:
     """The original of a published table, in codes.
@@ -110,7 +144,7 @@ class Original:
     dataset: Dataset
     roles: Roles
     attributes: tuple[Attribute, ...]
-    items: ItemsProblem | None = None
+    items: OriginalItems | None = None
     rows: np.ndarray | slice | None = None
     order: np.ndarray | None = None
     treatments: Mapping[str, str] = field(default_factory=dict)

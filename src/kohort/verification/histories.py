@@ -16,9 +16,9 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import counted
-from kohort.problem.models import ClassCounts, Model
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Original
+from kohort.verification.promises import OF_CLASSES, Counts, Promise
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check
 
@@ -59,18 +59,18 @@ class PublishedHistories(PublishedClasses):
     def all_star_records(self) -> np.ndarray:
         return np.zeros(len(self.class_of_record), dtype=bool)
 
-    def own_checks(self, models: Sequence[Model]) -> list[Check]:
+    def own_checks(self, promises: Sequence[Promise]) -> list[Check]:
         """Check that records are linked as they should be, and the models in every slot by itself."""
-        return [*check_links(self.person, self.slot), *self._check_slots(models)]
+        return [*check_links(self.person, self.slot), *self._check_slots(promises)]
 
-    def _check_slots(self, models: Sequence[Model]) -> list[Check]:
+    def _check_slots(self, promises: Sequence[Promise]) -> list[Check]:
         """Check the models in every slot by itself: whoever knows a person's history may look at one slot."""
-        about_values = [model for model in models if model.attribute is not None]
+        about_values = [promise for promise in promises if promise.attribute is not None]
         if self.slot is None or not about_values:
             return []
         cells = self.class_of_record * len(self.slot.texts) + self.slot.codes
         _, number = np.unique(cells, return_inverse=True)
-        broken = [model.name for model in about_values if not self._holds_in(number, model)]
+        broken = [promise.name for promise in about_values if not self._holds_in(number, promise)]
         detail = (
             f"In some slot of some history, {', '.join(broken)} does not hold among the records there."
             if broken
@@ -78,18 +78,18 @@ class PublishedHistories(PublishedClasses):
         )
         return [Check("models slot by slot", not broken, detail)]
 
-    def _holds_in(self, class_of_record: np.ndarray, model: Model) -> bool:
-        assert model.attribute is not None
-        of, lacking = self.sensitive[model.attribute], self.lacking(model.attribute)
-        codes = of.column.codes
+    def _holds_in(self, class_of_record: np.ndarray, promise: Promise) -> bool:
+        assert promise.attribute is not None
+        values, lacking = self.values[promise.attribute], self.lacking(promise.attribute)
+        codes = self.sensitive[promise.attribute].codes
         if lacking is not None:
             codes = codes[~lacking]
             _, class_of_record = np.unique(class_of_record[~lacking], return_inverse=True)
         if not len(codes):
             return True
         n_classes = int(class_of_record.max()) + 1
-        counts = ClassCounts.from_records(class_of_record, codes, n_classes, of.n_values)
-        return bool(model.holds(counts, of.context).all())
+        counts = Counts.of_records(class_of_record, codes, n_classes, len(values.texts))
+        return bool(OF_CLASSES[promise.name](promise, counts, values).holds.all())
 
 
 def history_of_record(

@@ -10,7 +10,7 @@ from kohort.data.baskets import Baskets
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted, percent
-from kohort.problem.items import ItemsProblem
+from kohort.verification.demands import OriginalItems
 from kohort.verification.verdict import Check
 
 __all__ = ["CoveredBaskets", "cover_baskets", "published_nodes"]
@@ -32,11 +32,12 @@ class CoveredBaskets:
     dropped: int
 
 
-def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
+def cover_baskets(published: Baskets, problem: OriginalItems, rows: np.ndarray) -> CoveredBaskets:
     """Compare published baskets with the original ones: sensitive items apart from all others."""
-    if problem.confidence is None or problem.sensitive is None or problem.confidence.attribute is not None:
+    secret = () if problem.confidence is None else problem.confidence.to_dict().get("sensitive", ())
+    if not secret or problem.sensitive is None:
         return _cover_items(published, problem, rows)
-    others, shown = published.parted(problem.confidence.sensitive, multiset=problem.multiset)
+    others, shown = published.parted(secret, multiset=problem.multiset)
     covered = _cover_items(others, problem, rows)
     silent = set(rows[published.missing].tolist())  # a missing basket says nothing
     held = {
@@ -49,7 +50,7 @@ def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -
     return replace(covered, checks=(*covered.checks, check))
 
 
-def _check_sensitive(name: str, missing: int, invented: int, problem: ItemsProblem, n_items: int) -> Check:
+def _check_sensitive(name: str, missing: int, invented: int, problem: OriginalItems, n_items: int) -> Check:
     """Check sensitive items, some of which are missing: that is right where they may be dropped, too."""
     dropped = missing if problem.drops_sensitive else 0
     wrong = missing - dropped + invented
@@ -69,7 +70,7 @@ def _texts(baskets: Baskets) -> list[str | None]:
     return [baskets.items.texts[code] for code in baskets.items.codes]
 
 
-def _cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
+def _cover_items(published: Baskets, problem: OriginalItems, rows: np.ndarray) -> CoveredBaskets:
     """Compare published items with the original ones, record by record. O(items log items).
 
     rows  per published record the number of its original

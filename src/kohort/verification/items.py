@@ -1,4 +1,4 @@
-"""Verification of published baskets: every itemset is counted."""
+"""Verification of published baskets: every itemset is counted, and what it implies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.baskets import Baskets
-from kohort.problem.models import KmAnonymity
-from kohort.problem.models.km_anonymity import ItemsetSurvey
+from kohort.data.column import Column
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.holders import Holders, survey_published
 from kohort.verification.local_support import Levels, labels_nest, survey_locally
+from kohort.verification.promises import Promise
+from kohort.verification.promises.itemsets import Inferences, Rare, infer, support
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["km_verdict", "verify_baskets", "with_items"]
+__all__ = ["Holders", "holders_of", "km_verdict", "verify_baskets", "with_items"]
 
 
 def verify_baskets(
     published: Baskets,
-    model: KmAnonymity,
+    promise: Promise,
     holders: Holders | None = None,
     *,
     levels: Levels | None = None,
@@ -40,9 +40,8 @@ def verify_baskets(
     """
     others = published if holders is None else holders.others
     everybody = np.zeros(len(others), dtype=np.int64)
-    found = _survey(others, model, everybody, levels)
-    promise = model.describe(sensitive=holders is not None and holders.model.attribute is None)
-    judged = [km_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    found = _survey(others, promise, everybody, levels)
+    judged = [km_verdict(others, promise, found.least, len(found.failing_classes), promise.words)]
     violations = [Violation(0, _named(others, rare.items), rare.support) for rare in found.listed]
     if holders is not None:
         of_sensitive, telling = _confidence(holders, everybody, classes=False)
@@ -56,8 +55,60 @@ def verify_baskets(
         models=tuple(judged),
         checks=tuple(checks),
         violations=pa.table(_columns_of(violations, with_sensitive=holders is not None)),
-        cautions=tuple(cautions_of_baskets(model.k, sensitive_columns)),
+        cautions=tuple(cautions_of_baskets(int(promise.number("k")), sensitive_columns)),
     )
+
+
+class Holders(NamedTuple):
+    """What is promised of sensitive items or values, and who holds them.
+
+    others        the published baskets without sensitive items
+    known         the published baskets with what others may know: sensitive items as well, or not
+    sensitive_of  per item of those the number of the sensitive item that it is, or -1; None: none is known
+    names         of the sensitive items or values
+    holds         for each of them, whether each record holds it
+    """
+
+    promise: Promise
+    others: Baskets
+    known: Baskets
+    sensitive_of: np.ndarray | None
+    names: Sequence[str | None]
+    holds: list[np.ndarray]
+
+    @property
+    def limit(self) -> Fraction:
+        """The confidence that is allowed; where sensitive items may be known, it must stay below."""
+        return self.promise.number("limit" if self.sensitive_of is None else "rho")
+
+    def inferences(self, records: np.ndarray) -> Inferences:
+        """Look at every set of published items of some records."""
+        sizes = self.known.sizes[records]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(offsets[-1]) + np.repeat(self.known.offsets[records] - offsets[:-1], sizes)
+        return infer(
+            Inferences(self.limit, strict=self.sensitive_of is not None),
+            int(self.promise.number("m")),
+            offsets,
+            self.known.items.codes[places],
+            [held[records] for held in self.holds],
+            self.sensitive_of,
+        )
+
+
+def holders_of(published: Baskets, promise: Promise, values: Column | None, *, multiset: bool) -> Holders:
+    """Who holds the sensitive items, or the values of a column."""
+    sensitive = promise.parameters.get("sensitive", ())
+    others = published.parted(sensitive, multiset=multiset)[0]
+    if values is not None:
+        holds = [values.codes == code for code in range(len(values.texts))]
+        return Holders(promise, others, others, None, values.texts, holds)
+    holds = published.holders(sensitive, multiset=multiset)
+    if promise.name != "rho-uncertainty":
+        return Holders(promise, others, others, None, sensitive, holds)
+    number = {name: i for i, name in enumerate(sensitive)}
+    of_item = np.array([number.get(name, -1) for name in published.names(multiset)], dtype=np.int64)
+    return Holders(promise, others, published, of_item, sensitive, holds)
 
 
 class Violation(NamedTuple):
@@ -74,11 +125,11 @@ def _confidence(
     found: Holders, class_of_record: np.ndarray, *, classes: bool
 ) -> tuple[ModelVerdict, list[Violation]]:
     """Judge every class by itself."""
-    model, known = found.model, found.known
+    promise, known = found.promise, found.known
     highest, failing, violations = Fraction(0), 0, list[Violation]()
     order = np.argsort(class_of_record, kind="stable")
     for records in np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1):
-        survey = survey_published(found, records)
+        survey = found.inferences(records)
         highest = max(highest, survey.highest or highest)
         failing += survey.telling > 0
         violations += [
@@ -92,13 +143,13 @@ def _confidence(
             for one in survey.listed
         ]
     verdict = ModelVerdict(
-        model=model.name,
-        attribute=known.name if model.attribute is None else model.attribute,
-        promise=model.describe(classes=classes),
-        asked=model.asked,
+        model=promise.name,
+        attribute=known.name if promise.attribute is None else promise.attribute,
+        promise=promise.other_words if classes else promise.words,
+        asked=found.limit,
         measured=highest,
         failing_classes=failing,
-        parameters=model.to_dict(),
+        parameters=dict(promise.parameters),
     )
     return verdict, violations
 
@@ -118,22 +169,21 @@ def with_items(
     verdict: Verdict,
     classes: PublishedClasses,
     published: Baskets,
-    model: KmAnonymity,
+    promise: Promise,
     holders: Holders | None = None,
     levels: Levels | None = None,
 ) -> Verdict:
     """The verdict on quasi-identifiers, extended by that on the items within every class."""
     others = published if holders is None else holders.others
-    found = _survey(others, model, classes.class_of_record, levels)
-    promise = model.describe(classes=True, sensitive=holders is not None and holders.model.attribute is None)
-    judged = [km_verdict(others, model, found.least, len(found.failing_classes), promise)]
+    found = _survey(others, promise, classes.class_of_record, levels)
+    judged = [km_verdict(others, promise, found.least, len(found.failing_classes), promise.other_words)]
     named = [(one.class_, _named(others, one.items), one.support) for one in found.listed]
-    violations, fails = [Violation(*one) for one in named], [model.name] * len(named)
+    violations, fails = [Violation(*one) for one in named], [promise.name] * len(named)
     if holders is not None:
         of_sensitive, telling = _confidence(holders, classes.class_of_record, classes=True)
         judged.append(of_sensitive)
         violations += telling
-        fails += [holders.model.name] * len(telling)
+        fails += [holders.promise.name] * len(telling)
     shown = verdict.violations
     if violations and not shown.num_rows:
         chosen = np.array([one.class_ for one in violations])
@@ -142,27 +192,26 @@ def with_items(
     return replace(verdict, models=(*verdict.models, *judged), violations=shown)
 
 
-def _survey(
-    published: Baskets, model: KmAnonymity, class_of_record: np.ndarray, levels: Levels | None
-) -> ItemsetSurvey:
+def _survey(published: Baskets, promise: Promise, class_of_record: np.ndarray, levels: Levels | None) -> Rare:
     """Count every set of labels as it is published or, where labels lie above others, with those above it."""
     if levels is not None and labels_nest(published, levels.hierarchy):
-        return survey_locally(published, levels, model, class_of_record)
-    return model.survey(class_of_record, published.offsets, published.items.codes)
+        return survey_locally(published, levels, promise, class_of_record)
+    k, m = int(promise.number("k")), int(promise.number("m"))
+    return support(k, m, class_of_record, published.offsets, published.items.codes)
 
 
 def km_verdict(
-    published: Baskets, model: KmAnonymity, least: int | None, failing: int, promise: str
+    published: Baskets, promise: Promise, least: int | None, failing: int, words: str
 ) -> ModelVerdict:
     """The verdict on k^m-anonymity, given the least support of an itemset and how many classes fail."""
     return ModelVerdict(
-        model=model.name,
+        model=promise.name,
         attribute=published.name,
-        promise=promise,
-        asked=model.k,
+        promise=words,
+        asked=int(promise.number("k")),
         measured=least,
         failing_classes=failing,
-        parameters=model.to_dict(),
+        parameters=dict(promise.parameters),
     )
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.models.km_anonymity import ItemsetSurvey, KmAnonymity, RareItemset
+from kohort.verification.promises import Promise
+from kohort.verification.promises.itemsets import Itemset, Rare
 
 __all__ = ["Levels", "labels_nest", "survey_locally"]
 
@@ -44,9 +45,7 @@ def labels_nest(published: Baskets, hierarchy: Hierarchy) -> bool:
     return bool((nodes[1:] <= np.maximum.accumulate(last[nodes])[:-1]).any()) if len(nodes) else False
 
 
-def survey_locally(
-    published: Baskets, levels: Levels, model: KmAnonymity, class_of_record: np.ndarray
-) -> ItemsetSurvey:
+def survey_locally(published: Baskets, levels: Levels, promise: Promise, class_of_record: np.ndarray) -> Rare:
     """Look at every set of up to m labels of every record; list those with the support of fewer than k.
 
     `least` is the smallest support of a listed set, or k where none is listed. O(sets of up to m labels, with
@@ -59,13 +58,13 @@ def survey_locally(
     label_of_rank = np.argsort(count, kind="stable")  # rare labels first: few records are followed from them
     rank = np.empty(n_labels, dtype=np.int64)
     rank[label_of_rank] = np.arange(n_labels)
-    found = ItemsetSurvey()
+    found, k, m = Rare(), int(promise.number("k")), int(promise.number("m"))
     if not len(own):
         return found
-    found.least = model.k
+    found.least = k
     for records in _classes(class_of_record):
         shown, support = (_table(part, n_labels, rank, records) for part in (own, keys))
-        _survey_class(shown, support, model, int(class_of_record[records[0]]), label_of_rank, found)
+        _survey_class(shown, support, k, m, int(class_of_record[records[0]]), label_of_rank, found)
     return found
 
 
@@ -79,21 +78,22 @@ class _Table(NamedTuple):
 def _survey_class(
     shown: _Table,
     support: _Table,
-    model: KmAnonymity,
+    k: int,
+    m: int,
     class_: int,
     label_of: np.ndarray,
-    found: ItemsetSurvey,
+    found: Rare,
 ) -> None:
-    size = min(model.m, int(np.diff(shown.start).max(initial=0)))
+    size = min(m, int(np.diff(shown.start).max(initial=0)))
     if not size:
         return
-    for ranks, n in _unsupported(shown, support, size, model.k, ()):
+    for ranks, n in _unsupported(shown, support, size, k, ()):
         found.rare += 1
         found.failing_classes.add(class_)
         found.least = n if found.least is None else min(found.least, n)
         if len(found.listed) < _LISTED:
             items = tuple(sorted(label_of[list(ranks)].tolist()))
-            found.listed.append(RareItemset(class_, items, n))
+            found.listed.append(Itemset(class_, items, n))
 
 
 def _classes(class_of_record: np.ndarray) -> Iterator[np.ndarray]:
@@ -172,10 +172,10 @@ def _meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
     return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
 
 
-Rare = Iterator[tuple[tuple[int, ...], int]]  # sets of labels by rank, each with its support
+Unsupported = Iterator[tuple[tuple[int, ...], int]]  # sets of labels by rank, each with its support
 
 
-def _unsupported(shown: _Table, support: _Table, size: int, k: int, prefix: tuple[int, ...]) -> Rare:
+def _unsupported(shown: _Table, support: _Table, size: int, k: int, prefix: tuple[int, ...]) -> Unsupported:
     """Sets of up to `size` labels after a prefix that some record shows, and fewer than k support.
 
     The tables hold the records with the prefix, and the labels after it. Of sets that contain a rare one
@@ -218,7 +218,7 @@ class _Index:
         return _Table(start, self.table.labels[at])
 
 
-def _unsupported_pairs(shown: _Table, support: _Table, k: int, prefix: tuple[int, ...]) -> Rare:
+def _unsupported_pairs(shown: _Table, support: _Table, k: int, prefix: tuple[int, ...]) -> Unsupported:
     """Sets of one or two labels after a prefix that some record shows, and fewer than k support."""
     labels = np.unique(shown.labels)
     some, _ = _together(_among(shown, labels), len(labels))

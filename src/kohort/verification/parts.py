@@ -21,11 +21,11 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
-from kohort.problem.models import Model
 from kohort.verification.against_original import check_coverage, label_pairs
 from kohort.verification.caution import Caution
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.people import persons_in_release
+from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.reading import read_column
 from kohort.verification.unprotected import (
     Certainty,
@@ -57,7 +57,7 @@ class PartDemands:
     """
 
     attributes: tuple[Attribute, ...]
-    models: tuple[Model, ...]
+    models: tuple[Stated, ...]
     sensitive: Mapping[str, CountedColumn]
     hierarchies: Mapping[str, Hierarchy]
     orders: Mapping[str, Sequence[str]]
@@ -155,8 +155,8 @@ def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFo
     verdicts = [part.verdict for part in parts]
     records, withheld = (sum(getattr(v, name) for v in verdicts) for name in ("records", "withheld"))
     models = tuple(
-        _united_model(model, [v.models[number] for v in verdicts])
-        for number, model in enumerate(demands.models)
+        _united_model(promise, [v.models[number] for v in verdicts])
+        for number, promise in enumerate(stated(demands.models))
     )
     smallest = min((v.smallest_class for v in verdicts if v.smallest_class is not None), default=None)
     detail = f"Withheld: {withheld} of {counted(records, 'record')}; allowed: {demands.allowed}."
@@ -181,9 +181,9 @@ def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFo
     return Verification(verdict, _united_loss(parts, verdict) if verdict.holds else None)
 
 
-def _united_model(model: Model, found: Sequence[ModelVerdict]) -> ModelVerdict:
+def _united_model(promise: Promise, found: Sequence[ModelVerdict]) -> ModelVerdict:
     measured = [verdict.measured for verdict in found if verdict.measured is not None]
-    worst = min if model.least_is_worst else max
+    worst = min if promise.least_is_worst else max
     first = found[0]
     return ModelVerdict(
         model=first.model,
@@ -233,9 +233,12 @@ def _fewest(verdicts: Sequence[Verdict]) -> int | None:
 
 def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> tuple[Caution, ...]:
     """Cautions about what no model protects, in records, or in people, each of whom counts once."""
-    cautions, whom = no_promise_at_all(demands.models), "record" if whole.n_people is None else "person"
+    cautions, whom = (
+        no_promise_at_all(stated(demands.models)),
+        "record" if whole.n_people is None else "person",
+    )
     for name in demands.sensitive:
-        promised = any(model.attribute == name for model in demands.models)
+        promised = any(promise.attribute == name for promise in stated(demands.models))
         certainty = reduce(add, (p.certainty[name] for p in parts))
         if whole.n_people is not None:
             certainty = replace(certainty, records=whole.n_people, known=whole.known.get(name, 0))

@@ -1,4 +1,4 @@
-"""People in the classes of a published table, counted from its original: whose record each record is.
+"""People behind a published table: whose record each record is, whom of a population a class fits.
 
 Shares no code with the searches, which count people in other ways.
 """
@@ -6,19 +6,24 @@ Shares no code with the searches, which count people in other ways.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.column import Column
 from kohort.data.dataset import Dataset
-from kohort.problem.models import ClassCounts, Model, ValueContext
-from kohort.problem.models.exact import INT64_MAX
+from kohort.problem.attribute import Attribute
+from kohort.verification.covering import read_covering
+from kohort.verification.promises import Counts, Promise, Values
+from kohort.verification.promises.exact import LONG
 
-__all__ = ["CountedPeople", "persons_in_release"]
+__all__ = ["CountedPeople", "people_fitting", "persons_in_release"]
 
 
 def persons_in_release(original: Dataset, name: str, rows: np.ndarray | slice) -> np.ndarray:
@@ -50,27 +55,34 @@ class CountedPeople:
         number, _ = _distinct_pairs(self.class_of, self.person_of)
         return np.bincount(number, minlength=self.n_classes)
 
-    def counts_for(
-        self, model: Model, context: ValueContext, values: np.ndarray, n_values: int
-    ) -> ClassCounts:
-        """The people of each class by value, as a model looks at them: see `problem.models.person_cells`."""
-        if model.of_people == "spread":
-            return self.spread(values, n_values)
-        alike = np.unique(model.distinguishes(context), return_inverse=True)[1]
-        first = {int(number): value for value, number in reversed(list(enumerate(alike)))}
-        one_of_alike = np.array([first[int(number)] for number in alike], dtype=np.int64)
-        return self.having(one_of_alike[values] if n_values else values, n_values)
+    def counts_for(self, promise: Promise, values: Values, codes: np.ndarray) -> Counts:
+        """The people of each class by value, as a promise looks at them.
 
-    def having(self, values: np.ndarray, n_values: int) -> ClassCounts:
+        Each is spread over their records there, or counts for every value that they have in any of them: once
+        for values that the promise does not tell apart, as alpha those that it does not list.
+        """
+        n_values = len(values.texts)
+        if promise.spreads_people:
+            return self.spread(codes, n_values)
+        counted_as = np.arange(max(n_values, 1))
+        if (listed := promise.parameters.get("values")) is not None:
+            bounded = np.array(values.codes(listed), dtype=np.int64)
+            others = np.setdiff1d(counted_as, bounded)
+            counted_as[others] = others[:1]
+            if promise.parameters.get("combine", True):
+                counted_as[bounded] = bounded[:1]
+        return self.having(counted_as[codes], n_values)
+
+    def having(self, values: np.ndarray, n_values: int) -> Counts:
         """How many people of each class have each value in any of their records there."""
         cell_of = self.class_of * max(n_values, 1) + values
         cell, _ = _distinct_pairs(cell_of, self.person_of)
         starts = np.flatnonzero(np.diff(cell, prepend=-1))
         count = np.diff(np.append(starts, len(cell)))
         number, value = np.divmod(cell[starts], max(n_values, 1))
-        return ClassCounts(self.in_classes, number, value, count, n_values)
+        return Counts(self.in_classes, number, value, count, n_values)
 
-    def spread(self, values: np.ndarray, n_values: int) -> ClassCounts:
+    def spread(self, values: np.ndarray, n_values: int) -> Counts:
         """The people of each class by value, every one spread evenly over their records there."""
         share_of = self._records_of_person_in_class()
         parts: dict[tuple[int, int], int] = defaultdict(int)
@@ -84,7 +96,7 @@ class CountedPeople:
         people = self.in_classes
         sizes = [int(people[number]) * multiple[number] for number in range(self.n_classes)]
         places = np.array([place for place, _ in found], dtype=np.int64).reshape(-1, 2)
-        return ClassCounts(
+        return Counts(
             _whole(sizes), places[:, 0], places[:, 1], _whole([count for _, count in found]), n_values
         )
 
@@ -123,4 +135,69 @@ def _counted(*columns: np.ndarray) -> list[tuple[tuple[int, ...], int]]:
 
 def _whole(numbers: list[int]) -> np.ndarray:
     """Numbers in 64 bits, or as Python's integers if their sum does not fit."""
-    return np.array(numbers, dtype=np.int64 if sum(numbers) <= INT64_MAX else object)
+    return np.array(numbers, dtype=np.int64 if sum(numbers) <= LONG else object)
+
+
+class Fitting(NamedTuple):
+    """How many people each class fits, how many fit none, and whether nobody fits two."""
+
+    people: np.ndarray
+    elsewhere: int
+    apart: bool
+
+
+def people_fitting(
+    columns: Sequence[Column], codes: Sequence[np.ndarray], population: Sequence[Attribute]
+) -> Fitting:
+    """Count the people of a population whom the labels of each class cover in every column.
+
+    columns     the published quasi-identifiers
+    codes       per column the code of each class
+    population  the same columns of the population, with the hierarchies that say what labels mean
+
+    O(people * columns) where no value is covered by two labels; else O(people * classes * columns) bits.
+    """
+    covers = [
+        read_covering(column.texts, attribute).covers(np.arange(len(attribute.column.texts)))
+        for column, attribute in zip(columns, population)
+    ]
+    everybody, counts = np.unique(
+        np.column_stack([attribute.column.codes for attribute in population]), axis=0, return_counts=True
+    )
+    if all((covered.sum(axis=1) <= 1).all() for covered in covers):
+        return _by_their_only_labels(covers, everybody, counts, np.column_stack(codes))
+    return _one_class_at_a_time(covers, everybody, counts, codes)
+
+
+def _by_their_only_labels(
+    covers: Sequence[np.ndarray], everybody: np.ndarray, counts: np.ndarray, classes: np.ndarray
+) -> Fitting:
+    """Where a value has one label at most, a person fits the class with their labels, if there is one."""
+    labels = [np.where(c.any(axis=1), c.argmax(axis=1), -1)[values] for c, values in zip(covers, everybody.T)]
+    rows = np.concatenate([classes, np.column_stack(labels)])
+    _, number = np.unique(rows, axis=0, return_inverse=True)
+    number = number.ravel()
+    fitting = np.bincount(number[len(classes) :], weights=counts, minlength=int(number.max()) + 1)
+    people = fitting[number[: len(classes)]].astype(np.int64)
+    return Fitting(people, int(counts.sum() - people.sum()), apart=True)
+
+
+def _one_class_at_a_time(
+    covers: Sequence[np.ndarray], everybody: np.ndarray, counts: np.ndarray, codes: Sequence[np.ndarray]
+) -> Fitting:
+    people = np.zeros(len(codes[0]), dtype=np.int64)
+    times = np.zeros(len(everybody), dtype=np.int64)
+    packed = [_bits(covered, values) for covered, values in zip(covers, everybody.T)]
+    for number, labels in enumerate(zip(*codes)):
+        fitting = packed[0][labels[0]]
+        for bits, label in zip(packed[1:], labels[1:]):
+            fitting = fitting & bits[label]
+        fits = np.flatnonzero(np.unpackbits(fitting, count=len(everybody)))
+        people[number] = counts[fits].sum()
+        times[fits] += 1
+    return Fitting(people, int(counts[times == 0].sum()), apart=bool((times <= 1).all()))
+
+
+def _bits(covered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each label a bit per person: whether it covers their value."""
+    return np.array([np.packbits(of_label[values]) for of_label in covered.T])

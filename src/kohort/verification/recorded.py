@@ -18,7 +18,7 @@ import pyarrow as pa
 from kohort.data.column import whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
-from kohort.verification.together import SIGNATURES, promised_models
+from kohort.verification.together import SIGNATURES, promises_of
 from kohort.verification.verdict import Check
 
 __all__ = ["GivenRelease", "check_recorded", "texts_of_values"]
@@ -164,8 +164,8 @@ def texts_of_values(ledger: Ledger, key: bytes) -> dict[str, list[str | None]]:
     """Per sensitive column a text for each value of the ledger: the true one, where a model names it."""
     place_of = {bytes(row): place for place, row in enumerate(ledger.values)}
     found: dict[str, list[str | None]] = {}
-    for model in (model for entry in ledger.entries for model in promised_models(entry)):
-        listed = getattr(model, "values", None)
+    for model in (model for entry in ledger.entries for model in promises_of(entry)):
+        listed = model.parameters.get("values")
         if model.attribute is None or not listed:
             continue
         texts = found.setdefault(model.attribute, [f"\0{number}" for number in range(len(ledger.values))])

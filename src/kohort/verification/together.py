@@ -21,10 +21,10 @@ import numpy as np
 
 from kohort.data.ledger import Ledger, LedgerEntry
 from kohort.errors import counted
-from kohort.problem.models import MODELS, ClassCounts, KAnonymity, Model, ValueContext
+from kohort.verification.promises import OF_CLASSES, Counts, Promise, Values
 from kohort.verification.verdict import Check
 
-__all__ = ["SIGNATURES", "Together", "promised_models", "verify_together"]
+__all__ = ["SIGNATURES", "Together", "promises_of", "verify_together"]
 
 SIGNATURES = "m-invariance"
 """The way of publishing again that is checked by signatures; all others are by places."""
@@ -62,13 +62,12 @@ class Together:
         }
 
 
-def promised_models(entry: LedgerEntry) -> list[Model]:
-    """The models that a release promised."""
-    found = []
-    for facts in entry.facts["models"]:
-        parameters = {name: value for name, value in facts.items() if name != "model"}
-        found.append(MODELS[facts["model"]](**parameters))
-    return found
+def promises_of(entry: LedgerEntry) -> list[Promise]:
+    """What a release promised."""
+    return [
+        Promise(facts["model"], facts.get("attribute"), {n: v for n, v in facts.items() if n != "model"})
+        for facts in entry.facts["models"]
+    ]
 
 
 def verify_together(ledger: Ledger, labels: Labels | None = None) -> Together:
@@ -88,7 +87,7 @@ def _places(ledger: Ledger, labels: Labels) -> Together:
     broken = np.zeros(len(sizes), dtype=bool)
     failing: list[str] = []
     for entry in ledger.entries:
-        cells, models = cell_of[entry.place], promised_models(entry)
+        cells, models = cell_of[entry.place], promises_of(entry)
         small[cells[sizes[cells] < _k(models)]] = True
         for model in models:
             wrong = _breaking(model, entry, cells, len(sizes), labels)
@@ -156,7 +155,7 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
     uneven = other = small = 0
     failing: list[str] = []
     for entry in ledger.entries:
-        models, people = promised_models(entry), entry.of_people
+        models, people = promises_of(entry), entry.of_people
         sizes = np.bincount(people.place, minlength=int(entry.place.max()) + 1)
         least = min(least, int(sizes.min()))
         wrong = sizes < _k(models)
@@ -216,25 +215,25 @@ def _signature_sentence(uneven: int, other: int) -> str:
 
 
 def _breaking(
-    model: Model, entry: LedgerEntry, cells: np.ndarray, n_cells: int, labels: Labels
+    promise: Promise, entry: LedgerEntry, cells: np.ndarray, n_cells: int, labels: Labels
 ) -> np.ndarray:
     """Per cell whether its records in one release break a model about a sensitive column."""
     broken = np.zeros(n_cells, dtype=bool)
-    if model.attribute is None:
+    if promise.attribute is None:
         return broken
-    column = list(entry.facts["sensitive"]).index(model.attribute)
+    column = list(entry.facts["sensitive"]).index(promise.attribute)
     there, number = np.unique(cells, return_inverse=True)
     values = entry.value[:, column].astype(np.int64)
-    texts = labels.get(model.attribute, ())
+    texts = labels.get(promise.attribute, ())
     n_values = max(int(values.max()) + 1, len(texts))
-    counts = ClassCounts.from_records(number, values, len(there), n_values)
+    counts = Counts.of_records(number, values, len(there), n_values)
     known = tuple(texts) + tuple(f"\0{value}" for value in range(len(texts), n_values))
-    broken[there] = ~model.holds(counts, ValueContext(labels=known))
+    broken[there] = ~OF_CLASSES[promise.name](promise, counts, Values(known)).holds
     return broken
 
 
-def _k(models: Sequence[Model]) -> int:
-    return max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
+def _k(promises: Sequence[Promise]) -> int:
+    return max((int(p.number("k")) for p in promises if p.name == "k-anonymity"), default=1)
 
 
 def _check(name: str, holds: bool, detail: str) -> Check:

@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.data.counting import stretches_of
 from kohort.errors import counted, percent
-from kohort.problem.models import ClassCounts, Model
 from kohort.verification.caution import Caution
+from kohort.verification.promises import Counts, Promise
 
 __all__ = [
     "Certainty",
@@ -18,28 +18,7 @@ __all__ = [
     "cautions_of_baskets",
     "certainty_of",
     "no_promise_at_all",
-    "sensitive_caution",
 ]
-
-
-def sensitive_caution(
-    name: str,
-    counts: ClassCounts,
-    kept: np.ndarray,
-    *,
-    promised: bool,
-    how_many: Callable[[np.ndarray], int],
-    whom: str = "record",
-) -> Caution | None:
-    """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
-
-    counts    how often each value of the column occurs in each class
-    kept      per class whether it is published as a class; withheld records are in none
-    promised  whether a model is about the column
-    how_many  the number of records or people in the classes that are chosen
-    whom      what the counts are of: record or person; of people, those who have a value
-    """
-    return caution_about(name, certainty_of(counts, kept, how_many), promised=promised, whom=whom)
 
 
 @dataclass(frozen=True)
@@ -67,8 +46,13 @@ class Certainty:
         )
 
 
-def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
-    """Measure how certain the values of a sensitive column are; see `sensitive_caution`."""
+def certainty_of(counts: Counts, kept: np.ndarray, how_many: Callable[[np.ndarray], int]) -> Certainty:
+    """Measure how certain the values of a sensitive column are, as a class tells them.
+
+    counts    how often each value of the column occurs in each class
+    kept      per class whether it is published as a class; withheld records are in none
+    how_many  the number of records or people in the classes that are chosen
+    """
     certain = certain_classes(counts, kept)
     there = np.zeros(counts.n_values, dtype=bool)
     for cells in stretches_of(len(counts.value_of)):
@@ -78,14 +62,18 @@ def certainty_of(counts: ClassCounts, kept: np.ndarray, how_many: Callable[[np.n
     return Certainty(how_many(kept), how_many(certain), frozenset(values), float(sure))
 
 
-def certain_classes(counts: ClassCounts, kept: np.ndarray) -> np.ndarray:
+def certain_classes(counts: Counts, kept: np.ndarray) -> np.ndarray:
     """Per class whether it is published and all of its records, or people, have the same value."""
     certain: np.ndarray = kept & (counts.largest == counts.sizes)
     return certain
 
 
 def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> Caution | None:
-    """The caution about a sensitive column whose certainty was measured: see `sensitive_caution`."""
+    """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
+
+    promised  whether a model is about the column
+    whom      what was counted: record or person; of people, those who have a value
+    """
     records, known = found.records, found.known
     if not records or (promised and not known):
         return None
@@ -103,9 +91,9 @@ def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "r
     )
 
 
-def no_promise_at_all(models: Sequence[Model]) -> list[Caution]:
+def no_promise_at_all(promises: Sequence[Promise]) -> list[Caution]:
     """A caution where nothing is asked for but k = 1, which every table keeps."""
-    if any(model.name != "k-anonymity" or model.asked != 1 for model in models):
+    if any(promise.name != "k-anonymity" or promise.number("k") != 1 for promise in promises):
         return []
     return [_of_k_1("record")]
 

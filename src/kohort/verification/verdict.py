@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import counted
-from kohort.problem.models import Measure
 from kohort.verification.caution import Caution
+from kohort.verification.promises.promise import Measure
 from kohort.verification.verdict_display import verdict_display
 
 __all__ = ["Check", "ClassRisk", "ModelVerdict", "PeopleFound", "Verdict"]

@@ -8,7 +8,7 @@ from kohort.display import Display, Figures
 from kohort.errors import counted
 
 if TYPE_CHECKING:
-    from kohort.problem.models import Measure
+    from kohort.verification.promises.promise import Measure
     from kohort.verification.verdict import Verdict
 
 __all__ = ["verdict_display"]

@@ -22,14 +22,14 @@ from kohort.verification.averages import lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
-from kohort.verification.holders import Holders, holders_of
-from kohort.verification.items import verify_baskets, with_items
-from kohort.verification.judge import Judge
+from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.perturbed import check_perturbed
+from kohort.verification.promises import Promise, stated, stated_items
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
+from kohort.verification.verify_models import Judge
 from kohort.verification.whose_records import whose_records
 
 __all__ = ["Verification", "verify"]
@@ -75,10 +75,11 @@ def verify(
     roles = demands.roles if original is None else original.roles
     if shown is not None and not roles.having("quasi-identifier"):
         levels = _levels(demands, original, found)
-        verdict = _baskets_verdict(shown, demands, roles, found, levels, _holders(published, demands, shown))
+        holders = _holders(published, demands, shown)
+        verdict = _baskets_verdict(shown, _known_items(demands, holders), roles, found, levels, holders)
         return Verification(verdict, _basket_loss(verdict, found))
     linked = demands.linked_by is not None
-    whose = whose_records(demands.table_models, roles, original, found, linked=linked)
+    whose = whose_records(stated(demands.table_models), roles, original, found, linked=linked)
     number = apart.number or found.counterfeits
     judge = Judge(
         demands,
@@ -95,7 +96,7 @@ def verify(
     if shown is not None and demands.km is not None:
         holders = _holders(published, demands, shown)
         levels = _levels(demands, original, found)
-        verdict = with_items(verdict, classes, shown, demands.km, holders, levels)
+        verdict = with_items(verdict, classes, shown, _known_items(demands, holders), holders, levels)
     table = _table(verdict, classes, found)
     if table is None or (demands.sample < 1 and original is not None and original.rows is None):
         return Verification(verdict)
@@ -171,19 +172,24 @@ def _levels(demands: Demands, original: Original | None, found: Alignment) -> Le
     return Levels(given, None) if isinstance(given, Hierarchy) else None
 
 
+def _known_items(demands: Demands, holders: Holders | None) -> Promise:
+    """What is promised to whoever knows items; beside sensitive ones, these are the others."""
+    assert demands.km is not None
+    return stated_items(demands.km, sensitive=holders is not None and holders.promise.attribute is None)
+
+
 def _baskets_verdict(
     shown: Baskets,
-    demands: Demands,
+    promise: Promise,
     roles: Roles,
     found: Alignment,
     levels: Levels | None,
     holders: Holders | None,
 ) -> Verdict:
-    assert demands.km is not None
-    column = None if demands.confidence is None else demands.confidence.attribute
+    column = None if holders is None else holders.promise.attribute
     return verify_baskets(
         shown,
-        demands.km,
+        promise,
         holders,
         levels=levels,
         checks=found.checks,
@@ -193,14 +199,13 @@ def _baskets_verdict(
 
 def _holders(published: Dataset, demands: Demands, shown: Baskets) -> Holders | None:
     """Who holds what is sensitive in the published table; None where nothing is promised about that."""
-    model, items = demands.confidence, demands.items
-    if model is None or items is None:
+    if demands.confidence is None or demands.items is None:
         return None
-    values = None
-    if model.attribute is not None:
-        published.require([model.attribute])
-        values = published.column(model.attribute)
-    return holders_of(shown, model, values, multiset=items.multiset)
+    promise, values = stated_items(demands.confidence), None
+    if promise.attribute is not None:
+        published.require([promise.attribute])
+        values = published.column(promise.attribute)
+    return holders_of(shown, promise, values, multiset=demands.items.multiset)
 
 
 def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,22 +15,24 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, Model
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.roles import Roles
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
+from kohort.verification.demands import Demands
 from kohort.verification.histories import PublishedHistories
+from kohort.verification.people import CountedPeople
+from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
 from kohort.verification.two_files import Eventless
-from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
+from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 
-__all__ = ["published_classes", "verify_models"]
+__all__ = ["Judge", "published_classes", "verify_models"]
 
 
 def published_classes(
     published: Dataset,
     quasi_identifiers: Sequence[str],
-    models: Sequence[Model],
+    models: Sequence[Stated | Promise],
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -52,27 +56,39 @@ def published_classes(
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
     published.require(list(quasi_identifiers))
-    sensitive = {}
-    for name in sorted({model.attribute for model in models if model.attribute is not None}):
+    sensitive, values = {}, {}
+    for name in sorted({p.attribute for p in stated(models) if p.attribute is not None}):
         column = published.sensitive_column(name)
         if orders and name in orders:
             column = column.in_order(orders[name])
-        whole = (overall or {}).get(name)
-        sensitive[name] = SensitiveAttribute(column, (hierarchies or {}).get(name), overall=whole)
+        sensitive[name] = column
+        tree, whole = (hierarchies or {}).get(name), (overall or {}).get(name)
+        if whole is None:
+            whole = column.counts if persons is None else _people_by_value(column, persons)
+        values[name] = Values(column.texts, whole, column.ordered, tree)
     columns = [published.column(name) for name in quasi_identifiers]
     if linked_by is None:
-        return PublishedClasses(columns, sensitive, persons, population)
+        return PublishedClasses(columns, sensitive, values, persons, population)
     published.require([linked_by, *([] if slot is None else [slot])])
     slots = None if slot is None else published.column(slot)
     person = published.column(linked_by)
     return PublishedHistories(
-        columns, sensitive, person.codes, person=person, slot=slots, eventless=eventless
+        columns, sensitive, values, person.codes, person=person, slot=slots, eventless=eventless
     )
+
+
+def _people_by_value(column: Column, persons: np.ndarray) -> np.ndarray:
+    """How often each value occurs in the whole table, every person spread evenly over their records."""
+    n_values = len(column.texts)
+    counts = CountedPeople(np.zeros(len(persons), dtype=np.int64), persons, 1).spread(column.codes, n_values)
+    overall = np.zeros(n_values, dtype=counts.count.dtype)
+    overall[counts.value_of] = counts.count
+    return overall
 
 
 def verify_models(
     classes: PublishedClasses,
-    models: Sequence[Model],
+    models: Sequence[Stated | Promise],
     *,
     suppression: float = 0.0,
     dropped: int = 0,
@@ -89,10 +105,12 @@ def verify_models(
     share is not about `counterfeits`, which may be among the records. Takes about the time of one group-by
     per sensitive attribute.
     """
-    if sensitive and all(model.attribute is None for model in models):
+    promises = stated(models)
+    if sensitive and all(promise.attribute is None for promise in promises):
         classes.count_with(sensitive[0])
-    counts = {id(model): classes.counts(model) for model in models}
-    holds = np.array([classes.holds(model, counts[id(model)]) for model in models])
+    counts = [classes.counts(promise) for promise in promises]
+    found = [classes.judged(*each) for each in zip(promises, counts)]
+    holds = np.array([judged.holds for judged in found])
     records = len(classes.columns[0])
     originals = records - counterfeits + dropped
     if allowed is None:
@@ -109,18 +127,64 @@ def verify_models(
         risk=_risk(classes, kept),
         counterfeits=counterfeits,
         models=tuple(
-            _model_verdict(classes, model, counts[id(model)], model_holds, kept)
-            for model, model_holds in zip(models, holds)
+            _model_verdict(classes, promise, judged, kept) for promise, judged in zip(promises, found)
         ),
         checks=(
             _withheld_check(n_withheld + dropped, originals, allowed),
-            *_starred_checks(models, holds, withheld, n_withheld),
-            *classes.own_checks(models),
+            *_starred_checks(promises, holds, withheld, n_withheld),
+            *classes.own_checks(promises),
             *checks,
         ),
-        violations=_violations(classes, models, holds),
-        cautions=() if (~holds).any() else _cautions(classes, models, counts, kept, sensitive),
+        violations=_violations(classes, promises, holds),
+        cautions=() if (~holds).any() else _cautions(classes, promises, counts, kept, sensitive),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Judges records of a release by the models.
+
+    dropped  how many records were left out
+    checks   what else was checked
+    context  what the classes are read with
+    """
+
+    demands: Demands
+    roles: Roles
+    models: Sequence[Promise]
+    dropped: int
+    checks: Sequence[Check]
+    context: Mapping[str, Any]
+
+    def of_numbers(self) -> Judge:
+        """The same for the models that are about numbers of people alone, not about values."""
+        return replace(self, models=[model for model in self.models if model.attribute is None])
+
+    def judged(
+        self, table: Dataset, persons: np.ndarray | None, counterfeits: int = 0
+    ) -> tuple[PublishedClasses, Verdict]:
+        """The classes of the records, and the verdict on them; `counterfeits` of them are nobody's."""
+        classes = published_classes(
+            table,
+            self.roles.having("quasi-identifier"),
+            self.models,
+            orders=self.demands.orders,
+            linked_by=self.demands.linked_by,
+            slot=self.demands.slot,
+            persons=persons,
+            **self.context,
+        )
+        sensitive = [n for n in self.roles.having("sensitive") if n in table.names]
+        verdict = verify_models(
+            classes,
+            self.models,
+            suppression=self.demands.suppression,
+            dropped=self.dropped,
+            checks=self.checks,
+            sensitive=[table.sensitive_column(name) for name in sensitive],
+            counterfeits=counterfeits,
+        )
+        return classes, verdict
 
 
 def _people_in(classes: PublishedClasses, kept: np.ndarray) -> PeopleFound | None:
@@ -152,15 +216,15 @@ def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int
 
 def _cautions(
     classes: PublishedClasses,
-    models: Sequence[Model],
-    counts: Mapping[int, ClassCounts],
+    promises: Sequence[Promise],
+    counts: Sequence[Counts],
     kept: np.ndarray,
     sensitive: Sequence[Column],
 ) -> tuple[Caution, ...]:
-    """Cautions about what no model protects; `counts` are those of the models, by their id."""
-    cautions = no_promise_at_all(models)
+    """Cautions about what no promise protects; `counts` are those that each promise was judged by."""
+    cautions = no_promise_at_all(promises)
     for column in sensitive:
-        counted = [counts[id(model)] for model in models if model.attribute == column.name]
+        counted = [of for promise, of in zip(promises, counts) if promise.attribute == column.name]
         known = bool(counted) and classes.people is None
         of_values = counted[0] if known else classes.counts_of(column)
         whom = "record" if classes.people is None else "person"
@@ -171,38 +235,25 @@ def _cautions(
             among[having] = chosen
             return classes.how_many(among)
 
-        found = sensitive_caution(
-            column.name, of_values, kept[having], promised=bool(counted), how_many=how_many, whom=whom
-        )
+        certainty = certainty_of(of_values, kept[having], how_many)
+        found = caution_about(column.name, certainty, promised=bool(counted), whom=whom)
         cautions += [] if found is None else [found]
     return tuple(cautions)
 
 
 def _model_verdict(
-    classes: PublishedClasses, model: Model, counts: ClassCounts, holds: np.ndarray, kept: np.ndarray
+    classes: PublishedClasses, promise: Promise, judged: Judged, kept: np.ndarray
 ) -> ModelVerdict:
-    kept_counts = counts if kept.all() else _only(counts, kept[classes.having(model.attribute)])
+    of_all = promise.name in OF_TABLES
+    chosen = np.ones(len(kept), dtype=bool) if of_all else kept & classes.having(promise.attribute)
     return ModelVerdict(
-        model=model.name,
-        attribute=model.attribute,
-        promise=model.describe() if classes.people is None else model.describe_for_people(),
-        asked=model.asked,
-        measured=classes.measure(model, kept_counts),
-        failing_classes=int((~holds & kept).sum()),
-        parameters=model.to_dict(),
-    )
-
-
-def _only(counts: ClassCounts, kept: np.ndarray) -> ClassCounts:
-    """The counts of the `kept` classes alone, renumbered."""
-    number = np.cumsum(kept) - 1
-    cells = kept[counts.class_of]
-    return ClassCounts(
-        counts.sizes[kept],
-        number[counts.class_of[cells]],
-        counts.value_of[cells],
-        counts.count[cells],
-        counts.n_values,
+        model=promise.name,
+        attribute=promise.attribute,
+        promise=promise.words if classes.people is None else promise.other_words,
+        asked=judged.asked,
+        measured=judged.measured(chosen),
+        failing_classes=int((~judged.holds & kept).sum()),
+        parameters=dict(promise.parameters),
     )
 
 
@@ -215,12 +266,12 @@ def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
 
 
 def _starred_checks(
-    models: Sequence[Model], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
+    promises: Sequence[Promise], holds: np.ndarray, withheld: np.ndarray, n_withheld: int
 ) -> list[Check]:
     """Whether records that are withheld as `*` keep the promises together, if there are any."""
     if not n_withheld:
         return []
-    broken = [model.name for model, ok in zip(models, holds) if not ok[withheld].all()]
+    broken = [promise.name for promise, ok in zip(promises, holds) if not ok[withheld].all()]
     records = counted(n_withheld, "record is", "records are")
     detail = (
         f"{records} withheld as `*`, and together they do not satisfy {', '.join(broken)}: anybody who "
@@ -231,7 +282,7 @@ def _starred_checks(
     return [Check("records withheld as *", not broken, detail)]
 
 
-def _violations(classes: PublishedClasses, models: Sequence[Model], holds: np.ndarray) -> pa.Table:
-    failing = np.flatnonzero(~holds.all(axis=0)) if len(models) else np.zeros(0, dtype=np.int64)
-    fails = ["; ".join(m.name for m, ok in zip(models, holds[:, number]) if not ok) for number in failing]
+def _violations(classes: PublishedClasses, promises: Sequence[Promise], holds: np.ndarray) -> pa.Table:
+    failing = np.flatnonzero(~holds.all(axis=0)) if len(promises) else np.zeros(0, dtype=np.int64)
+    fails = ["; ".join(p.name for p, ok in zip(promises, holds[:, number]) if not ok) for number in failing]
     return classes.labelled(failing, {"fails": fails})

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.problem.models import Model
 from kohort.problem.roles import Roles
 from kohort.verification.alignment import Alignment
 from kohort.verification.demands import Original
 from kohort.verification.people import persons_in_release
+from kohort.verification.promises import Promise
 from kohort.verification.verdict import Check
 
 __all__ = ["Whose", "whose_records"]
@@ -27,12 +27,12 @@ class Whose:
     """
 
     persons: np.ndarray | None
-    models: Sequence[Model]
+    models: Sequence[Promise]
     checks: tuple[Check, ...] = ()
 
 
 def whose_records(
-    models: Sequence[Model], roles: Roles, original: Original | None, found: Alignment, *, linked: bool
+    models: Sequence[Promise], roles: Roles, original: Original | None, found: Alignment, *, linked: bool
 ) -> Whose:
     """Find whose records are published; without a column of persons, every record is another person's.
 
@@ -48,7 +48,7 @@ def whose_records(
     if original is not None and found.rows is not None and found.sure:
         detail = f"People were counted, by {name!r} of the original."
         return Whose(persons_in_release(original.dataset, name, found.rows), models, (_check(True, detail),))
-    checked = [model for model in models if model.survives_unions_of_people]
+    checked = [model for model in models if model.is_necessary_for_people]
     left_out = sorted({model.name for model in models if model not in checked})
     needed = "the original" if original is None else "an order file"
     detail = f"Records were counted; people cannot be counted without {needed}, and may be fewer."

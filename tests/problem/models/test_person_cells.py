@@ -13,6 +13,7 @@ import kohort as ko
 from by_definition import people as slow
 from kohort.problem.models import PersonCells, ValueContext, spread_overall
 from kohort.verification.people import CountedPeople
+from kohort.verification.promises import Values, stated
 
 VALUES = "abcd"
 
@@ -94,7 +95,10 @@ def test_verification_counts_the_same_by_other_code(model, table):
     class_of, persons, values, n_classes = (np.array(part) for part in table)
     counted = CountedPeople(class_of, persons, int(n_classes))
     context = context_of(table)
-    mine, its = cells_of(table).counts_for(model, context), counted.counts_for(model, context, values, 4)
+    mine, its = (
+        cells_of(table).counts_for(model, context),
+        counted.counts_for(stated([model])[0], Values(context.labels), values),
+    )
     assert counted.in_classes.tolist() == cells_of(table).people.tolist()
     assert mine.class_of.tolist() == its.class_of.tolist()
     assert mine.value_of.tolist() == its.value_of.tolist()

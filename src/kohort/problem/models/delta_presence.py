@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -14,12 +13,10 @@ from kohort.problem.models.exact import (
     Number,
     at_most,
     exact_number,
-    largest_ratio,
     readable,
     rounded_down,
     rounded_up,
 )
-from kohort.problem.models.model import Measure
 from kohort.problem.models.population import PopulationSource, check_population
 from kohort.problem.models.table_model import LabelledClasses, TableModel
 
@@ -71,10 +68,6 @@ class DeltaPresence(TableModel):
             return np.zeros(len(people), dtype=bool)
         below = at_most(table.sizes, most.denominator, people, most.numerator)
         return below & at_most(people, least.numerator, table.sizes, least.denominator)
-
-    def _worst_in(self, table: LabelledClasses) -> Measure:
-        """The largest chance; infinite where classes overlap, so that chances are not known."""
-        return largest_ratio(table.sizes, np.maximum(table.known_people, 1)) if table.apart else inf
 
     def describe(self) -> str:
         return (

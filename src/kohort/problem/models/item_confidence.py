@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from kohort.errors import InputError
 from kohort.problem.models.exact import Number, exact_number, plain, rounded_up, whole_number
-from kohort.problem.models.item_inference import InferenceSurvey, ItemInference, item_texts
+from kohort.problem.models.item_inference import ItemInference, item_texts
 from kohort.problem.models.km_anonymity import known_items
 
 __all__ = ["ItemConfidence"]
@@ -35,10 +33,8 @@ class ItemConfidence(ItemInference):
     attribute  instead of items: a column, of which no value may be implied. A limit of 1/l is the frequency
                l-diversity of the column among the records with any m known items
 
-    >>> promise = ItemConfidence(["test"], "1/2", m=1)
-    >>> bought, tested = [[0], [0, 1], [1], [1]], [True, True, False, False]
-    >>> promise.survey_of(bought, [tested]).listed
-    [TellingItemset(items=(0,), sensitive=0, support=2, holders=2)]
+    >>> ItemConfidence(["test"], "1/2", m=1).describe()
+    'one known item that is not sensitive reveals no sensitive item with a confidence above 0.5'
     """
 
     name: ClassVar[str] = "item-confidence"
@@ -90,9 +86,3 @@ class ItemConfidence(ItemInference):
             f"other items too, holds one of the {self.protected}. The limit must be at least "
             f"{rounded_up(share)} ({share})."
         )
-
-    def survey_of(self, baskets: list[list[int]], holds: Sequence[Sequence[bool]]) -> InferenceSurvey:
-        """Survey baskets of items that are not sensitive."""
-        offsets = np.cumsum([0, *map(len, baskets)])
-        items = np.array([item for basket in baskets for item in basket], dtype=np.int64)
-        return self.survey(offsets, items, [np.array(held, dtype=bool) for held in holds])

@@ -1,10 +1,9 @@
-"""What promises about sensitive items have in common: who holds them, and which itemsets imply one."""
+"""What promises about sensitive items have in common: who holds them, and what may not be implied."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,31 +12,9 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
 from kohort.errors import InputError
-from kohort.problem.models.exact import at_most, largest_ratio
-from kohort.problem.models.itemsets import Itemsets, ItemTable, itemsets_of
+from kohort.problem.models.exact import at_most
 
-__all__ = ["InferenceRule", "InferenceSurvey", "ItemInference", "TellingItemset", "item_texts"]
-
-
-class TellingItemset(NamedTuple):
-    """An itemset that implies a sensitive item: `holders` of the `support` records that have it hold that."""
-
-    items: tuple[int, ...]
-    sensitive: int
-    support: int
-    holders: int
-
-
-@dataclass
-class InferenceSurvey:
-    """The result of examining every itemset: the highest confidence, and the itemsets above the limit.
-
-    `listed` holds the first of those, at most as many as were wanted.
-    """
-
-    highest: Fraction | None = None
-    telling: int = 0
-    listed: list[TellingItemset] = field(default_factory=list)
+__all__ = ["InferenceRule", "ItemInference", "item_texts"]
 
 
 class InferenceRule(NamedTuple):
@@ -137,99 +114,6 @@ class ItemInference(ABC):
         Shares of n records that are below p/q are at most p/q - 1/(q n).
         """
         return self.asked - Fraction(int(self.strict), self.asked.denominator * max(n_records, 1))
-
-    def survey(
-        self,
-        offsets: np.ndarray,
-        items: np.ndarray,
-        holds: Sequence[np.ndarray],
-        *,
-        sensitive_of: np.ndarray | None = None,
-        most: int = 100_000,
-    ) -> InferenceSurvey:
-        """Look at every itemset of up to m items of every record; list up to `most` that break the rule.
-
-        Record r has the distinct items items[offsets[r]:offsets[r + 1]], and holds sensitive item number s if
-        holds[s][r]. O(itemsets of up to m items in all records * sensitive items).
-
-        sensitive_of  per item the number of the sensitive item that it is, or -1: an itemset does not imply
-                      what it contains. None: no item is sensitive
-        """
-        found, sizes = InferenceSurvey(), np.diff(offsets)
-        record = np.repeat(np.arange(len(sizes)), sizes)
-        others = items >= 0 if sensitive_of is None else sensitive_of[items] < 0
-        filled = np.bincount(record[others], minlength=len(sizes)) > 0
-        for s, held in enumerate(holds):
-            for fitting in (held, held[filled]):
-                if len(fitting):
-                    n, holders = np.array([len(fitting)]), np.array([fitting.sum()])
-                    self.judge(found, n, holders, s, most, lambda _: ())
-        self._survey_sets(found, sizes, items, holds, sensitive_of, self.m, most)
-        if sensitive_of is not None:  # known sensitive items, and that there are others: the last known item
-            alone = ~others & filled[record]
-            of_filled = np.bincount(record[alone], minlength=len(sizes))
-            self._survey_sets(found, of_filled, items[alone], holds, sensitive_of, self.m - 1, most)
-        return found
-
-    def _survey_sets(
-        self,
-        found: InferenceSurvey,
-        sizes: np.ndarray,
-        items: np.ndarray,
-        holds: Sequence[np.ndarray],
-        sensitive_of: np.ndarray | None,
-        m: int,
-        most: int,
-    ) -> None:
-        """Look at every set of up to m items of records that have so many items, one record after another."""
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        table, order = ItemTable.of(np.arange(len(sizes)), offsets, items)
-        secret = None if sensitive_of is None else sensitive_of[order]
-        for size in range(1, min(m, int(sizes.max(initial=0))) + 1):
-            for part in itemsets_of(table, size):
-                self._judge_part(found, part, holds, order, secret, most)
-
-    def _judge_part(
-        self,
-        found: InferenceSurvey,
-        part: Itemsets,
-        holds: Sequence[np.ndarray],
-        order: np.ndarray,
-        secret: np.ndarray | None,
-        most: int,
-    ) -> None:
-        if not len(part.key):
-            return
-        keys, number = np.unique(part.key, return_inverse=True)
-        support = np.bincount(number)
-        for s, held in enumerate(holds):
-            may = ~part.contain(keys, np.flatnonzero(secret == s)) if secret is not None else keys >= 0
-            holders = np.bincount(number[held[part.group]], minlength=len(keys))
-            chosen = keys[may]
-
-            def items(i: int, chosen: np.ndarray = chosen) -> tuple[int, ...]:
-                return tuple(sorted(order[list(part.items(int(chosen[i])))].tolist()))
-
-            self.judge(found, support[may], holders[may], s, most, items)
-
-    def judge(
-        self,
-        found: InferenceSurvey,
-        support: np.ndarray,
-        holders: np.ndarray,
-        sensitive: int,
-        most: int,
-        items: Callable[[int], tuple[int, ...]],
-    ) -> None:
-        """Record how many of the records with each of some itemsets hold one sensitive item."""
-        if not len(support):
-            return
-        highest = largest_ratio(holders, support)
-        found.highest = highest if found.highest is None else max(found.highest, highest)
-        telling = np.flatnonzero(~self.allows(holders, support))
-        found.telling += len(telling)
-        for i in telling[: max(most - len(found.listed), 0)].tolist():
-            found.listed.append(TellingItemset(items(i), sensitive, int(support[i]), int(holders[i])))
 
 
 def item_texts(model: str, sensitive: object) -> tuple[str, ...]:

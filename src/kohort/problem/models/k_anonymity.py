@@ -33,10 +33,6 @@ class KAnonymity(Model):
         object.__setattr__(self, "k", whole_number("KAnonymity", "k", self.k, least=1))
 
     @property
-    def least_is_worst(self) -> bool:
-        return True
-
-    @property
     def asked(self) -> int:
         return self.k
 

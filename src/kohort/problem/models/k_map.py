@@ -45,9 +45,6 @@ class KMap(TableModel):
     def holds_in(self, table: LabelledClasses) -> np.ndarray:
         return table.known_people >= self.k
 
-    def _worst_in(self, table: LabelledClasses) -> int:
-        return int(table.known_people.min())
-
     def describe(self) -> str:
         return f"every class fits at least {self.k} people of the population"
 

@@ -52,9 +52,6 @@ class KnownColumns(TableModel):
     def holds_in(self, table: LabelledClasses) -> np.ndarray:
         return self.records_alike(table) >= self.k
 
-    def _worst_in(self, table: LabelledClasses) -> int:
-        return int(self.records_alike(table).min())
-
     def records_alike(self, table: LabelledClasses) -> np.ndarray:
         """Per class the fewest records that have the same labels as it in some set of known columns.
 

@@ -81,10 +81,6 @@ class LDiversity(Model):
         return None
 
     @property
-    def least_is_worst(self) -> bool:
-        return self.kind != "recursive"
-
-    @property
     def asked(self) -> Fraction:
         return Fraction(self.l if self.c is None else self.c)
 

@@ -154,11 +154,6 @@ class Model(ABC):
         return "having"
 
     @property
-    def least_is_worst(self) -> bool:
-        """Whether of what two classes attain, on the scale of `asked`, the smaller is the worse."""
-        return False
-
-    @property
     @abstractmethod
     def asked(self) -> Fraction | int:
         """The parameter that `measure` is to be compared with."""

@@ -63,9 +63,6 @@ class PopulationUniqueness(TableModel):
         kept = self._estimated(table) <= float(self.asked)
         return np.full(len(table.sizes), kept)
 
-    def _worst_in(self, table: LabelledClasses) -> float:
-        return self._estimated(table)
-
     def _estimated(self, table: LabelledClasses) -> float:
         sizes, times = np.unique(table.sizes, return_counts=True)
         counted = tuple(zip(sizes.tolist(), times.tolist()))

@@ -55,13 +55,6 @@ class TableModel(Model):
     def holds_in(self, table: LabelledClasses) -> np.ndarray:
         """For each class, whether it keeps the promise; decided exactly where the rule is rational."""
 
-    def measure_in(self, table: LabelledClasses) -> Measure | None:
-        """What the worst class attains, on the scale of `asked`; None if there are no classes."""
-        return self._worst_in(table) if len(table.sizes) else None
-
-    @abstractmethod
-    def _worst_in(self, table: LabelledClasses) -> Measure: ...
-
     def refusal_in(self, whole: LabelledClasses) -> str | None:
         """Why no recoding can keep the promise, and what is possible; None if all records as one class do."""
         return None if self.holds_in(whole).all() else self._refusal_in(whole)

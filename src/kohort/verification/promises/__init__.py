@@ -1,0 +1,59 @@
+"""Verification's own definitions of every promise: nothing here is used by what solves or publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kohort.verification.promises.closeness import beta_likeness, delta_disclosure, t_closeness
+from kohort.verification.promises.counts import Counts, Values
+from kohort.verification.promises.diversity import alpha_deassociation, l_diversity
+from kohort.verification.promises.promise import (
+    Judged,
+    Measure,
+    Promise,
+    Stated,
+    stated,
+    stated_items,
+)
+from kohort.verification.promises.sizes import differential_privacy, k_anonymity, risk_limit
+from kohort.verification.promises.tables import (
+    AllClasses,
+    delta_presence,
+    k_map,
+    known_columns,
+    population_uniqueness,
+)
+
+__all__ = [
+    "OF_CLASSES",
+    "OF_TABLES",
+    "AllClasses",
+    "Counts",
+    "Judged",
+    "Measure",
+    "Promise",
+    "Stated",
+    "Values",
+    "stated",
+    "stated_items",
+]
+
+OF_CLASSES: dict[str, Callable[[Promise, Counts, Values], Judged]] = {
+    "k-anonymity": k_anonymity,
+    "risk-limit": risk_limit,
+    "l-diversity": l_diversity,
+    "alpha-deassociation": alpha_deassociation,
+    "t-closeness": t_closeness,
+    "delta-disclosure": delta_disclosure,
+    "beta-likeness": beta_likeness,
+    "differential-privacy": differential_privacy,
+}
+"""What each promise demands of a class, given how often each value occurs in it."""
+
+OF_TABLES: dict[str, Callable[[Promise, AllClasses], Judged]] = {
+    "known-columns": known_columns,
+    "k-map": k_map,
+    "delta-presence": delta_presence,
+    "population-uniqueness": population_uniqueness,
+}
+"""What each promise demands of all classes together."""
