@@ -130,8 +130,6 @@ def texts_of(path):
 
 @pytest.mark.parametrize("ending", ["html", "docx"])
 def test_the_public_version_shows_no_value(release, tmp_path, ending):
-    if ending == "docx":
-        pytest.importorskip("docx", reason="kohort[docx] is not installed")
     path = tmp_path / f"dossier.{ending}"
     release.dossier(path, version="public", targets=60)
     text = texts_of(path)
@@ -155,7 +153,6 @@ def test_pdf(release, tmp_path):
 
 
 def test_docx_has_every_chapter_and_table(release, facts, tmp_path):
-    pytest.importorskip("docx", reason="kohort[docx] is not installed")
     import docx
 
     release.dossier(tmp_path / "d.docx", targets=60)

@@ -17,8 +17,6 @@ from kohort.errors import InternalError, UnsupportedError
 from kohort.pipeline.items import Items
 from kohort.pipeline.spark import basket_search
 
-pytestmark = pytest.mark.spark
-
 N = 4_000
 ASKED = {"items": {"items": ko.order("frequency", fanout=5)}, "privacy": [ko.KmAnonymity(5, 2)]}
 FACTS = ("holds", "records", "suppressed", "classes", "smallest_class", "models", "cautions", "algorithm")
